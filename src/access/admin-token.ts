@@ -1,0 +1,56 @@
+import { createHash, randomInt } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const secretLength = 32
+const checksumLength = 6
+
+/** A new token: a prefix that scanners know, the secret, and a checksum that tells a typo from a wrong key. */
+export function createToken(): string {
+  let secret = ''
+  for (let i = 0; i < secretLength; i++) secret += base62[randomInt(base62.length)]
+  return `wh_${secret}${checksum(secret)}`
+}
+
+function checksum(secret: string): string {
+  let rest = crc32(secret)
+  let text = ''
+  for (let i = 0; i < checksumLength; i++) {
+    text = base62[rest % base62.length] + text
+    rest = Math.floor(rest / base62.length)
+  }
+  return text
+}
+
+export function hasTokenForm(token: string): boolean {
+  const match = /^wh_([0-9A-Za-z]{32,})([0-9A-Za-z]{6})$/.exec(token)
+  return match !== null && checksum(match[1] as string) === match[2]
+}
+
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+export interface AdminToken {
+  token: string
+  /** Whether this start made it, so that it is shown this once. */
+  made: boolean
+}
+
+/** The configured token, or the one of the first start, or a new one that is kept for the next. */
+export function loadAdminToken(dataDir: string, configured: string | undefined): AdminToken {
+  if (configured !== undefined) return { token: configured, made: false }
+  const path = join(dataDir, 'admin-token')
+  try {
+    const token = readFileSync(path, 'utf8').trim()
+    if (token.length >= 16) return { token, made: false }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const token = createToken()
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  writeFileSync(path, `${token}\n`, { mode: 0o600 })
+  return { token, made: true }
+}

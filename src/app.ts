@@ -1,0 +1,127 @@
+import { mkdirSync, statfsSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { createAccess } from './access/access.ts'
+import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
+import type { Clock } from './base/clock.ts'
+import type { Log } from './base/log.ts'
+import type { Settings } from './base/settings.ts'
+import { EmbeddedEngine } from './engine/embedded-engine.ts'
+import type { Engine } from './engine/engine.ts'
+import { RemoteEngine } from './engine/remote-engine.ts'
+import { createServer } from './http/server.ts'
+import type { EngineStatus } from './http/status.ts'
+
+export interface ServiceOptions {
+  settings: Settings
+  clock: Clock
+  log: Log
+  /** Node executable of the engine process where the settings name none. */
+  node: string
+  environment: Readonly<Record<string, string | undefined>>
+}
+
+export interface Service {
+  http: FastifyInstance
+  engine: Engine
+  adminToken: AdminToken
+  /** Address that it listens on, as a base of URLs. */
+  url: string
+  /** Takes nothing new, finishes what runs, closes the engine. */
+  stop(): Promise<void>
+}
+
+/** Below this the engine could not even merge what it has. */
+const minFreeBytes = 256 * 2 ** 20
+
+/** Makes every part and gives each what it needs. Reading this is reading the architecture. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { settings, log } = options
+  prepareDataDirectory(settings.dataDir)
+  const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
+  const engine = createEngine(options)
+  let stopping = false
+  const http = createServer({
+    log,
+    access: createAccess(adminToken.token),
+    engineStatus: () => statusOf(engine),
+    stopping: () => stopping,
+  })
+  try {
+    // The port is taken first: a busy one is told before an engine is started for nothing.
+    await http.listen({ host: settings.host, port: settings.port })
+    await engine.start()
+  } catch (error) {
+    await http.close()
+    await engine.close()
+    throw error
+  }
+  return {
+    http,
+    engine,
+    adminToken,
+    url: urlOf(http),
+    async stop() {
+      stopping = true
+      await http.close()
+      await engine.close()
+    },
+  }
+}
+
+function createEngine({
+  settings,
+  clock,
+  log,
+  node,
+  environment,
+}: ServiceOptions): Engine & { start(): Promise<void> } {
+  if (settings.clickhouseUrl !== undefined) {
+    return new RemoteEngine({
+      url: settings.clickhouseUrl,
+      user: settings.clickhouseUser,
+      password: settings.clickhousePassword,
+      log,
+    })
+  }
+  return new EmbeddedEngine({
+    dataDir: settings.dataDir,
+    memoryBytes: settings.engineMemory,
+    patience: settings.enginePatience,
+    node: settings.engineNode ?? node,
+    environment,
+    clock,
+    log,
+  })
+}
+
+/** The service cannot start, for a reason that whoever starts it can mend. */
+export class StartProblem extends Error {}
+
+function prepareDataDirectory(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StartProblem(`The data directory ${dataDir} cannot be made: ${(error as Error).message}.`)
+  }
+  const { bavail, bsize } = statfsSync(dataDir)
+  if (bavail * bsize < minFreeBytes) {
+    throw new StartProblem(
+      `There are only ${Math.floor((bavail * bsize) / 2 ** 20)} MiB free below ${dataDir}; ` +
+        `at least ${minFreeBytes / 2 ** 20} MiB are needed. Free some, or choose another place with --data-dir.`,
+    )
+  }
+}
+
+function statusOf(engine: Engine): EngineStatus {
+  const state = engine.state()
+  return state.kind === 'ready'
+    ? { ready: true, version: state.engineVersion, restarts: state.restarts }
+    : { ready: false, reason: state.reason, restarts: state.restarts }
+}
+
+function urlOf(http: FastifyInstance): string {
+  const { address, port, family } = http.server.address() as AddressInfo
+  const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
+  return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,132 @@
+/**
+ * Every error that a caller can meet: a stable code, a status, and a sentence to act on.
+ * docs/errors.md lists the same codes; a test compares the two.
+ */
+export interface ErrorDetails {
+  /** Name of the parameter or field that the error speaks of. */
+  parameter?: string
+  allowed?: readonly string[]
+  /** Position in the caller's SQL. */
+  line?: number
+  column?: number
+}
+
+export class WellheadError extends Error {
+  override readonly name = 'WellheadError'
+  readonly code: string
+  readonly status: number
+  readonly details: ErrorDetails
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    definition: { code: string; status: number },
+    message: string,
+    options: { details?: ErrorDetails; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.code = definition.code
+    this.status = definition.status
+    this.details = options.details ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+export interface ErrorDefinition<A extends unknown[]> {
+  (...args: A): WellheadError
+  readonly code: string
+  readonly status: number
+  is(error: unknown): error is WellheadError
+}
+
+interface Described {
+  message: string
+  details?: ErrorDetails
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+const catalogue = new Map<string, { code: string; status: number }>()
+
+function define<A extends unknown[]>(
+  code: string,
+  status: number,
+  describe: (...args: A) => string | Described,
+): ErrorDefinition<A> {
+  const definition = { code, status }
+  catalogue.set(code, definition)
+  const make = (...args: A) => {
+    const described = describe(...args)
+    if (typeof described === 'string') return new WellheadError(definition, described)
+    const { message, ...options } = described
+    return new WellheadError(definition, message, options)
+  }
+  return Object.assign(make, {
+    code,
+    status,
+    is: (error: unknown): error is WellheadError => error instanceof WellheadError && error.code === code,
+  })
+}
+
+export function listErrors(): { code: string; status: number }[] {
+  return [...catalogue.values()]
+}
+
+// 4xx: what the caller can mend.
+export const invalidParameter = define('invalid_parameter', 400, (parameter: string, message: string) => ({
+  message,
+  details: { parameter },
+}))
+export const invalidBody = define('invalid_body', 400, (message: string) => message)
+export const unauthorized = define(
+  'unauthorized',
+  401,
+  () => 'A valid access token is needed: send it as X-API-KEY or as Authorization: Bearer.',
+)
+export const notFound = define(
+  'not_found',
+  404,
+  (method: string, path: string) => `There is no ${method} ${path}.`,
+)
+export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
+  message: `${method} is not allowed here; allowed: ${allowed.join(', ')}.`,
+  details: { allowed },
+}))
+export const tooLarge = define('too_large', 413, (message: string) => message)
+export const unsupportedMediaType = define('unsupported_media_type', 415, (message: string) => message)
+export const invalidQuery = define(
+  'invalid_query',
+  422,
+  (message: string, at?: { line: number; column: number }) => ({ message, details: at ?? {} }),
+)
+
+// 5xx: what the caller can only wait for.
+export const internal = define('internal', 500, (cause?: unknown) => ({
+  message: 'Something went wrong inside. The log has the cause under this request id.',
+  cause,
+}))
+export const overloaded = define('overloaded', 503, (message: string) => ({ message, retryAfterSeconds: 1 }))
+export const outOfMemory = define('overloaded', 503, (cause?: unknown) => ({
+  message: 'The query needs more memory than it may use.',
+  retryAfterSeconds: 1,
+  cause,
+}))
+export const engineUnavailable = define('engine_unavailable', 503, (message: string, cause?: unknown) => ({
+  message,
+  retryAfterSeconds: 1,
+  cause,
+}))
+export const queryRefused = define('engine_unavailable', 503, (retryAfterSeconds: number) => ({
+  message: 'This query stopped the engine repeatedly and is refused for a while.',
+  retryAfterSeconds,
+}))
+export const queryTimeout = define(
+  'query_timeout',
+  504,
+  (seconds: number) => `The query was stopped after its time limit of ${seconds} s.`,
+)
+/** Nobody reads this answer: its caller went away. The status is the one that proxies log for that. */
+export const queryCancelled = define(
+  'query_cancelled',
+  499,
+  () => 'The caller went away; the query was stopped.',
+)

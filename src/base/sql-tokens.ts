@@ -1,0 +1,112 @@
+/** A tokenizer of ClickHouse SQL, as far as it takes to tell code from text. */
+export type SqlTokenKind =
+  | 'space'
+  | 'comment'
+  | 'word'
+  | 'number'
+  | 'string'
+  | 'quoted-identifier'
+  | 'parameter'
+  | 'symbol'
+  | 'unterminated'
+
+export interface SqlToken {
+  kind: SqlTokenKind
+  /** Offset of the first character, and of the one after the last. */
+  start: number
+  end: number
+}
+
+const word = /[\p{L}_$][\p{L}\p{N}_$]*/uy
+const number = /(?:0[xX][\da-fA-F]+|0[bB][01]+|\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)/y
+const space = /[\s\u00a0\ufeff\0]+/y
+const lineComment = /(?:--|#[ !])[^\n]*/y
+const heredocTag = /\$[A-Za-z0-9_]*\$/y
+const atName = /@[A-Za-z_][A-Za-z0-9_]*/y
+
+const closingQuote: Record<string, string> = { "'": "'", '"': '"', '`': '`', '‘': '’', '“': '”' }
+const identifierQuotes = new Set(['"', '`', '“'])
+
+function matchEnd(pattern: RegExp, sql: string, at: number): number | undefined {
+  pattern.lastIndex = at
+  return pattern.test(sql) ? pattern.lastIndex : undefined
+}
+
+/** Block comments nest, as in the engine. */
+function blockCommentEnd(sql: string, at: number): number | undefined {
+  let depth = 0
+  for (let i = at; i < sql.length; i++) {
+    if (sql.startsWith('/*', i)) {
+      depth++
+      i++
+    } else if (sql.startsWith('*/', i)) {
+      depth--
+      i++
+      if (depth === 0) return i + 1
+    }
+  }
+  return undefined
+}
+
+function quotedEnd(sql: string, at: number, close: string): number | undefined {
+  // Only the plain quotes know escapes; the typographic ones end at the first closing one.
+  const plain = close === sql[at]
+  for (let i = at + 1; i < sql.length; i++) {
+    if (plain && sql[i] === '\\') i++
+    else if (sql[i] === close) {
+      if (plain && sql[i + 1] === close) i++
+      else return i + 1
+    }
+  }
+  return undefined
+}
+
+function heredocEnd(sql: string, at: number): number | undefined {
+  const tagEnd = matchEnd(heredocTag, sql, at)
+  if (tagEnd === undefined) return undefined
+  const tag = sql.slice(at, tagEnd)
+  const close = sql.indexOf(tag, tagEnd)
+  return close < 0 ? undefined : close + tag.length
+}
+
+function tokenAt(sql: string, at: number): SqlToken {
+  const token = (kind: SqlTokenKind, end: number): SqlToken => ({ kind, start: at, end })
+  const spaceEnd = matchEnd(space, sql, at)
+  if (spaceEnd !== undefined) return token('space', spaceEnd)
+  const lineEnd = matchEnd(lineComment, sql, at)
+  if (lineEnd !== undefined) return token('comment', lineEnd)
+  if (sql.startsWith('/*', at)) {
+    const end = blockCommentEnd(sql, at)
+    return end === undefined ? token('unterminated', sql.length) : token('comment', end)
+  }
+  const first = sql[at] as string
+  const close = closingQuote[first]
+  if (close !== undefined) {
+    const end = quotedEnd(sql, at, close)
+    if (end === undefined) return token('unterminated', sql.length)
+    return token(identifierQuotes.has(first) ? 'quoted-identifier' : 'string', end)
+  }
+  if (first === '$') {
+    const end = heredocEnd(sql, at)
+    if (end !== undefined) return token('string', end)
+  }
+  if (first === '@') {
+    // "@@name" is a server variable of MySQL's dialect, not a parameter.
+    if (sql[at + 1] === '@') return token('symbol', at + 2)
+    const end = sql[at - 1] === '@' ? undefined : matchEnd(atName, sql, at)
+    if (end !== undefined) return token('parameter', end)
+  }
+  const numberEnd = matchEnd(number, sql, at)
+  if (numberEnd !== undefined) return token('number', numberEnd)
+  const wordEnd = matchEnd(word, sql, at)
+  if (wordEnd !== undefined) return token('word', wordEnd)
+  return token('symbol', at + (first.charCodeAt(0) >= 0xd800 && first.charCodeAt(0) <= 0xdbff ? 2 : 1))
+}
+
+export function* sqlTokens(sql: string): Generator<SqlToken> {
+  for (let at = 0; at < sql.length; ) {
+    const token = tokenAt(sql, at)
+    yield token
+    at = token.end
+  }
+}

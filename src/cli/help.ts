@@ -1,0 +1,45 @@
+import { flagOf, settingDefinitions, settingNames } from '../base/settings.ts'
+
+export const generalHelp = `wellhead: saved SQL over logs, served as fast, always-warm HTTP endpoints.
+
+Usage
+  wellhead <command> [options]
+
+Commands
+  serve       run the service
+  help        this text; wellhead help serve tells of serve
+
+Options
+  --help      help of a command
+  --version   version of this package
+
+Start here
+  wellhead serve
+  It listens on http://127.0.0.1:4000, keeps everything in ./data, and at its first start prints the admin
+  token with a call to try it with.
+`
+
+export function serveHelp(): string {
+  const rows = settingNames.map((name) => {
+    const { env, description, default: preset } = settingDefinitions[name]
+    return `  --${flagOf(name)} <value>\n      ${description}\n      ${env}${preset === undefined ? '' : `, default ${preset}`}`
+  })
+  return `wellhead serve: run the service.
+
+Usage
+  wellhead serve [--port 4000] [--data-dir ./data] …
+
+Each setting is a flag or a variable of the environment; the flag wins. Secrets belong in the environment,
+since other users of a machine can see flags.
+
+Settings
+${rows.join('\n')}
+
+Signals
+  SIGTERM or SIGINT: takes nothing new, finishes what runs, keeps everything acknowledged, ends with 0.
+  A second one ends at once.
+
+Exit codes
+  0 stopped as asked   1 could not start or broke down   2 settings or flags that cannot be read
+`
+}

@@ -1,0 +1,57 @@
+import { ClickHouseError } from '@clickhouse/client'
+import {
+  engineUnavailable,
+  internal,
+  invalidQuery,
+  outOfMemory,
+  overloaded,
+  queryCancelled,
+  queryTimeout,
+  tooLarge,
+  WellheadError,
+} from '../base/errors.ts'
+
+export interface CallOutcome {
+  deadlineMs: number
+  ended: 'by-deadline' | 'by-caller' | 'by-engine'
+}
+
+/** ClickHouse's codes that are nobody's mistake in SQL. */
+const known: Record<number, (error: ClickHouseError, outcome: CallOutcome) => WellheadError> = {
+  159: (_error, outcome) => queryTimeout(outcome.deadlineMs / 1000),
+  394: () => engineUnavailable('The engine stopped the query.'),
+  241: (error) => outOfMemory(error),
+  396: () => tooLarge('The result is larger than the engine may answer with; ask for less.'),
+  202: () => overloaded('The engine has too many queries waiting.'),
+  193: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),
+  516: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),
+  210: (error) => engineUnavailable('ClickHouse cannot be reached.', error),
+  1001: (error) => internal(error),
+  1002: (error) => internal(error),
+}
+
+/** Makes whatever a call of the client threw into an error of the catalogue. */
+export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadError {
+  if (error instanceof WellheadError) return error
+  if (outcome.ended === 'by-deadline') return queryTimeout(outcome.deadlineMs / 1000)
+  if (outcome.ended === 'by-caller') return queryCancelled()
+  if (error instanceof ClickHouseError) {
+    const translate = known[Number(error.code)]
+    return translate ? translate(error, outcome) : sqlError(error)
+  }
+  return engineUnavailable('The engine is not available at the moment.', error)
+}
+
+/** The engine's number of the error that is behind one of ours. */
+export function engineCodeOf(error: unknown): number | undefined {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof ClickHouseError ? Number(cause.code) : undefined
+}
+
+function sqlError(error: ClickHouseError): WellheadError {
+  const position = /\(line (\d+), col (\d+)\)/.exec(error.message)
+  const at = position ? { line: Number(position[1]), column: Number(position[2]) } : undefined
+  const made = invalidQuery(error.message.trim(), at)
+  made.cause = error
+  return made
+}

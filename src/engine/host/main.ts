@@ -1,0 +1,137 @@
+/**
+ * The engine process. It owns the data directory, answers queries on its socket, and does what the service
+ * says over the channel between them. Without the service it ends.
+ */
+import { accessSync, constants, mkdirSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
+import { durabilitySettings, writeEngineConfig } from './engine-config.ts'
+import { createHostServer } from './host-server.ts'
+import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
+import { QueryRunner } from './query-runner.ts'
+
+// Ctrl-C in a terminal reaches every process of the group; this one waits for the service's word.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
+// Rows that the service acknowledged are on disk, so the hardest end loses nothing and leaves no orphan.
+process.on('disconnect', die)
+
+function die(): never {
+  process.kill(process.pid, 'SIGKILL')
+  throw new Error('unreachable')
+}
+
+function say(message: FromHost): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {})
+}
+
+class StartError extends Error {
+  readonly reason: StartFailure
+  constructor(reason: StartFailure, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+async function loadSessions(directory: string, connectionArgs: string[]) {
+  const { EngineSession } = await import('./session.ts').catch((error: Error) => {
+    throw new StartError('no-engine', error.message)
+  })
+  return async () => {
+    const session = new EngineSession(directory, connectionArgs)
+    await session.verify()
+    return session
+  }
+}
+
+function prepareDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    accessSync(directory, constants.W_OK)
+  } catch (error) {
+    throw new StartError('unwritable', (error as Error).message)
+  }
+}
+
+async function start(options: HostOptions): Promise<QueryRunner> {
+  prepareDirectory(options.directory)
+  const open = await loadSessions(
+    `${options.directory}/store`,
+    writeEngineConfig(options.directory, options.memoryBytes),
+  )
+  const first = await open()
+  const engineVersion = await checkServer(first)
+  first.close()
+  const runner = new QueryRunner({
+    open,
+    sessions: options.sessions,
+    maxWaiting: options.maxWaiting,
+    graceMs: options.graceMs,
+    giveUp: (queryId) => {
+      say({ type: 'giving-up', queryId })
+      setImmediate(die)
+    },
+  })
+  const { listen } = options
+  const server = createHostServer(runner, listen)
+  if ('socketPath' in listen) {
+    mkdirSync(dirname(listen.socketPath), { recursive: true, mode: 0o700 })
+    rmSync(listen.socketPath, { force: true })
+    process.umask(0o077)
+  }
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    if ('socketPath' in listen) server.listen(listen.socketPath, resolve)
+    else server.listen(listen.port, '127.0.0.1', resolve)
+  })
+  const port = 'port' in listen ? (server.address() as AddressInfo).port : undefined
+  say({ type: 'ready', engineVersion, port })
+  return runner
+}
+
+/** What decides over lost rows is read back before the first query is taken. */
+async function checkServer(session: {
+  run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
+}): Promise<string> {
+  const names = Object.keys(durabilitySettings)
+  const { bytes } = await session.run(
+    `SELECT version(), (SELECT count() FROM system.merge_tree_settings WHERE name IN ('${names.join("','")}') AND value = '1')`,
+    'TabSeparated',
+  )
+  const [engineVersion, durable] = Buffer.from(bytes).toString().trim().split('\t')
+  if (Number(durable) !== names.length) throw new Error('The engine ignored its durability settings.')
+  return engineVersion as string
+}
+
+function explain(error: unknown): { reason: StartFailure; message: string } {
+  if (error instanceof StartError) return { reason: error.reason, message: error.message }
+  const message = error instanceof Error ? error.message : String(error)
+  if (/lock/i.test(message)) return { reason: 'in-use', message }
+  if (/permission denied|read-only file system|no space left/i.test(message))
+    return { reason: 'unwritable', message }
+  return { reason: 'other', message }
+}
+
+let runner: QueryRunner | undefined
+
+process.on('message', (message: ToHost) => {
+  switch (message.type) {
+    case 'start':
+      start(message.options).then(
+        (started) => {
+          runner = started
+        },
+        (error) => {
+          say({ type: 'failed', ...explain(error) })
+          setImmediate(() => process.exit(1))
+        },
+      )
+      break
+    case 'ping':
+      say({ type: 'pong', id: message.id })
+      break
+    case 'stop':
+      void (runner?.stop(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
+      break
+  }
+})

@@ -1,0 +1,26 @@
+/** What the service and its engine process say to each other beside the queries. */
+export interface HostOptions {
+  /** Directory that belongs to the engine alone. */
+  directory: string
+  listen: { socketPath: string } | { port: number; user: string; password: string }
+  memoryBytes: number
+  /** How many queries run at once. */
+  sessions: number
+  /** How many queries may wait for a session. */
+  maxWaiting: number
+  /** A query that outlives its time limit by this much takes the process with it. */
+  graceMs: number
+}
+
+export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'other'
+
+export type ToHost =
+  | { type: 'start'; options: HostOptions }
+  | { type: 'ping'; id: number }
+  | { type: 'stop'; withinMs: number }
+
+export type FromHost =
+  | { type: 'ready'; engineVersion: string; port: number | undefined }
+  | { type: 'failed'; reason: StartFailure; message: string }
+  | { type: 'pong'; id: number }
+  | { type: 'giving-up'; queryId: string }

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http'
+import { exceptions } from './exceptions.ts'
+
+/** One request of ClickHouse's HTTP interface, read whole. */
+export interface EngineRequest {
+  sql: string
+  /** Rows of an INSERT. */
+  rows: Buffer | undefined
+  format: string
+  queryId: string
+  readOnly: boolean
+  settings: Map<string, string>
+  parameters: Map<string, string>
+}
+
+/** Of the transport, or of no meaning where a session is this service's own. */
+const ignored = new Set([
+  'database',
+  'buffer_size',
+  'wait_end_of_query',
+  'enable_http_compression',
+  'send_progress_in_http_headers',
+  'http_headers_progress_interval_ms',
+  'cancel_http_readonly_queries_on_client_close',
+])
+
+const settingName = /^[a-z][a-z0-9_]*$/i
+const parameterName = /^[A-Za-z_]\w*$/
+const maxBodyBytes = 256 * 2 ** 20
+
+async function readBody(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBodyBytes) throw exceptions.badRequest('The body is too large.')
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
+}
+
+/** The form that the client uses for parameters too long for an address. */
+function* multipartFields(body: Buffer, contentType: string): Generator<[string, string]> {
+  const boundary = /boundary=("?)([^";]+)\1/.exec(contentType)?.[2]
+  if (boundary === undefined) throw exceptions.badRequest('The multipart body has no boundary.')
+  const delimiter = Buffer.from(`--${boundary}`)
+  let at = body.indexOf(delimiter)
+  while (at >= 0) {
+    const start = at + delimiter.length
+    const next = body.indexOf(delimiter, start)
+    if (next < 0) return
+    const headEnd = body.indexOf('\r\n\r\n', start)
+    if (headEnd < 0 || headEnd > next) throw exceptions.badRequest('The multipart body is malformed.')
+    const name = /name="([^"]+)"/.exec(body.toString('utf8', start, headEnd))?.[1]
+    if (name === undefined) throw exceptions.badRequest('A multipart field has no name.')
+    yield [name, body.toString('utf8', headEnd + 4, next - 2)]
+    at = next
+  }
+}
+
+export async function readRequest(message: IncomingMessage): Promise<EngineRequest> {
+  const fields = new URL(message.url ?? '/', 'http://engine').searchParams
+  const body = await readBody(message)
+  const contentType = message.headers['content-type'] ?? ''
+  const multipart = contentType.startsWith('multipart/form-data')
+  const entries: Iterable<[string, string]> = multipart
+    ? [...fields, ...multipartFields(body, contentType)]
+    : fields
+  const request: EngineRequest = {
+    sql: '',
+    rows: undefined,
+    format: 'TabSeparated',
+    queryId: '',
+    readOnly: false,
+    settings: new Map(),
+    parameters: new Map(),
+  }
+  for (const [name, value] of entries) take(request, name, value)
+  if (!multipart && body.length > 0) {
+    if (request.sql === '') request.sql = body.toString('utf8')
+    else request.rows = body
+  }
+  if (request.sql.trim() === '') throw exceptions.badRequest('There is no query.')
+  return request
+}
+
+function take(request: EngineRequest, name: string, value: string): void {
+  if (name === 'query') request.sql = value
+  else if (name === 'query_id') request.queryId = value
+  else if (name === 'default_format') request.format = value
+  else if (name === 'readonly') request.readOnly = value !== '0'
+  else if (name.startsWith('param_')) {
+    const parameter = name.slice('param_'.length)
+    if (!parameterName.test(parameter)) throw exceptions.badRequest(`"${name}" is no parameter name.`)
+    request.parameters.set(parameter, value)
+  } else if (!ignored.has(name)) {
+    if (!settingName.test(name)) throw exceptions.badRequest(`"${name}" is no setting name.`)
+    request.settings.set(name, value)
+  }
+}

@@ -1,0 +1,130 @@
+import { Session } from 'chdb'
+import { sessionSettings } from './engine-config.ts'
+import { type InsertTarget, quote } from './statement.ts'
+
+export interface SessionResult {
+  bytes: Uint8Array
+  readRows: number
+  readBytes: number
+  writtenRows: number
+  writtenBytes: number
+  elapsedSeconds: number
+}
+
+export interface Preparation {
+  /** Tells this query from all others when it has to be stopped. */
+  tag: string
+  settings: ReadonlyMap<string, string>
+  parameters: ReadonlyMap<string, string>
+}
+
+/**
+ * One connection to the engine, running one query at a time. After anything failed in it, the engine puts
+ * the partial output of the failed query before the next result; so a session in which anything failed is
+ * spoiled and never used again.
+ */
+export class EngineSession {
+  readonly #session: Session
+  readonly #settings = new Map<string, string>()
+  readonly #parameters = new Set<string>()
+  #spoiled = false
+
+  constructor(directory: string, connectionArgs: readonly string[]) {
+    this.#session = new Session(directory, { connectionArgs })
+  }
+
+  get spoiled(): boolean {
+    return this.#spoiled
+  }
+
+  /** A parameter cannot be unset, so a session may only serve queries that set all it has seen. */
+  suits(parameters: ReadonlyMap<string, string>): boolean {
+    for (const name of this.#parameters) if (!parameters.has(name)) return false
+    return true
+  }
+
+  get pristine(): boolean {
+    return this.#parameters.size === 0
+  }
+
+  /** Settings given at connect were once ignored by the binding, so they are read back. */
+  async verify(): Promise<void> {
+    const names = Object.keys(sessionSettings)
+    const sql = `SELECT ${names.map((name) => `toUInt64(getSetting('${name}'))`).join(', ')}`
+    const { bytes } = await this.run(sql, 'TabSeparated')
+    const reported = Buffer.from(bytes).toString().trim().split('\t')
+    const expected = Object.values(sessionSettings)
+    if (reported.join() !== expected.join()) {
+      this.#spoiled = true
+      throw new Error(`The engine ignored its session settings: ${names.join()} are ${reported.join()}.`)
+    }
+  }
+
+  /**
+   * Sets what the next query needs and unsets what the last one left. A SET statement has no output: if
+   * it shows any, that is what another query left behind, and the session must not be used.
+   */
+  async prepare(preparation: Preparation): Promise<void> {
+    const assignments = [`log_comment = ${quote(preparation.tag)}`]
+    for (const [name, value] of preparation.settings) {
+      if (this.#settings.get(name) !== value) assignments.push(`${name} = ${quote(value)}`)
+    }
+    for (const name of this.#settings.keys()) {
+      if (!preparation.settings.has(name)) assignments.push(`${name} = DEFAULT`)
+    }
+    for (const [name, value] of preparation.parameters) assignments.push(`param_${name} = ${quote(value)}`)
+    const { bytes } = await this.run(`SET ${assignments.join(', ')}`, 'TabSeparated')
+    if (bytes.length > 0) {
+      this.#spoiled = true
+      throw new Error('A session held the output of another query.')
+    }
+    this.#settings.clear()
+    for (const [name, value] of preparation.settings) this.#settings.set(name, value)
+    for (const name of preparation.parameters.keys()) this.#parameters.add(name)
+  }
+
+  run(sql: string, format: string): Promise<SessionResult> {
+    return this.#guard(async () => {
+      const result = await this.#session.queryAsync(sql, { format })
+      return {
+        bytes: result.bytes(),
+        readRows: result.rowsRead,
+        readBytes: result.bytesRead,
+        writtenRows: 0,
+        writtenBytes: 0,
+        elapsedSeconds: result.elapsed,
+      }
+    })
+  }
+
+  /** The rows go to the engine as they came: their bytes are never a JavaScript string. */
+  insert(target: InsertTarget, rows: Buffer): Promise<SessionResult> {
+    return this.#guard(async () => {
+      const { table, columns } = target
+      const format = target.format as 'JSONEachRow'
+      const written = await this.#session.insert({ table, values: rows, format, ...(columns && { columns }) })
+      return {
+        bytes: new Uint8Array(0),
+        readRows: written.rowsWritten,
+        readBytes: written.bytesWritten,
+        writtenRows: written.rowsWritten,
+        writtenBytes: written.bytesWritten,
+        elapsedSeconds: written.elapsed,
+      }
+    })
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#spoiled = true
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#spoiled = true
+    this.#session.close()
+  }
+}

@@ -1,0 +1,105 @@
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import type { Log } from '../base/log.ts'
+import { ClickHouseCalls } from './clickhouse-calls.ts'
+import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
+
+export interface RemoteEngineOptions {
+  url: string
+  user?: string | undefined
+  password?: string | undefined
+  log: Log
+  maxResultBytes?: number
+  /** How often the server is asked whether it is there. */
+  checkEveryMs?: number
+}
+
+const defaults = {
+  maxResultBytes: 128 * 2 ** 20,
+  graceMs: 1_000,
+  checkEveryMs: 1_000,
+  pingWithinMs: 5_000,
+} as const
+
+/** The same calls, answered by a ClickHouse server that somebody else runs. */
+export class RemoteEngine implements Engine {
+  readonly #calls: ClickHouseCalls
+  readonly #log: Log
+  readonly #checkEveryMs: number
+  #state: EngineState = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0 }
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: RemoteEngineOptions) {
+    const url = new URL(options.url)
+    const username = options.user ?? (decodeURIComponent(url.username) || 'default')
+    const password = options.password ?? decodeURIComponent(url.password)
+    url.username = ''
+    url.password = ''
+    this.#log = options.log
+    this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
+    this.#calls = new ClickHouseCalls(
+      createClient({
+        url,
+        username,
+        password,
+        request_timeout: 24 * 3_600_000,
+        max_open_connections: 100,
+        compression: { request: false, response: false },
+        log: { level: ClickHouseLogLevel.OFF },
+      }),
+      { maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes, graceMs: defaults.graceMs },
+    )
+  }
+
+  /** A server that is away at the start may come later; one that refuses us is a mistake in the settings. */
+  async start(): Promise<void> {
+    const { body } = await this.query(
+      { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
+      { deadlineMs: defaults.pingWithinMs },
+    )
+    this.#becomeReady(body.toString().trim())
+    this.#timer = setInterval(() => void this.#check(), this.#checkEveryMs)
+    this.#timer.unref()
+  }
+
+  async #check(): Promise<void> {
+    try {
+      const { body } = await this.#calls.query(
+        { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
+        { deadlineMs: defaults.pingWithinMs },
+      )
+      if (this.#state.kind !== 'ready') this.#becomeReady(body.toString().trim())
+    } catch (error) {
+      if (this.#state.kind === 'closed') return
+      if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not answer')
+      this.#state = { kind: 'down', reason: 'ClickHouse does not answer.', restarts: this.#state.restarts }
+    }
+  }
+
+  #becomeReady(engineVersion: string): void {
+    const restarts = this.#state.restarts + (this.#state.kind === 'down' ? 1 : 0)
+    this.#state = { kind: 'ready', engineVersion, restarts }
+    this.#log.info({ engineVersion }, 'ClickHouse ready')
+  }
+
+  state(): EngineState {
+    return this.#state
+  }
+
+  query(statement: Statement, limits: Limits): Promise<QueryResult> {
+    return this.#calls.query(statement, limits)
+  }
+
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+    return this.#calls.insert(target, rows, limits)
+  }
+
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+    return this.#calls.command(statement, limits)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
+    await this.#calls.close()
+  }
+}

@@ -1,0 +1,41 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { internal, invalidBody, tooLarge, unsupportedMediaType, WellheadError } from '../base/errors.ts'
+
+export interface ErrorBody {
+  error: { code: string; message: string; request_id: string } & Record<string, unknown>
+}
+
+export function errorBody(error: WellheadError, requestId: string): ErrorBody {
+  const { code, message, details } = error
+  return { error: { code, message, ...details, request_id: requestId } }
+}
+
+/** The framework's own errors, in our words. */
+const frameworkErrors: Record<string, (error: Error) => WellheadError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => tooLarge('The body is larger than 12 MiB.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    unsupportedMediaType('The content type is not one that is read here.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalidBody('The body is not as long as Content-Length says.'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => invalidBody('The body is empty; JSON was expected.'),
+  FST_ERR_CTP_INVALID_JSON_BODY: () => invalidBody('The body is not valid JSON.'),
+}
+
+/** The one place where something thrown becomes an answer. */
+export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const known = toKnown(error)
+  if (known.status >= 500)
+    request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
+  if (known.retryAfterSeconds !== undefined) reply.header('Retry-After', String(known.retryAfterSeconds))
+  if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer realm="wellhead"')
+  if (known.status === 405) reply.header('Allow', known.details.allowed?.join(', ') ?? '')
+  reply.code(known.status).type('application/json; charset=utf-8').send(errorBody(known, request.id))
+}
+
+function toKnown(error: FastifyError | Error): WellheadError {
+  if (error instanceof WellheadError) return error
+  const { code, statusCode } = error as FastifyError
+  const translate = code === undefined ? undefined : frameworkErrors[code]
+  if (translate) return translate(error)
+  if (error instanceof SyntaxError && statusCode === 400) return invalidBody('The body is not valid JSON.')
+  return internal(error)
+}

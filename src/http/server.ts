@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Access, Caller } from '../access/access.ts'
+import { internal, invalidParameter, methodNotAllowed, notFound } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { version } from '../base/version.ts'
+import { errorBody, handleError } from './error-response.ts'
+import type { EngineStatus } from './status.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | undefined
+  }
+}
+
+export interface ServerOptions {
+  log: Log
+  access: Access
+  engineStatus: () => EngineStatus
+  /** Whether the process is about to stop. */
+  stopping: () => boolean
+}
+
+/** Bounds of a request, and times against clients that are slow on purpose. */
+const limits = {
+  maxHeaderBytes: 16 * 1024,
+  maxBodyBytes: 12 * 2 ** 20,
+  maxParameterLength: 512,
+  headersWithinMs: 10_000,
+  requestWithinMs: 120_000,
+  keepAliveMs: 65_000,
+  checkConnectionsEveryMs: 2_000,
+  maxRequestsPerSocket: 0,
+} as const
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** Everything under these needs a token. */
+const guarded = /^\/(?:api|v1|metrics)(?:\/|\?|$)/i
+
+export function createServer(options: ServerOptions): FastifyInstance {
+  const server = fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: requestId,
+    requestIdHeader: false,
+    bodyLimit: limits.maxBodyBytes,
+    routerOptions: { maxParamLength: limits.maxParameterLength },
+    requestTimeout: limits.requestWithinMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    maxRequestsPerSocket: limits.maxRequestsPerSocket,
+    http: {
+      maxHeaderSize: limits.maxHeaderBytes,
+      connectionsCheckingInterval: limits.checkConnectionsEveryMs,
+    },
+    clientErrorHandler: refuseBrokenRequest,
+    frameworkErrors: handleError,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: true,
+  })
+  server.server.headersTimeout = limits.headersWithinMs
+  server.setErrorHandler(handleError)
+  server.setNotFoundHandler((request) => {
+    const path = pathOf(request)
+    const allowed = methods.filter((method) => server.findRoute({ method, url: path }) !== null)
+    throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
+  })
+  server.decorateRequest('caller', undefined)
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id)
+    reply.header('X-Content-Type-Options', 'nosniff')
+    if (options.stopping()) reply.header('Connection', 'close')
+    if (guarded.test(request.url)) request.caller = options.access.authenticate(tokenOf(request))
+  })
+  server.addHook('onResponse', async (request, reply) => {
+    // Neither query string nor headers: they hold parameter values and tokens.
+    request.log.info(
+      {
+        method: request.method,
+        path: pathOf(request),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 100) / 100,
+      },
+      'request',
+    )
+  })
+  addStatusRoutes(server, options)
+  return server
+}
+
+function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void {
+  const readiness = () => {
+    if (options.stopping()) return { ready: false, reason: 'The service is stopping.' }
+    const { ready, reason } = options.engineStatus()
+    return ready ? { ready } : { ready, reason }
+  }
+  server.get('/health', { logLevel: 'silent' }, async () => ({ status: 'alive' }))
+  server.get('/ready', { logLevel: 'silent' }, async (_request, reply) => {
+    const state = readiness()
+    if (!state.ready) reply.code(503).header('Retry-After', '1')
+    return state
+  })
+  server.get('/api/status', async () => ({ version, ...readiness(), engine: options.engineStatus() }))
+}
+
+function requestId(message: { headers: IncomingMessage['headers'] }): string {
+  const given = message.headers['x-request-id']
+  return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+}
+
+function tokenOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['x-api-key']
+  if (typeof key === 'string') return key
+  return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] as string
+}
+
+/** What Node's parser refuses never reaches a route, but gets the same shape of answer. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request'
+  const body = JSON.stringify(
+    errorBody(
+      error.code === undefined
+        ? internal(error)
+        : invalidParameter('request', `The request cannot be read: ${status.slice(4).toLowerCase()}.`),
+      randomUUID(),
+    ),
+  )
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
