@@ -1,5 +1,5 @@
 import { createHash, randomInt } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
@@ -52,5 +52,7 @@ export function loadAdminToken(dataDir: string, configured: string | undefined):
   const token = createToken()
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   writeFileSync(path, `${token}\n`, { mode: 0o600 })
+  // The mode above holds for a new file only.
+  chmodSync(path, 0o600)
   return { token, made: true }
 }

@@ -77,6 +77,7 @@ export const invalidParameter = define('invalid_parameter', 400, (parameter: str
   details: { parameter },
 }))
 export const invalidBody = define('invalid_body', 400, (message: string) => message)
+export const malformedRequest = define('malformed_request', 400, (message: string) => message)
 export const unauthorized = define(
   'unauthorized',
   401,
@@ -91,6 +92,12 @@ export const methodNotAllowed = define('method_not_allowed', 405, (method: strin
   message: `${method} is not allowed here; allowed: ${allowed.join(', ')}.`,
   details: { allowed },
 }))
+export const requestTooSlow = define('request_timeout', 408, () => 'The request did not arrive in time.')
+export const headersTooLarge = define(
+  'headers_too_large',
+  431,
+  () => 'Address and headers are larger than 16 KiB.',
+)
 export const tooLarge = define('too_large', 413, (message: string) => message)
 export const unsupportedMediaType = define('unsupported_media_type', 415, (message: string) => message)
 export const invalidQuery = define(

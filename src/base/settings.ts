@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
+import process from 'node:process'
 import { z } from 'zod'
 
 /**
@@ -41,6 +42,12 @@ const byteSize = z
     const unit = (/[kmgt]/i.exec(value)?.[0].toLowerCase() ?? '') as keyof typeof byteUnits
     return Math.floor(Number.parseFloat(value) * byteUnits[unit])
   })
+
+/** What a container may use, where it is less than what its machine has. */
+function availableMemory(): number {
+  const constrained = process.constrainedMemory()
+  return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem()
+}
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -90,14 +97,14 @@ export const settingDefinitions = {
     schema: text,
     default: undefined,
     expected: 'a user name',
-    description: 'User of the ClickHouse server, if the address does not name it.',
+    description: 'User of the ClickHouse server. It wins over the one in the address.',
   }),
   clickhousePassword: setting({
     env: 'WELLHEAD_CLICKHOUSE_PASSWORD',
     schema: z.string(),
     default: undefined,
     expected: 'a password',
-    description: 'Password of that user, if the address does not hold it.',
+    description: 'Password of that user. It wins over the one in the address.',
     secret: true,
   }),
   clickhouseCluster: setting({
@@ -110,7 +117,7 @@ export const settingDefinitions = {
   engineMemory: setting({
     env: 'WELLHEAD_ENGINE_MEMORY',
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),
-    default: `${Math.max(1, Math.floor((totalmem() * 0.5) / 2 ** 30))}GiB`,
+    default: `${Math.max(512, Math.floor(availableMemory() / 2 / 2 ** 20))}MiB`,
     expected: 'a size of at least 512MiB, such as 4GiB',
     description: 'Memory that the embedded engine may use. The default is half of what the machine has.',
   }),
@@ -167,7 +174,8 @@ export function readSettings(
   const values: Record<string, unknown> = {}
   const known = new Set<string>(settingNames.map((name) => settingDefinitions[name].env))
   for (const variable of Object.keys(environment)) {
-    if (variable.startsWith('WELLHEAD_') && !known.has(variable) && !clientVariables.has(variable)) {
+    const ours = variable.startsWith('WELLHEAD_') && !foreignVariable.test(variable)
+    if (ours && !known.has(variable) && !clientVariables.has(variable)) {
       problems.push(`${variable} is not a setting. wellhead serve --help lists them.`)
     }
   }
@@ -175,7 +183,9 @@ export function readSettings(
     const definition: SettingDefinition<unknown> = settingDefinitions[name]
     const flag = flags[name]
     // An empty variable counts as unset, as in most tools that read the environment.
-    const given = flag ?? (environment[definition.env] || undefined)
+    const fromEnvironment = environment[definition.env] || undefined
+    const injected = name === 'port' && foreignValue.test(fromEnvironment ?? '')
+    const given = flag ?? (injected ? undefined : fromEnvironment)
     const written = given ?? definition.default
     if (written === undefined) continue
     const parsed = definition.schema.safeParse(written)
@@ -190,6 +200,10 @@ export function readSettings(
   if (problems.length > 0) return { problems }
   return { settings: Object.freeze(values) as Settings }
 }
+
+/** Kubernetes gives every container such variables for a service that is called wellhead. */
+const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d)/
+const foreignValue = /^tcp:\/\//
 
 /** Variables that the commands talking to a service read; they are no settings of the service. */
 const clientVariables = new Set(['WELLHEAD_URL', 'WELLHEAD_TOKEN'])

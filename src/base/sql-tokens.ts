@@ -19,8 +19,8 @@ export interface SqlToken {
 
 const word = /[\p{L}_$][\p{L}\p{N}_$]*/uy
 const number = /(?:0[xX][\da-fA-F]+|0[bB][01]+|\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)/y
-const space = /[\s\u00a0\ufeff\0]+/y
-const lineComment = /(?:--|#[ !])[^\n]*/y
+const space = /[\s\u0085\u180e\u200b-\u200d\u2060\0]+/y
+const lineComment = /(?:--|\/\/|#[ !])[^\n]*/y
 const heredocTag = /\$[A-Za-z0-9_]*\$/y
 const atName = /@[A-Za-z_][A-Za-z0-9_]*/y
 
@@ -61,15 +61,22 @@ function quotedEnd(sql: string, at: number, close: string): number | undefined {
   return undefined
 }
 
-function heredocEnd(sql: string, at: number): number | undefined {
+/** Where each heredoc tag stands last, found in one pass so that many unclosed ones cost no more than one. */
+function lastHeredocTags(sql: string): Map<string, number> {
+  const last = new Map<string, number>()
+  for (const match of sql.matchAll(/(?=(\$[A-Za-z0-9_]*\$))/g)) last.set(match[1] as string, match.index)
+  return last
+}
+
+function heredocEnd(sql: string, at: number, lastTags: () => Map<string, number>): number | undefined {
   const tagEnd = matchEnd(heredocTag, sql, at)
   if (tagEnd === undefined) return undefined
   const tag = sql.slice(at, tagEnd)
-  const close = sql.indexOf(tag, tagEnd)
-  return close < 0 ? undefined : close + tag.length
+  if ((lastTags().get(tag) ?? -1) < tagEnd) return undefined
+  return sql.indexOf(tag, tagEnd) + tag.length
 }
 
-function tokenAt(sql: string, at: number): SqlToken {
+function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): SqlToken {
   const token = (kind: SqlTokenKind, end: number): SqlToken => ({ kind, start: at, end })
   const spaceEnd = matchEnd(space, sql, at)
   if (spaceEnd !== undefined) return token('space', spaceEnd)
@@ -87,7 +94,7 @@ function tokenAt(sql: string, at: number): SqlToken {
     return token(identifierQuotes.has(first) ? 'quoted-identifier' : 'string', end)
   }
   if (first === '$') {
-    const end = heredocEnd(sql, at)
+    const end = heredocEnd(sql, at, lastTags)
     if (end !== undefined) return token('string', end)
   }
   if (first === '@') {
@@ -100,12 +107,17 @@ function tokenAt(sql: string, at: number): SqlToken {
   if (numberEnd !== undefined) return token('number', numberEnd)
   const wordEnd = matchEnd(word, sql, at)
   if (wordEnd !== undefined) return token('word', wordEnd)
-  return token('symbol', at + (first.charCodeAt(0) >= 0xd800 && first.charCodeAt(0) <= 0xdbff ? 2 : 1))
+  return token('symbol', at + String.fromCodePoint(sql.codePointAt(at) as number).length)
 }
 
 export function* sqlTokens(sql: string): Generator<SqlToken> {
+  let tags: Map<string, number> | undefined
+  const lastTags = () => {
+    tags ??= lastHeredocTags(sql)
+    return tags
+  }
   for (let at = 0; at < sql.length; ) {
-    const token = tokenAt(sql, at)
+    const token = tokenAt(sql, at, lastTags)
     yield token
     at = token.end
   }

@@ -25,13 +25,15 @@ export function readServeArguments(
   const problems: string[] = []
   const flags: Partial<Record<SettingName, string>> = {}
   for (const token of tokens) {
-    if (token.kind === 'positional') problems.push(`"${token.value}" is not expected here.`)
+    // Not repeated here: it may be the value of a mistyped flag, and a secret.
+    if (token.kind === 'positional') problems.push(`Argument ${token.index + 1} belongs to no flag of serve.`)
     if (token.kind !== 'option') continue
     if (token.name === 'help' || token.name === 'h') return { kind: 'help' }
     const name = byFlag.get(token.name)
     if (name === undefined)
       problems.push(`${token.rawName} is no flag of serve. wellhead serve --help lists them.`)
-    else if (token.value === undefined) problems.push(`${token.rawName} needs a value.`)
+    else if (token.value === undefined || token.value.startsWith('--'))
+      problems.push(`${token.rawName} needs a value.`)
     else flags[name] = token.value
   }
   const reading = readSettings(environment, flags)

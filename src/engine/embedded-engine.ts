@@ -21,6 +21,8 @@ export interface EmbeddedEngineOptions {
   clock: Clock
   log: Log
   maxResultBytes?: number
+  /** So many ends of the engine during a query make that query refused for a while. */
+  crashesBeforeRefusal?: number
 }
 
 const defaults = {
@@ -34,7 +36,7 @@ const defaults = {
   backoffMs: [100, 500, 1_000, 5_000, 10_000],
   maxResultBytes: 128 * 2 ** 20,
   maxWaiting: 1_000,
-  crashes: 3,
+  crashesBeforeRefusal: 3,
   crashWindowMs: 60_000,
   refusalMs: 600_000,
 } as const
@@ -82,7 +84,7 @@ export class EmbeddedEngine implements Engine {
     })
     this.#guard = new CrashGuard({
       clock: options.clock,
-      crashes: defaults.crashes,
+      crashes: options.crashesBeforeRefusal ?? defaults.crashesBeforeRefusal,
       windowMs: defaults.crashWindowMs * patience,
       refusalMs: defaults.refusalMs,
       maxEntries: 10_000,

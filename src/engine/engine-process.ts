@@ -42,6 +42,7 @@ export class EngineProcess {
   #child: ChildProcess | undefined
   #state: EngineState = { kind: 'starting', reason: 'The engine is starting.', restarts: 0 }
   #failuresInARow = 0
+  #everReady = false
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = []
   #stopping = false
   #overdue: string | undefined
@@ -155,6 +156,7 @@ export class EngineProcess {
   }
 
   #becomeReady(engineVersion: string, tookMs: number): void {
+    this.#everReady = true
     this.#state = { kind: 'ready', engineVersion, restarts: this.#state.restarts }
     this.#options.log.info({ engineVersion, tookMs, pid: this.#child?.pid }, 'engine ready')
     for (const waiter of [...this.#waiting]) waiter.resolve()
@@ -171,8 +173,10 @@ export class EngineProcess {
     this.#state = { kind: 'down', reason: failed?.message ?? `The engine process ended (${how}).`, restarts }
     this.#options.log.error({ how, reason: failed?.message }, 'the engine process ended')
     if (wasReady) this.#options.onCrash(this.#overdue)
-    if (failed && failed.reason !== 'other') {
+    // What never worked will not work by itself; what did, is worth another try.
+    if (failed && !this.#everReady) {
       for (const waiter of [...this.#waiting]) waiter.reject(failed)
+      return
     }
     const { backoffMs } = this.#options
     const delayMs = wasReady ? 0 : (backoffMs[Math.min(this.#failuresInARow, backoffMs.length) - 1] ?? 0)

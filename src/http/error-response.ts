@@ -1,5 +1,12 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { internal, invalidBody, tooLarge, unsupportedMediaType, WellheadError } from '../base/errors.ts'
+import {
+  internal,
+  invalidBody,
+  malformedRequest,
+  tooLarge,
+  unsupportedMediaType,
+  WellheadError,
+} from '../base/errors.ts'
 
 export interface ErrorBody {
   error: { code: string; message: string; request_id: string } & Record<string, unknown>
@@ -37,5 +44,9 @@ function toKnown(error: FastifyError | Error): WellheadError {
   const translate = code === undefined ? undefined : frameworkErrors[code]
   if (translate) return translate(error)
   if (error instanceof SyntaxError && statusCode === 400) return invalidBody('The body is not valid JSON.')
+  // What the framework blames on the caller is the caller's, whatever it is called.
+  if (code?.startsWith('FST_ERR_') && statusCode !== undefined && statusCode < 500) {
+    return malformedRequest(`The request cannot be read: ${error.message}.`)
+  }
   return internal(error)
 }

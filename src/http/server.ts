@@ -1,9 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Access, Caller } from '../access/access.ts'
-import { internal, invalidParameter, methodNotAllowed, notFound } from '../base/errors.ts'
+import {
+  headersTooLarge,
+  malformedRequest,
+  methodNotAllowed,
+  notFound,
+  requestTooSlow,
+  type WellheadError,
+} from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import { errorBody, handleError } from './error-response.ts'
@@ -43,7 +55,7 @@ const guarded = /^\/(?:api|v1|metrics)(?:\/|\?|$)/i
 export function createServer(options: ServerOptions): FastifyInstance {
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestId,
     requestIdHeader: false,
     bodyLimit: limits.maxBodyBytes,
@@ -124,22 +136,22 @@ function pathOf(request: FastifyRequest): string {
 /** What Node's parser refuses never reaches a route, but gets the same shape of answer. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? '431 Request Header Fields Too Large'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
-        : '400 Bad Request'
-  const body = JSON.stringify(
-    errorBody(
-      error.code === undefined
-        ? internal(error)
-        : invalidParameter('request', `The request cannot be read: ${status.slice(4).toLowerCase()}.`),
-      randomUUID(),
-    ),
-  )
+  const refusal = brokenRequest(error)
+  const body = JSON.stringify(errorBody(refusal, randomUUID()))
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
+}
+
+function brokenRequest(error: NodeJS.ErrnoException): WellheadError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return headersTooLarge()
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return requestTooSlow()
+    default:
+      return malformedRequest('The request is not valid HTTP.')
+  }
 }

@@ -28,6 +28,8 @@ export const exceptions = {
       'READONLY',
       `Only queries that read are taken here; this one begins with "${verb}".`,
     ),
+  parameterMissing: (name: string) =>
+    new EngineException(456, 'UNKNOWN_QUERY_PARAMETER', `Substitution \`${name}\` is not set.`),
   timeout: (seconds: number) =>
     new EngineException(159, 'TIMEOUT_EXCEEDED', `Timeout exceeded: maximum ${seconds} seconds.`),
   tooMany: () => new EngineException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', 'Too many simultaneous queries.'),

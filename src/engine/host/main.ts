@@ -2,7 +2,7 @@
  * The engine process. It owns the data directory, answers queries on its socket, and does what the service
  * says over the channel between them. Without the service it ends.
  */
-import { accessSync, constants, mkdirSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { durabilitySettings, writeEngineConfig } from './engine-config.ts'
@@ -103,10 +103,23 @@ async function checkServer(session: {
   return engineVersion as string
 }
 
-function explain(error: unknown): { reason: StartFailure; message: string } {
+/** The binding does not say why it cannot open a directory, but the engine leaves its owner's id there. */
+function ownerOf(directory: string): number | undefined {
+  try {
+    const id = Number(/PID: (\d+)/.exec(readFileSync(`${directory}/store/status`, 'utf8'))?.[1])
+    if (!Number.isInteger(id) || id === process.pid) return undefined
+    process.kill(id, 0)
+    return id
+  } catch {
+    return undefined
+  }
+}
+
+function explain(error: unknown, directory: string): { reason: StartFailure; message: string } {
   if (error instanceof StartError) return { reason: error.reason, message: error.message }
   const message = error instanceof Error ? error.message : String(error)
-  if (/lock/i.test(message)) return { reason: 'in-use', message }
+  const owner = ownerOf(directory)
+  if (owner !== undefined) return { reason: 'in-use', message: `Process ${owner} has it open.` }
   if (/permission denied|read-only file system|no space left/i.test(message))
     return { reason: 'unwritable', message }
   return { reason: 'other', message }
@@ -122,7 +135,7 @@ process.on('message', (message: ToHost) => {
           runner = started
         },
         (error) => {
-          say({ type: 'failed', ...explain(error) })
+          say({ type: 'failed', ...explain(error, message.options.directory) })
           setImmediate(() => process.exit(1))
         },
       )

@@ -2,7 +2,7 @@ import { exceptions, fromNative } from './exceptions.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
 import { PoolFull, SessionPool } from './session-pool.ts'
-import { inspectStatement, onlyReads, parseInsert, quote } from './statement.ts'
+import { inspectStatement, parseInsert, quote } from './statement.ts'
 
 /** How often a stop is repeated until it holds: the query may not have been registered at the first. */
 const repeatKillMs = 50
@@ -36,13 +36,16 @@ export class QueryRunner {
   async run(request: EngineRequest, gone: AbortSignal): Promise<SessionResult> {
     const statement = inspectStatement(request.sql)
     if (statement.several) throw exceptions.severalStatements()
-    if (statement.writesFile) throw exceptions.notImplemented('INTO OUTFILE')
-    if (request.readOnly && !onlyReads(statement)) throw exceptions.readOnly(statement.verb)
+    if (statement.touchesFile) throw exceptions.notImplemented('Reading or writing a file')
+    if (request.readOnly && statement.writes) throw exceptions.readOnly(statement.verb)
+    for (const name of statement.placeholders) {
+      if (!request.parameters.has(name)) throw exceptions.parameterMissing(name)
+    }
     const target = request.rows && parseInsert(request.sql)
     if (request.rows && !target) throw exceptions.notImplemented('This form of INSERT with a body')
     const tag = `wh-${++this.#lastTag}`
     try {
-      return await this.#pool.use(request.parameters, async (session) => {
+      return await this.#pool.use(async (session) => {
         gone.throwIfAborted()
         await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
         return await this.#watch(request, tag, gone, () =>

@@ -8,8 +8,6 @@ export interface SessionPoolOptions {
   maxWaiting: number
 }
 
-type Parameters = ReadonlyMap<string, string>
-
 /** Lends each session to one query at a time, and replaces those in which something failed. */
 export class SessionPool {
   readonly #options: SessionPoolOptions
@@ -25,11 +23,11 @@ export class SessionPool {
     return this.#lent
   }
 
-  async use<T>(parameters: Parameters, work: (session: EngineSession) => Promise<T>): Promise<T> {
+  async use<T>(work: (session: EngineSession) => Promise<T>): Promise<T> {
     await this.#turn()
     let session: EngineSession | undefined
     try {
-      session = this.#take(parameters) ?? (await this.#options.open())
+      session = this.#idle.pop() ?? (await this.#options.open())
       return await work(session)
     } finally {
       if (session?.spoiled) session.close()
@@ -52,21 +50,6 @@ export class SessionPool {
     const next = this.#waiting.shift()
     if (next) next()
     else this.#lent--
-  }
-
-  #take(parameters: Parameters): EngineSession | undefined {
-    // One that has seen parameters before is preferred, so that untouched ones last.
-    let best = -1
-    for (let i = this.#idle.length - 1; i >= 0; i--) {
-      const session = this.#idle[i] as EngineSession
-      if (!session.suits(parameters)) continue
-      best = i
-      if (!session.pristine || parameters.size === 0) break
-    }
-    if (best >= 0) return this.#idle.splice(best, 1)[0]
-    // None suits: the longest unused makes room, so that there are never more sessions than places.
-    if (this.#idle.length + this.#lent > this.#options.size) this.#idle.shift()?.close()
-    return undefined
   }
 
   close(): void {

@@ -26,7 +26,7 @@ export interface Preparation {
 export class EngineSession {
   readonly #session: Session
   readonly #settings = new Map<string, string>()
-  readonly #parameters = new Set<string>()
+  #parameters: ReadonlySet<string> = new Set()
   #spoiled = false
 
   constructor(directory: string, connectionArgs: readonly string[]) {
@@ -35,16 +35,6 @@ export class EngineSession {
 
   get spoiled(): boolean {
     return this.#spoiled
-  }
-
-  /** A parameter cannot be unset, so a session may only serve queries that set all it has seen. */
-  suits(parameters: ReadonlyMap<string, string>): boolean {
-    for (const name of this.#parameters) if (!parameters.has(name)) return false
-    return true
-  }
-
-  get pristine(): boolean {
-    return this.#parameters.size === 0
   }
 
   /** Settings given at connect were once ignored by the binding, so they are read back. */
@@ -73,6 +63,9 @@ export class EngineSession {
       if (!preparation.settings.has(name)) assignments.push(`${name} = DEFAULT`)
     }
     for (const [name, value] of preparation.parameters) assignments.push(`param_${name} = ${quote(value)}`)
+    // A parameter cannot be unset, so what is left of an earlier caller is at least emptied.
+    const left = [...this.#parameters].filter((name) => !preparation.parameters.has(name))
+    for (const name of left) assignments.push(`param_${name} = ''`)
     const { bytes } = await this.run(`SET ${assignments.join(', ')}`, 'TabSeparated')
     if (bytes.length > 0) {
       this.#spoiled = true
@@ -80,7 +73,7 @@ export class EngineSession {
     }
     this.#settings.clear()
     for (const [name, value] of preparation.settings) this.#settings.set(name, value)
-    for (const name of preparation.parameters.keys()) this.#parameters.add(name)
+    this.#parameters = new Set(preparation.parameters.keys())
   }
 
   run(sql: string, format: string): Promise<SessionResult> {

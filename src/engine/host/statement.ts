@@ -6,32 +6,47 @@ export interface Statement {
   verb: string
   /** Text after the first statement's end: the HTTP interface runs one statement a request. */
   several: boolean
-  /** INTO OUTFILE: the one way to a file that no grant governs. */
-  writesFile: boolean
+  /** INTO OUTFILE and FROM INFILE: the ways to a file that no grant governs. */
+  touchesFile: boolean
+  /** Something in it writes, whatever it begins with. */
+  writes: boolean
+  /** Names of the parameters that it needs, as in {name:Type}. */
+  placeholders: Set<string>
 }
+
+const readingVerbs = new Set(['SELECT', 'WITH', 'FROM', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS'])
 
 export function inspectStatement(sql: string): Statement {
-  let verb = ''
+  const statement: Statement = {
+    verb: '',
+    several: false,
+    touchesFile: false,
+    writes: false,
+    placeholders: new Set(),
+  }
   let ended = false
-  let several = false
-  let writesFile = false
-  let previous = ''
+  let previous = { kind: 'space', text: '' }
+  let beforePrevious = previous
   for (const token of sqlTokens(sql)) {
     if (token.kind === 'space' || token.kind === 'comment') continue
-    const text = sql.slice(token.start, token.end).toUpperCase()
-    if (ended) several = true
-    if (token.kind === 'symbol' && text === ';') ended = true
-    if (token.kind === 'word' && verb === '') verb = text
-    if (token.kind === 'word' && text === 'OUTFILE' && previous === 'INTO') writesFile = true
-    previous = text
+    const text = sql.slice(token.start, token.end)
+    if (ended) statement.several = true
+    // "\\G" ends a statement as a semicolon does, and a backslash means nothing else outside of quotes.
+    if (token.kind === 'symbol' && (text === ';' || text === '\\')) ended = true
+    if (token.kind === 'word') {
+      if (statement.verb === '') statement.verb = text.toUpperCase()
+      const pair = `${previous.text} ${text}`.toUpperCase()
+      if (pair === 'INTO OUTFILE' || pair === 'FROM INFILE') statement.touchesFile = true
+      if (pair === 'INSERT INTO' || pair === 'PARALLEL WITH') statement.writes = true
+    }
+    if (text === ':' && previous.kind === 'word' && beforePrevious.text === '{') {
+      statement.placeholders.add(previous.text)
+    }
+    beforePrevious = previous
+    previous = { kind: token.kind, text }
   }
-  return { verb, several, writesFile }
-}
-
-const readingVerbs = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS'])
-
-export function onlyReads(statement: Statement): boolean {
-  return readingVerbs.has(statement.verb)
+  if (!readingVerbs.has(statement.verb)) statement.writes = true
+  return statement
 }
 
 export interface InsertTarget {
@@ -40,7 +55,7 @@ export interface InsertTarget {
   format: string
 }
 
-const insertForm = /^\s*INSERT\s+INTO\s+([\w.]+)\s*(?:\(([\w\s,.]+)\)\s*)?FORMAT\s+(\w+)\s*$/i
+const insertForm = /^\s*INSERT\s+INTO\s+([\w.]+)(?:\s*\(([\w\s,.]+)\))?\s+FORMAT\s+(\w+)\s*$/i
 
 /** Reads the one form of INSERT whose rows come as the request's body. */
 export function parseInsert(sql: string): InsertTarget | undefined {

@@ -1,0 +1,40 @@
+/** Runs every test and ends with one plain line of counts. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensureEngine } from './ensure-engine.mjs'
+
+const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
+const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
+const report = join(scratch, 'report.json')
+const environment = { ...process.env }
+const engineNode = await ensureEngine()
+if (engineNode) {
+  environment.WELLHEAD_ENGINE_NODE = engineNode
+  environment.WELLHEAD_ENGINE_PATIENCE = '10'
+}
+const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: environment,
+})
+child.on('exit', (code) => {
+  let counts
+  try {
+    counts = JSON.parse(readFileSync(report, 'utf8'))
+  } catch {
+    counts = undefined
+  }
+  rmSync(scratch, { recursive: true, force: true })
+  const passed = counts?.numPassedTests ?? 0
+  // A file that could not even be loaded fails without a single failed test.
+  const broken = (counts?.testResults ?? []).filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  ).length
+  const failed = counts ? counts.numFailedTests + broken : 1
+  const skipped = (counts?.numPendingTests ?? 0) + (counts?.numTodoTests ?? 0)
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  process.exit(failed > 0 || passed === 0 ? 1 : (code ?? 1))
+})

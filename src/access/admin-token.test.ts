@@ -1,0 +1,132 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { scratchDirectory } from '../../test/support/scratch.ts'
+import { createToken, hashToken, hasTokenForm, loadAdminToken } from './admin-token.ts'
+
+/** A data directory that is not there yet, in one that goes away with the test. */
+function newDataDirectory(): string {
+  const { path, remove } = scratchDirectory()
+  onTestFinished(remove)
+  return join(path, 'data')
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777
+}
+
+describe('a token', () => {
+  test('has a prefix, 32 letters or digits of secret, and a checksum of six', () => {
+    for (let i = 0; i < 100; i++) {
+      const token = createToken()
+      expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
+      expect(hasTokenForm(token)).toBe(true)
+    }
+  })
+
+  test('is never the same twice', () => {
+    const tokens = new Set(Array.from({ length: 1000 }, createToken))
+    expect(tokens.size).toBe(1000)
+  })
+
+  test('uses every letter and digit', () => {
+    const letters = new Set(Array.from({ length: 200 }, () => createToken().slice(3, 35)).join(''))
+    expect(letters.size).toBe(62)
+  })
+
+  test('with one character wrong is told from a token by its checksum', () => {
+    const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
+    const typo = fc.record({ at: fc.integer({ min: 3, max: 40 }), wrong: fc.constantFrom(...alphabet) })
+    fc.assert(
+      fc.property(typo, ({ at, wrong }) => {
+        const token = createToken()
+        const mistyped = `${token.slice(0, at)}${wrong}${token.slice(at + 1)}`
+        expect(hasTokenForm(mistyped)).toBe(mistyped === token)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('with two neighbours of its secret exchanged is told from a token', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 3, max: 33 }), (at) => {
+        const token = createToken()
+        const exchanged = `${token.slice(0, at)}${token[at + 1]}${token[at]}${token.slice(at + 2)}`
+        expect(hasTokenForm(exchanged)).toBe(exchanged === token)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('that lacks its prefix, is cut or has something added is none', () => {
+    const token = createToken()
+    const wrong = ['', 'wh_', token.slice(3), token.slice(0, -1), `${token}0`, ` ${token}`, `${token}\n`]
+    for (const text of [...wrong, token.replace('wh_', 'WH_'), token.replace('wh_', 'wh-')]) {
+      expect(hasTokenForm(text), JSON.stringify(text)).toBe(false)
+    }
+  })
+
+  test('is hashed the same each time and differently from any other', () => {
+    const token = createToken()
+    expect(hashToken(token)).toHaveLength(32)
+    expect(hashToken(token).equals(hashToken(token))).toBe(true)
+    expect(hashToken(token).equals(hashToken(createToken()))).toBe(false)
+  })
+})
+
+describe('the admin token', () => {
+  test('is made at the first start, in a file that only its owner can read', () => {
+    const dataDir = newDataDirectory()
+    const { token, made } = loadAdminToken(dataDir, undefined)
+    expect(made).toBe(true)
+    expect(hasTokenForm(token)).toBe(true)
+    expect(readFileSync(join(dataDir, 'admin-token'), 'utf8')).toBe(`${token}\n`)
+    expect(modeOf(join(dataDir, 'admin-token'))).toBe(0o600)
+    expect(modeOf(dataDir)).toBe(0o700)
+  })
+
+  test('is the same at the second start, and not shown again', () => {
+    const dataDir = newDataDirectory()
+    const { token } = loadAdminToken(dataDir, undefined)
+    expect(loadAdminToken(dataDir, undefined)).toEqual({ token, made: false })
+  })
+
+  test('is the configured one if there is one, and then nothing is written', () => {
+    const dataDir = newDataDirectory()
+    const configured = 'chosen by the operator'
+    expect(loadAdminToken(dataDir, configured)).toEqual({ token: configured, made: false })
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  test('is the configured one even where another is kept, which is used again without it', () => {
+    const dataDir = newDataDirectory()
+    const { token } = loadAdminToken(dataDir, undefined)
+    expect(loadAdminToken(dataDir, 'chosen by the operator').token).toBe('chosen by the operator')
+    expect(loadAdminToken(dataDir, undefined).token).toBe(token)
+  })
+
+  test('may be a text of the operator in the file, with spaces around it', () => {
+    const dataDir = newDataDirectory()
+    loadAdminToken(dataDir, undefined)
+    writeFileSync(join(dataDir, 'admin-token'), '\n  written-by-the-operator \n\n')
+    expect(loadAdminToken(dataDir, undefined)).toEqual({ token: 'written-by-the-operator', made: false })
+  })
+
+  test('is made anew where the file is too short to hold one', () => {
+    const dataDir = newDataDirectory()
+    const first = loadAdminToken(dataDir, undefined)
+    writeFileSync(join(dataDir, 'admin-token'), first.token.slice(0, 10))
+    const second = loadAdminToken(dataDir, undefined)
+    expect(second.made).toBe(true)
+    expect(second.token).not.toBe(first.token)
+    expect(loadAdminToken(dataDir, undefined)).toEqual({ token: second.token, made: false })
+  })
+
+  test('is not replaced when its file cannot be read', () => {
+    const dataDir = newDataDirectory()
+    // A directory stands for a file that cannot be read: the superuser may read any file.
+    mkdirSync(join(dataDir, 'admin-token'), { recursive: true })
+    expect(() => loadAdminToken(dataDir, undefined)).toThrow(/EISDIR/)
+  })
+})

@@ -1,0 +1,213 @@
+import { readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { flagOf, readSettings, type Settings, settingDefinitions, settingNames } from './settings.ts'
+
+type Given = Parameters<typeof readSettings>
+
+function settingsOf(...given: Given): Settings {
+  const reading = readSettings(...given)
+  if ('problems' in reading) throw new Error(reading.problems.join('\n'))
+  return reading.settings
+}
+
+function problemsOf(...given: Given): string[] {
+  const reading = readSettings(...given)
+  return 'problems' in reading ? reading.problems : []
+}
+
+describe('readSettings', () => {
+  test('an empty environment gives every default', () => {
+    expect(settingsOf({})).toEqual({
+      host: '127.0.0.1',
+      port: 4000,
+      dataDir: resolve('data'),
+      engineMemory: expect.toSatisfy(
+        (bytes: number) => bytes >= 2 ** 29 && bytes <= Math.max(2 ** 29, totalmem() / 2),
+      ),
+      enginePatience: 1,
+      logLevel: 'info',
+    })
+  })
+
+  test('what Kubernetes injects for a service called wellhead is no setting', () => {
+    const injected = {
+      WELLHEAD_PORT: 'tcp://10.0.0.1:4000',
+      WELLHEAD_SERVICE_HOST: '10.0.0.1',
+      WELLHEAD_PORT_4000_TCP: 'x',
+    }
+    expect(settingsOf(injected).port).toBe(4000)
+  })
+
+  test('a setting without a default is absent when nobody gives it', () => {
+    const { adminToken, clickhouseUrl, engineNode } = settingsOf({})
+    expect([adminToken, clickhouseUrl, engineNode]).toEqual([undefined, undefined, undefined])
+  })
+
+  test('variables of the environment replace defaults', () => {
+    const settings = settingsOf({
+      WELLHEAD_HOST: '0.0.0.0',
+      WELLHEAD_PORT: '8080',
+      WELLHEAD_DATA_DIR: '/srv/wellhead',
+      WELLHEAD_ADMIN_TOKEN: 'sixteen-letters!',
+      WELLHEAD_CLICKHOUSE_URL: 'https://user:secret@ch.example.com:8443/logs',
+      WELLHEAD_CLICKHOUSE_USER: 'reader',
+      WELLHEAD_CLICKHOUSE_PASSWORD: ' with spaces ',
+      WELLHEAD_CLICKHOUSE_CLUSTER: 'main-2',
+      WELLHEAD_ENGINE_MEMORY: '4GiB',
+      WELLHEAD_ENGINE_NODE: '/opt/node',
+      WELLHEAD_ENGINE_PATIENCE: '2.5',
+      WELLHEAD_LOG_LEVEL: 'debug',
+    })
+    expect(settings).toEqual({
+      host: '0.0.0.0',
+      port: 8080,
+      dataDir: '/srv/wellhead',
+      adminToken: 'sixteen-letters!',
+      clickhouseUrl: 'https://user:secret@ch.example.com:8443/logs',
+      clickhouseUser: 'reader',
+      clickhousePassword: ' with spaces ',
+      clickhouseCluster: 'main-2',
+      engineMemory: 4 * 2 ** 30,
+      engineNode: '/opt/node',
+      enginePatience: 2.5,
+      logLevel: 'debug',
+    })
+  })
+
+  test('a flag wins over the environment, even where the environment is wrong', () => {
+    expect(settingsOf({ WELLHEAD_PORT: '8080' }, { port: '9090' }).port).toBe(9090)
+    expect(settingsOf({ WELLHEAD_PORT: 'eighty' }, { port: '9090' }).port).toBe(9090)
+  })
+
+  test('an empty variable counts as unset', () => {
+    const settings = settingsOf({ WELLHEAD_PORT: '', WELLHEAD_ADMIN_TOKEN: '', WELLHEAD_CLICKHOUSE_URL: '' })
+    expect(settings.port).toBe(4000)
+    expect(settings).not.toHaveProperty('adminToken')
+    expect(settings).not.toHaveProperty('clickhouseUrl')
+  })
+
+  test('an empty flag is a value, and mostly a wrong one', () => {
+    expect(problemsOf({}, { host: '' })).toEqual(['--host must be an address or host name; "" was given.'])
+  })
+
+  test('the settings cannot be changed afterwards', () => {
+    expect(Object.isFrozen(settingsOf({}))).toBe(true)
+  })
+
+  test('every problem is listed at once, with what was expected and what was given', () => {
+    const problems = problemsOf(
+      {
+        WELLHEAD_PORT: '65536',
+        WELLHEAD_LOG_LEVEL: 'loud',
+        WELLHEAD_CLICKHOUSE_CLUSTER: '1st',
+        WELLHEAD_ENGINE_PATIENCE: '0.5',
+        WELLHEAD_PROT: '4000',
+      },
+      { engineMemory: '511MiB' },
+    )
+    expect(problems).toEqual([
+      'WELLHEAD_PROT is not a setting. wellhead serve --help lists them.',
+      'WELLHEAD_PORT must be a whole number from 0 to 65535; "65536" was given.',
+      'WELLHEAD_CLICKHOUSE_CLUSTER must be the name of a cluster; "1st" was given.',
+      '--engine-memory must be a size of at least 512MiB, such as 4GiB; "511MiB" was given.',
+      'WELLHEAD_ENGINE_PATIENCE must be a number from 1 to 100; "0.5" was given.',
+      'WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+    ])
+  })
+
+  test('a secret is never shown in a problem', () => {
+    const problems = problemsOf(
+      { WELLHEAD_ADMIN_TOKEN: 'short-hush', WELLHEAD_CLICKHOUSE_URL: 'ftp://user:hush@ch.example.com' },
+      {},
+    )
+    expect(problems).toEqual([
+      'WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
+      'WELLHEAD_CLICKHOUSE_URL must be an http:// or https:// address; something else was given.',
+    ])
+    expect(problemsOf({}, { adminToken: 'hush hush hush hush' }).join()).not.toContain('hush')
+  })
+
+  test('an unknown variable is a problem only if it has our prefix', () => {
+    expect(problemsOf({ WELLHEAD_POTR: 'a secret' })).toEqual([
+      'WELLHEAD_POTR is not a setting. wellhead serve --help lists them.',
+    ])
+    expect(problemsOf({ PORT: 'x', PATH: '/bin', wellhead_port: 'x' })).toEqual([])
+  })
+
+  test('variables of the commands that call a service are no problem', () => {
+    expect(problemsOf({ WELLHEAD_URL: 'http://127.0.0.1:4000', WELLHEAD_TOKEN: 'x' })).toEqual([])
+  })
+
+  test.each(['0', '1', '65535'])('%s is a port', (port) => {
+    expect(settingsOf({ WELLHEAD_PORT: port }).port).toBe(Number(port))
+  })
+
+  test.each(['-1', '65536', '4e3', '0x50', ' 80', '80 ', '80.0', '４０００', 'http'])(
+    '"%s" is no port',
+    (port) => {
+      expect(problemsOf({ WELLHEAD_PORT: port })).toHaveLength(1)
+    },
+  )
+
+  test.each([
+    ['536870912', 512 * 2 ** 20],
+    ['536870912B', 512 * 2 ** 20],
+    ['524288k', 512 * 2 ** 20],
+    ['512m', 512 * 2 ** 20],
+    ['512MB', 512 * 2 ** 20],
+    ['512 MiB', 512 * 2 ** 20],
+    ['0.5GiB', 512 * 2 ** 20],
+    ['1.5g', 1.5 * 2 ** 30],
+    ['4GiB', 4 * 2 ** 30],
+    ['2TiB', 2 * 2 ** 40],
+  ])('%s is a size in bytes, with units of 1024', (written, bytes) => {
+    expect(settingsOf({ WELLHEAD_ENGINE_MEMORY: written }).engineMemory).toBe(bytes)
+  })
+
+  test.each(['511MiB', '0', '-4GiB', '4PiB', '4 G i B', 'GiB', '1e9', '50%', '4GiB '])(
+    '"%s" is no size for the engine',
+    (written) => {
+      expect(problemsOf({ WELLHEAD_ENGINE_MEMORY: written })).toHaveLength(1)
+    },
+  )
+
+  test.each(['clickhouse.example.com', 'tcp://host:9000', 'file:///etc/passwd', 'http://', '/path'])(
+    '"%s" is no address of a ClickHouse server',
+    (url) => {
+      expect(problemsOf({ WELLHEAD_CLICKHOUSE_URL: url })).toHaveLength(1)
+    },
+  )
+})
+
+describe('docs/settings.md', () => {
+  const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8')
+  const rows = page
+    .split('\n')
+    .filter((line) => line.startsWith('| `WELLHEAD_'))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, variable, flag, preset, description]) => ({ variable, flag, preset, description }))
+
+  /** The page cannot know the machine that it is read on. */
+  const inWords: Partial<Record<string, string>> = { engineMemory: 'half of the memory' }
+
+  test('every setting has a row with its variable, flag and default, and no row is without a setting', () => {
+    const expected = settingNames.map((name) => {
+      const { env, default: preset } = settingDefinitions[name]
+      return {
+        variable: `\`${env}\``,
+        flag: `\`--${flagOf(name)}\``,
+        preset: inWords[name] ?? (preset === undefined ? 'none' : `\`${preset}\``),
+        description: expect.stringMatching(/\w.*\.$/),
+      }
+    })
+    expect(rows).toEqual(expected)
+  })
+
+  test('every variable that the page names is a setting', () => {
+    const known = new Set<string>(settingNames.map((name) => settingDefinitions[name].env))
+    const named = new Set(page.match(/WELLHEAD_[A-Z_]*[A-Z]/g))
+    expect([...named].filter((variable) => !known.has(variable))).toEqual([])
+  })
+})

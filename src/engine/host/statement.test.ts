@@ -1,0 +1,245 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sqlTokens } from '../../base/sql-tokens.ts'
+import { inspectStatement, parseInsert, quote } from './statement.ts'
+
+describe('inspectStatement', () => {
+  test.each([
+    ['SELECT 1', 'SELECT'],
+    ['select 1', 'SELECT'],
+    ['  \n-- first\n/* then */ Insert INTO t', 'INSERT'],
+    ['(SELECT 1) UNION ALL (SELECT 2)', 'SELECT'],
+    ['WITH x AS (SELECT 1) SELECT * FROM x', 'WITH'],
+    ["'SELECT' DROP", 'DROP'],
+    ['', ''],
+    ['-- nothing', ''],
+    ['; ;', ''],
+  ])('the verb of %j is "%s"', (sql, verb) => {
+    expect(inspectStatement(sql).verb).toBe(verb)
+  })
+
+  test.each([
+    'SELECT 1; SELECT 2',
+    'SELECT 1;SELECT 2',
+    'SELECT 1; -- now\nDROP TABLE t',
+    'SELECT 1;;',
+    "SELECT ';'; SELECT 2",
+    '; SELECT 1',
+  ])('%j is several statements', (sql) => {
+    expect(inspectStatement(sql).several).toBe(true)
+  })
+
+  test.each([
+    'SELECT 1',
+    'SELECT 1;',
+    'SELECT 1; \n -- the end',
+    'SELECT 1 /* ; */',
+    "SELECT ';', 2",
+    'SELECT 1 AS `;`, 2 AS ";"',
+    'SELECT 1 -- ; SELECT 2',
+    'SELECT $$;$$, 2',
+    "SELECT 'a\\'; SELECT 2'",
+    "SELECT 'a''; SELECT 2'",
+    'SELECT ‘;’, 2',
+  ])('%j is one statement', (sql) => {
+    expect(inspectStatement(sql).several).toBe(false)
+  })
+
+  test.each([
+    "SELECT 1 INTO OUTFILE '/tmp/x'",
+    "SELECT 1 into OutFile '/tmp/x'",
+    "SELECT 1 INTO\n-- and\nOUTFILE '/tmp/x'",
+    "SELECT 1 INTO/**/OUTFILE'/tmp/x'",
+    "SELECT 1 INTO\u00a0OUTFILE '/tmp/x'",
+    "SELECT '' INTO OUTFILE '/tmp/x'",
+    "SELECT 'a\\\\' INTO OUTFILE '/tmp/x'",
+    "SELECT $$a$$ INTO OUTFILE '/tmp/x'",
+    "SELECT '/*' INTO OUTFILE '/tmp/x' -- */",
+    "WITH 1 AS a SELECT a INTO OUTFILE '/tmp/x' TRUNCATE",
+    "SELECT 1 // '\nINTO OUTFILE '/tmp/x' -- '",
+    "SELECT 1 INTO\u200bOUTFILE '/tmp/x'",
+    "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT CSV",
+  ])('%j touches a file', (sql) => {
+    expect(inspectStatement(sql).touchesFile).toBe(true)
+  })
+
+  test.each([
+    "SELECT 'INTO OUTFILE'",
+    'SELECT 1 -- INTO OUTFILE',
+    'SELECT 1 /* INTO OUTFILE */',
+    'SELECT 1 AS `INTO`, 2 AS `OUTFILE`',
+    'SELECT 1 AS "INTO OUTFILE"',
+    'INSERT INTO outfiles SELECT 1',
+    'INSERT INTO t (outfile) SELECT 1',
+    'SELECT outfile FROM t',
+    'SELECT $$INTO OUTFILE$$',
+  ])('%j touches none', (sql) => {
+    expect(inspectStatement(sql).touchesFile).toBe(false)
+  })
+
+  test('placeholders are found wherever they are code', () => {
+    const { placeholders } = inspectStatement(
+      'SELECT {a:String}, { b : Array(UInt8) } FROM {t:Identifier} WHERE x = {a:String} /* {no:String} */',
+    )
+    expect([...placeholders]).toEqual(['a', 'b', 't'])
+  })
+
+  test.each([
+    "SELECT '{a:String}'",
+    'SELECT 1 -- {a:String}',
+    'SELECT `{a:String}`',
+    'SELECT $${a:String}$$',
+    'SELECT x ? y : z',
+    'SELECT [1, 2][1]::String',
+    'SELECT metadata.a.:Int64',
+    "SELECT 1 SETTINGS additional_table_filters = {'t': 'a = 1'}",
+  ])('%j has no placeholder', (sql) => {
+    expect(inspectStatement(sql).placeholders.size).toBe(0)
+  })
+})
+
+describe('what writes', () => {
+  test.each([
+    'SELECT 1',
+    'with 1 AS a SELECT a',
+    '(SELECT 1)',
+    'SHOW TABLES',
+    'DESCRIBE TABLE t',
+    'DESC t',
+    'EXPLAIN SELECT 1',
+    'EXISTS TABLE t',
+    'FROM t SELECT a',
+    "SELECT 'INSERT INTO t'",
+  ])('%j reads', (sql) => {
+    expect(inspectStatement(sql).writes).toBe(false)
+  })
+
+  test.each([
+    'INSERT INTO t SELECT 1',
+    'DROP TABLE t',
+    'WITH 1 AS x INSERT INTO t SELECT x',
+    'SELECT 1 PARALLEL WITH DROP TABLE t',
+    'ALTER TABLE t DELETE WHERE 1',
+    'CREATE TABLE t (a String) ENGINE = Memory',
+    'TRUNCATE t',
+    'OPTIMIZE TABLE t',
+    'SET max_threads = 1',
+    'SYSTEM STOP MERGES',
+    'KILL QUERY WHERE 1 ASYNC',
+    'USE d',
+    'GRANT ALL ON *.* TO u',
+    '/* SELECT */ DROP TABLE t',
+    "'SELECT' DROP TABLE t",
+    '',
+  ])('%j is not taken for a query that reads', (sql) => {
+    expect(inspectStatement(sql).writes).toBe(true)
+  })
+})
+
+describe('parseInsert', () => {
+  test('the form of the client is read', () => {
+    expect(parseInsert('INSERT INTO logs.edge_logs FORMAT JSONEachRow')).toEqual({
+      table: 'logs.edge_logs',
+      columns: undefined,
+      format: 'JSONEachRow',
+    })
+  })
+
+  test('columns are listed without their spaces', () => {
+    expect(parseInsert('INSERT INTO t (id, timestamp ,a.b) FORMAT TabSeparated')).toEqual({
+      table: 't',
+      columns: ['id', 'timestamp', 'a.b'],
+      format: 'TabSeparated',
+    })
+  })
+
+  test('case and spaces do not matter', () => {
+    expect(parseInsert('\n insert\tinto t(a) format CSV \n')).toEqual({
+      table: 't',
+      columns: ['a'],
+      format: 'CSV',
+    })
+  })
+
+  test.each([
+    '',
+    'SELECT 1',
+    'INSERT INTO t',
+    'INSERT INTO t VALUES (1)',
+    'INSERT INTO t SELECT 1 FORMAT CSV',
+    'INSERT INTO TABLE t FORMAT CSV',
+    "INSERT INTO FUNCTION file('x') FORMAT CSV",
+    'INSERT INTO `t` FORMAT CSV',
+    'INSERT INTO t () FORMAT CSV',
+    'INSERT INTO t (a) (b) FORMAT CSV',
+    'INSERT INTO t (* EXCEPT a) FORMAT CSV',
+    'INSERT INTO t FORMAT CSV 1,2',
+    'INSERT INTO t FORMAT CSV; DROP TABLE t',
+    'INSERT INTO t FORMAT CSV -- comment',
+    'INSERT INTO t SETTINGS async_insert = 1 FORMAT CSV',
+    "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT CSV",
+    'DROP TABLE t; INSERT INTO t FORMAT CSV',
+  ])('%j is not that form', (sql) => {
+    expect(parseInsert(sql)).toBeUndefined()
+  })
+})
+
+describe('quote', () => {
+  test.each([
+    ['', "''"],
+    ['plain', "'plain'"],
+    ["it's", "'it\\'s'"],
+    ['\\', "'\\\\'"],
+    ["\\'", "'\\\\\\''"],
+    ['a\0b', "'a\\0b'"],
+    ['two\nlines', "'two\nlines'"],
+    ["'; DROP TABLE t --", "'\\'; DROP TABLE t --'"],
+  ])('%j becomes %s', (value, quoted) => {
+    expect(quote(value)).toBe(quoted)
+  })
+
+  /** Quotes, escapes and what opens other tokens, in any order. */
+  const awkward = fc
+    .array(fc.constantFrom("'", '\\', '\0', '"', '`', '‘', '’', '$$', '--', '/*', '*/', '\n', ';', '@a', 'x'))
+    .map((parts) => parts.join(''))
+  const value = fc.oneof(fc.string({ unit: 'binary' }), awkward)
+
+  test('any value becomes exactly one string', () => {
+    fc.assert(
+      fc.property(value, (given) => {
+        const quoted = quote(given)
+        expect([...sqlTokens(quoted)]).toEqual([{ kind: 'string', start: 0, end: quoted.length }])
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('any value stays inside its string when code follows', () => {
+    fc.assert(
+      fc.property(value, (given) => {
+        const statement = inspectStatement(`SET a = ${quote(given)}, b = 'x'`)
+        expect(statement).toEqual({
+          verb: 'SET',
+          several: false,
+          touchesFile: false,
+          writes: true,
+          placeholders: new Set(),
+        })
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('any value comes back when its escapes are undone', () => {
+    const undone: Record<string, string> = { '0': '\0' }
+    fc.assert(
+      fc.property(value, (given) => {
+        const inside = quote(given).slice(1, -1)
+        const read = inside.replace(/\\([\s\S])/g, (_, escaped: string) => undone[escaped] ?? escaped)
+        expect(read).toBe(given)
+        expect(inside).not.toContain('\0')
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { EmbeddedEngine } from '../src/engine/embedded-engine.ts'
+import { socketPathFor } from '../src/engine/embedded-engine.ts'
+import { EngineStartError } from '../src/engine/engine-process.ts'
+import { embeddedEngine, emulated, openEmbedded } from './support/engines.ts'
+import { scratchDirectory } from './support/scratch.ts'
+
+const limits = { deadlineMs: 60_000 }
+
+/** Long enough for an emulated engine to come back. */
+const restart = { timeout: 90_000, interval: 50 }
+
+describe('the guards of the embedded engine', () => {
+  let opened: Awaited<ReturnType<typeof openEmbedded>>
+  let engine: EmbeddedEngine
+  const text = async (sql: string, deadlineMs = 60_000) =>
+    (await engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs })).body.toString()
+  const readyAgain = (pid: number | undefined) =>
+    vi.waitFor(() => {
+      expect(engine.pid).not.toBe(pid)
+      expect(engine.state().kind).toBe('ready')
+    }, restart)
+
+  beforeAll(async () => {
+    opened = await openEmbedded({ patience: emulated ? 3 : 1, crashesBeforeRefusal: 1 })
+    engine = opened.engine
+  })
+  afterAll(() => opened?.close())
+
+  test('what is written is made durable before it is acknowledged', async () => {
+    const names = "'fsync_after_insert', 'fsync_part_directory', 'min_rows_to_fsync_after_merge'"
+    expect(
+      await text(`SELECT name, value FROM system.merge_tree_settings WHERE name IN (${names}) ORDER BY name`),
+    ).toBe('fsync_after_insert\t1\nfsync_part_directory\t1\nmin_rows_to_fsync_after_merge\t1\n')
+  })
+
+  test('the memory of the whole engine is bounded', async () => {
+    expect(
+      await text("SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'"),
+    ).toBe(`${2 * 2 ** 30}\n`)
+  })
+
+  test('files, network and other servers are out of reach of a query', async () => {
+    const attempts = [
+      "SELECT * FROM file('/etc/passwd', 'LineAsString')",
+      "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
+      "SELECT * FROM remote('127.0.0.1:1', system.one)",
+      "SELECT * FROM executable('id', 'TabSeparated', 'x String')",
+    ]
+    for (const sql of attempts) await expect(text(sql), sql).rejects.toMatchObject({ code: 'invalid_query' })
+    await expect(
+      engine.command({ sql: "INSERT INTO FUNCTION file('/tmp/wellhead-escape', 'CSV') SELECT 1" }, limits),
+    ).rejects.toMatchObject({ code: 'invalid_query' })
+    expect(existsSync('/tmp/wellhead-escape')).toBe(false)
+  })
+
+  test('no table of the engine itself grows on disk', async () => {
+    expect(
+      await text("SELECT count() FROM system.tables WHERE database = 'system' AND engine LIKE '%MergeTree'"),
+    ).toBe('0\n')
+  })
+
+  test('an INSERT without rows does not wait for standard input', async () => {
+    await engine.command({ sql: 'CREATE DATABASE IF NOT EXISTS guards' }, limits)
+    await engine.command({ sql: 'CREATE TABLE guards.t (a String) ENGINE = MergeTree ORDER BY a' }, limits)
+    await engine.command({ sql: 'INSERT INTO guards.t FORMAT TabSeparated' }, limits).catch(() => {})
+    expect(await text('SELECT count() FROM guards.t')).toBe('0\n')
+  })
+
+  test('a second process on the same data directory is told that it is in use', async () => {
+    const second = embeddedEngine(opened.dataDir)
+    await expect(second.start()).rejects.toSatisfy(
+      (error) => error instanceof EngineStartError && error.reason === 'in-use',
+    )
+    await second.close()
+    expect(await text('SELECT 1')).toBe('1\n')
+  })
+
+  test('a killed engine comes back with everything acknowledged, and callers are told meanwhile', async () => {
+    const row = Buffer.from('{"a":"kept"}\n')
+    await engine.insert({ table: 'guards.t', format: 'JSONEachRow' }, row, limits)
+    const pid = engine.pid as number
+    const running = expect(
+      text('SELECT sum(sipHash64(number)) FROM numbers(1000000000000)'),
+    ).rejects.toMatchObject({
+      code: 'engine_unavailable',
+      status: 503,
+      retryAfterSeconds: 1,
+    })
+    await vi.waitFor(
+      async () => expect(await text('SELECT count() > 1 FROM system.processes')).toBe('1\n'),
+      restart,
+    )
+    process.kill(pid, 'SIGKILL')
+    await running
+    await readyAgain(pid)
+    expect(await text("SELECT count() FROM guards.t WHERE a = 'kept'")).toBe('1\n')
+  })
+
+  test.each(['SIGSTOP', 'SIGSEGV'] as const)(
+    'an engine that hangs after %s is ended and started again',
+    async (signal) => {
+      const pid = engine.pid as number
+      process.kill(pid, signal)
+      await readyAgain(pid)
+      expect(await text('SELECT 1')).toBe('1\n')
+    },
+  )
+
+  test('a query that ignores its time limit takes the engine process with it, not the service', async () => {
+    const pid = engine.pid as number
+    // One function call over one value: there is no place in it where the engine looks for the limit.
+    const stubborn = "SELECT levenshteinDistance(repeat('ab', 60000), repeat('ba', 60000))"
+    await expect(text(stubborn, 200)).rejects.toMatchObject({ status: expect.toBeOneOf([503, 504]) })
+    await readyAgain(pid)
+    expect(await text('SELECT 1')).toBe('1\n')
+    // This engine refuses what has ended it once; ordinary ones wait for the third time.
+    await expect(text(stubborn, 200)).rejects.toMatchObject({
+      code: 'engine_unavailable',
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 500 && seconds <= 600),
+    })
+  })
+})
+
+test('the socket stays within the length that a socket address can have', () => {
+  const directory = scratchDirectory()
+  expect(socketPathFor('/srv/data')).toBe('/srv/data/engine/engine.sock')
+  const long = socketPathFor(join(directory.path, 'x'.repeat(200)))
+  expect(Buffer.byteLength(long)).toBeLessThanOrEqual(100)
+  directory.remove()
+})

@@ -1,0 +1,106 @@
+import { pino } from 'pino'
+import { systemClock } from '../../src/base/clock.ts'
+import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import { EngineProcess } from '../../src/engine/engine-process.ts'
+import { RemoteEngine } from '../../src/engine/remote-engine.ts'
+import { scratchDirectory } from './scratch.ts'
+
+/** Under emulation a query costs a hundred times more, so long runs are shorter there. */
+export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined
+export const many = (native: number, underEmulation: number) => (emulated ? underEmulation : native)
+
+export const log = pino({ level: process.env.WELLHEAD_TEST_LOG ?? 'silent' })
+const node = process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
+const defaultPatience = emulated ? 10 : 1
+
+export interface OpenEngine<E extends Engine = Engine> {
+  engine: E
+  close(): Promise<void>
+}
+
+export interface EmbeddedChoices {
+  patience?: number
+  crashesBeforeRefusal?: number
+}
+
+export function embeddedEngine(dataDir: string, choices: EmbeddedChoices = {}): EmbeddedEngine {
+  return new EmbeddedEngine({
+    dataDir,
+    memoryBytes: 2 * 2 ** 30,
+    patience: defaultPatience,
+    ...choices,
+    node,
+    environment: process.env,
+    clock: systemClock,
+    log,
+    maxResultBytes: 32 * 2 ** 20,
+  })
+}
+
+export async function openEmbedded(
+  choices?: EmbeddedChoices,
+): Promise<OpenEngine<EmbeddedEngine> & { dataDir: string }> {
+  const directory = scratchDirectory()
+  const engine = embeddedEngine(directory.path, choices)
+  await engine.start()
+  return {
+    engine,
+    dataDir: directory.path,
+    close: async () => {
+      await engine.close()
+      directory.remove()
+    },
+  }
+}
+
+export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
+
+/** A second host process on a loopback port, spoken to as if it were somebody's server. */
+export async function openServer(): Promise<{ url: string; close(): Promise<void> }> {
+  const directory = scratchDirectory()
+  const server = new EngineProcess({
+    node,
+    environment: process.env,
+    host: {
+      directory: directory.path,
+      listen: { port: 0, ...remoteCredentials },
+      memoryBytes: 2 * 2 ** 30,
+      sessions: 8,
+      maxWaiting: 1000,
+      graceMs: 1000 * defaultPatience,
+    },
+    log,
+    heartbeatMs: 500,
+    hangsAfterMs: 2000 * defaultPatience,
+    startWithinMs: 120_000,
+    backoffMs: [100],
+    onCrash: () => {},
+  })
+  await server.start()
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    close: async () => {
+      await server.stop(1000)
+      directory.remove()
+    },
+  }
+}
+
+export async function openRemote(): Promise<OpenEngine> {
+  const server = await openServer()
+  const engine = new RemoteEngine({
+    url: server.url,
+    ...remoteCredentials,
+    log,
+    maxResultBytes: 32 * 2 ** 20,
+  })
+  await engine.start()
+  return {
+    engine,
+    close: async () => {
+      await engine.close()
+      await server.close()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { vi } from 'vitest'
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+
+export interface ServiceProcess {
+  child: ChildProcess
+  /** What it wrote, as far as it got. */
+  stderr(): string
+  stdout(): string
+  /** Waits until the service says that calls are served; gives its address. */
+  ready(): Promise<string>
+  exit: Promise<number | null>
+}
+
+/** `wellhead serve` as a person starts it: a process of its own. */
+export function spawnService(args: string[], environment: Record<string, string> = {}): ServiceProcess {
+  const child = spawn(process.execPath, [main, 'serve', ...args], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  let stdout = ''
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk
+  })
+  return {
+    child,
+    stderr: () => stderr,
+    stdout: () => stdout,
+    ready: () =>
+      vi.waitFor(
+        () => {
+          const url = /serves (http:\S+)/.exec(stderr)?.[1]
+          if (url === undefined) throw new Error(`not ready: ${stderr} ${stdout}`)
+          return url
+        },
+        { timeout: 120_000, interval: 50 },
+      ),
+    exit: once(child, 'close').then(([code]) => code as number | null),
+  }
+}
+
+/** Ids of the processes that a process started, from the system's own table. */
+export function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map(Number)
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
