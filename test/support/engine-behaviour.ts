@@ -74,7 +74,7 @@ export function describeEngine(name: string, open: () => Promise<OpenEngine>): v
 
     test('parameters of concurrent queries never mix', async () => {
       const awkward = ["'", '\\', '\n', '\0', '😀', '\t', '"', '`', '{a:String}']
-      const total = many(4000, 120)
+      const total = many(4000, 60)
       const check = async (i: number) => {
         const value = `${awkward[i % awkward.length]}${i}${awkward[(i * 7) % awkward.length]}`
         const name = `p${i % 3}`

@@ -1,0 +1,15 @@
+/** The engine's binding called in the process that asks, as somebody without a service would. */
+import { Session } from 'chdb'
+
+const session = new Session(process.argv[2])
+
+process.on('message', async ({ sql, calls }) => {
+  const times = []
+  for (let i = 0; i < calls; i++) {
+    const since = performance.now()
+    const result = await session.queryAsync(sql, { format: 'JSON' })
+    result.bytes()
+    times.push(performance.now() - since)
+  }
+  process.send(times)
+})
