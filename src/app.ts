@@ -6,11 +6,17 @@ import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import type { Clock } from './base/clock.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
+import { CatalogLog } from './catalog/catalog-log.ts'
+import { Sources } from './catalog/sources.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
 import { createServer } from './http/server.ts'
 import type { EngineStatus } from './http/status.ts'
+import { DiskGuard } from './ingest/disk-guard.ts'
+import { IdempotencyKeys } from './ingest/idempotency.ts'
+import { LogIntake } from './ingest/log-intake.ts'
+import { SourceAdmin } from './ingest/source-admin.ts'
 
 export interface ServiceOptions {
   settings: Settings
@@ -31,26 +37,49 @@ export interface Service {
   stop(): Promise<void>
 }
 
+/** Logs that wait to be stored take at most this much memory. */
+const maxPendingLogBytes = 256 * 2 ** 20
+
 /** Below this the engine could not even merge what it has. */
 const minFreeBytes = 256 * 2 ** 20
 
 /** Makes every part and gives each what it needs. Reading this is reading the architecture. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { settings, log } = options
+  const { settings, log, clock } = options
   prepareDataDirectory(settings.dataDir)
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const engine = createEngine(options)
+  const topology = { cluster: settings.clickhouseCluster }
+  const catalog = new CatalogLog(engine, clock, topology)
+  const sources = new Sources(catalog, clock)
+  const keys = new IdempotencyKeys(engine, clock)
+  const intake = new LogIntake({
+    engine,
+    sources,
+    keys,
+    disk: new DiskGuard({ freeBytes: () => freeBytes(settings), reserveBytes: settings.diskReserve, clock }),
+    clock,
+    maxPendingBytes: maxPendingLogBytes,
+  })
   let stopping = false
+  let open = false
   const http = createServer({
     log,
     access: createAccess(adminToken.token),
     engineStatus: () => statusOf(engine),
     stopping: () => stopping,
+    open: () => open,
+    intake,
+    sources: new SourceAdmin(engine, sources),
   })
   try {
     // The port is taken first: a busy one is told before an engine is started for nothing.
     await http.listen({ host: settings.host, port: settings.port })
     await engine.start()
+    await catalog.prepare()
+    await sources.open()
+    await keys.open()
+    open = true
   } catch (error) {
     await http.close()
     await engine.close()
@@ -104,13 +133,23 @@ function prepareDataDirectory(dataDir: string): void {
   } catch (error) {
     throw new StartProblem(`The data directory ${dataDir} cannot be made: ${(error as Error).message}.`)
   }
-  const { bavail, bsize } = statfsSync(dataDir)
-  if (bavail * bsize < minFreeBytes) {
+  const free = freeBelow(dataDir)
+  if (free < minFreeBytes) {
     throw new StartProblem(
-      `There are only ${Math.floor((bavail * bsize) / 2 ** 20)} MiB free below ${dataDir}; ` +
+      `There are only ${Math.floor(free / 2 ** 20)} MiB free below ${dataDir}; ` +
         `at least ${minFreeBytes / 2 ** 20} MiB are needed. Free some, or choose another place with --data-dir.`,
     )
   }
+}
+
+function freeBelow(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize
+}
+
+/** The disk of a ClickHouse server is its own affair. */
+function freeBytes(settings: Settings): number | undefined {
+  return settings.clickhouseUrl === undefined ? freeBelow(settings.dataDir) : undefined
 }
 
 function statusOf(engine: Engine): EngineStatus {

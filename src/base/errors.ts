@@ -83,6 +83,11 @@ export const unauthorized = define(
   401,
   () => 'A valid access token is needed: send it as X-API-KEY or as Authorization: Bearer.',
 )
+export const sourceNotFound = define(
+  'source_not_found',
+  404,
+  (name: string) => `No source has the name "${name}".`,
+)
 export const notFound = define(
   'not_found',
   404,
@@ -92,6 +97,7 @@ export const methodNotAllowed = define('method_not_allowed', 405, (method: strin
   message: `${method} is not allowed here; allowed: ${allowed.join(', ')}.`,
   details: { allowed },
 }))
+export const nameTaken = define('name_taken', 409, (name: string) => `The name "${name}" is taken.`)
 export const requestTooSlow = define('request_timeout', 408, () => 'The request did not arrive in time.')
 export const headersTooLarge = define(
   'headers_too_large',
@@ -107,6 +113,14 @@ export const invalidQuery = define(
 )
 
 // 5xx: what the caller can only wait for.
+export const rateLimited = define('rate_limited', 429, (message: string, retryAfterSeconds: number) => ({
+  message,
+  retryAfterSeconds,
+}))
+export const diskFull = define('disk_full', 507, () => ({
+  message: 'There is too little disk left to take logs. Calls go on.',
+  retryAfterSeconds: 30,
+}))
 export const internal = define('internal', 500, (cause?: unknown) => ({
   message: 'Something went wrong inside. The log has the cause under this request id.',
   cause,

@@ -26,6 +26,7 @@ describe('readSettings', () => {
       engineMemory: expect.toSatisfy(
         (bytes: number) => bytes >= 2 ** 29 && bytes <= Math.max(2 ** 29, totalmem() / 2),
       ),
+      diskReserve: 256 * 2 ** 20,
       enginePatience: 1,
       logLevel: 'info',
     })

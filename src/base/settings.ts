@@ -121,6 +121,13 @@ export const settingDefinitions = {
     expected: 'a size of at least 512MiB, such as 4GiB',
     description: 'Memory that the embedded engine may use. The default is half of what the machine has.',
   }),
+  diskReserve: setting({
+    env: 'WELLHEAD_DISK_RESERVE',
+    schema: byteSize,
+    default: '256MiB',
+    expected: 'a size, such as 1GiB',
+    description: 'Logs are refused while less than this is free on the disk of the data directory.',
+  }),
   engineNode: setting({
     env: 'WELLHEAD_ENGINE_NODE',
     schema: text,

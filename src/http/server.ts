@@ -9,6 +9,7 @@ import fastify, {
 } from 'fastify'
 import type { Access, Caller } from '../access/access.ts'
 import {
+  engineUnavailable,
   headersTooLarge,
   malformedRequest,
   methodNotAllowed,
@@ -18,7 +19,11 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
+import type { LogIntake } from '../ingest/log-intake.ts'
+import type { SourceAdmin } from '../ingest/source-admin.ts'
 import { errorBody, handleError } from './error-response.ts'
+import { addLogRoutes } from './log-routes.ts'
+import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
 
 declare module 'fastify' {
@@ -33,6 +38,10 @@ export interface ServerOptions {
   engineStatus: () => EngineStatus
   /** Whether the process is about to stop. */
   stopping: () => boolean
+  /** Whether everything else is there that calls and logs need. */
+  open: () => boolean
+  intake: LogIntake
+  sources: SourceAdmin
 }
 
 /** Bounds of a request, and times against clients that are slow on purpose. */
@@ -85,7 +94,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     reply.header('X-Request-Id', request.id)
     reply.header('X-Content-Type-Options', 'nosniff')
     if (options.stopping()) reply.header('Connection', 'close')
-    if (guarded.test(request.url)) request.caller = options.access.authenticate(tokenOf(request))
+    if (!guarded.test(request.url)) return
+    request.caller = options.access.authenticate(tokenOf(request))
+    if (!options.open()) throw engineUnavailable('The service is starting.')
   })
   server.addHook('onResponse', async (request, reply) => {
     // Neither query string nor headers: they hold parameter values and tokens.
@@ -100,6 +111,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     )
   })
   addStatusRoutes(server, options)
+  addLogRoutes(server, options.intake)
+  addSourceRoutes(server, options.sources)
   return server
 }
 
@@ -107,6 +120,7 @@ function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void 
   const readiness = () => {
     if (options.stopping()) return { ready: false, reason: 'The service is stopping.' }
     const { ready, reason } = options.engineStatus()
+    if (ready && !options.open()) return { ready: false, reason: 'The service is starting.' }
     return ready ? { ready } : { ready, reason }
   }
   server.get('/health', { logLevel: 'silent' }, async () => ({ status: 'alive' }))

@@ -1,0 +1,68 @@
+import type { Clock } from '../base/clock.ts'
+import type { Engine } from '../engine/engine.ts'
+import { createDatabase, createOwnTables, database, type Topology } from './tables.ts'
+
+export interface CatalogRecord {
+  kind: 'source' | 'endpoint' | 'token'
+  id: string
+  version: number
+  changed_at: string
+  changed_by: string
+  deleted: boolean
+  body: unknown
+}
+
+const limits = { deadlineMs: 60_000 }
+
+/** What the service is told to be, as rows that are only ever added: each change is a new version. */
+export class CatalogLog {
+  readonly #engine: Engine
+  readonly #clock: Clock
+  readonly topology: Topology
+
+  constructor(engine: Engine, clock: Clock, topology: Topology) {
+    this.#engine = engine
+    this.#clock = clock
+    this.topology = topology
+  }
+
+  /** Makes what is not there yet. Every statement may run again: a start that was cut short loses nothing. */
+  async prepare(): Promise<void> {
+    await this.run([...createDatabase(this.topology), ...createOwnTables(this.topology)])
+  }
+
+  async run(statements: string[]): Promise<void> {
+    for (const sql of statements) await this.#engine.command({ sql }, limits)
+  }
+
+  /** The newest version of everything, what was deleted left out. */
+  async load(): Promise<CatalogRecord[]> {
+    const { body } = await this.#engine.query(
+      {
+        sql:
+          'SELECT kind, id, version, toString(changed_at) AS changed_at, changed_by, deleted, body ' +
+          `FROM ${database}._catalog ORDER BY version DESC LIMIT 1 BY kind, id`,
+        format: 'JSONEachRow',
+      },
+      limits,
+    )
+    const records = body.toString().split('\n').filter(Boolean)
+    return records
+      .map((line) => JSON.parse(line) as Omit<CatalogRecord, 'body'> & { body: string })
+      .filter((record) => !record.deleted)
+      .map((record) => ({ ...record, body: JSON.parse(record.body) as unknown }))
+  }
+
+  async append(record: Omit<CatalogRecord, 'changed_at'>): Promise<void> {
+    const row = {
+      ...record,
+      changed_at: (this.#clock.now() / 1000).toFixed(6),
+      body: JSON.stringify(record.body),
+    }
+    await this.#engine.insert(
+      { table: `${database}._catalog`, format: 'JSONEachRow' },
+      Buffer.from(`${JSON.stringify(row)}\n`),
+      limits,
+    )
+  }
+}

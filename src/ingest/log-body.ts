@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
+
+export const bodyLimits = { maxSentBytes: 12 * 2 ** 20, maxUnpackedBytes: 64 * 2 ** 20 } as const
+
+type Unpacker = () => zlib.Gunzip | zlib.Inflate
+
+const unpackers: Record<string, Unpacker | undefined> = {
+  gzip: () => zlib.createGunzip(),
+  'x-gzip': () => zlib.createGunzip(),
+  deflate: () => zlib.createInflate(),
+  // Newer than the oldest Node that is supported.
+  zstd: (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress,
+}
+
+/** Reads and unpacks a body; both bounds hold while it is read, not after. */
+export async function readLogBody(sent: Readable, encoding: string | undefined): Promise<Buffer> {
+  const name = (encoding ?? 'identity').trim().toLowerCase()
+  if (name === 'identity' || name === '') {
+    return gather(sent, bodyLimits.maxSentBytes, 'The body is larger than 12 MiB.')
+  }
+  const unpacker = unpackers[name]?.()
+  if (!unpacker) throw unsupportedMediaType(`The content encoding "${name}" is not read here.`)
+  const failed = new Promise<never>((_resolve, reject) => unpacker.once('error', reject))
+  failed.catch(() => {})
+  const feeding = feed(sent, unpacker)
+  feeding.catch(() => {})
+  try {
+    const unpacked = gather(unpacker, bodyLimits.maxUnpackedBytes, 'The unpacked body is larger than 64 MiB.')
+    const [body] = await Promise.all([Promise.race([unpacked, failed]), feeding])
+    return body
+  } catch (error) {
+    unpacker.destroy()
+    if ((error as NodeJS.ErrnoException).code?.startsWith('Z_'))
+      throw invalidBody(`The body is no valid ${name}.`)
+    throw error
+  }
+}
+
+async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
+  let length = 0
+  for await (const chunk of sent as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > bodyLimits.maxSentBytes) {
+      const error = tooLarge('The body is larger than 12 MiB.')
+      unpacker.destroy(error)
+      throw error
+    }
+    if (unpacker.destroyed) return
+    if (!unpacker.write(chunk)) {
+      await new Promise<void>((resolve) => {
+        unpacker.once('drain', resolve)
+        unpacker.once('close', resolve)
+      })
+    }
+  }
+  unpacker.end()
+}
+
+async function gather(stream: Readable, maxBytes: number, message: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge(message)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../base/clock.ts'
+import { quarantineSource } from '../catalog/built-in-sources.ts'
+import type { Sources } from '../catalog/sources.ts'
+import { database } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import { Committer } from './committer.ts'
+import type { DiskGuard } from './disk-guard.ts'
+import { entryLimits, readEntry, stringifyJson } from './entry.ts'
+import type { IdempotencyKeys } from './idempotency.ts'
+import type { SentEntry } from './log-entries.ts'
+
+export interface IntakeAnswer {
+  accepted: number
+  rejected: number
+  errors: { index: number; reason: string }[]
+}
+
+export interface LogIntakeOptions {
+  engine: Engine
+  sources: Sources
+  keys: IdempotencyKeys
+  disk: DiskGuard
+  clock: Clock
+  maxPendingBytes: number
+}
+
+/** What makes the engine's JSON give back exactly what was sent. */
+export const faithfulJson = {
+  json_type_escape_dots_in_keys: 1,
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
+  input_format_json_try_infer_numbers_from_strings: 0,
+  input_format_json_read_bools_as_numbers: 0,
+} as const
+
+const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as const
+
+const limits = { deadlineMs: 60_000 }
+
+/** Takes entries and answers when each of them is on disk, in its source or in quarantine. */
+export class LogIntake {
+  readonly #options: LogIntakeOptions
+  readonly #committer: Committer
+
+  constructor(options: LogIntakeOptions) {
+    this.#options = options
+    this.#committer = new Committer({
+      insert: (source, lines, token) => this.#insert(source, lines, token),
+      maxPendingBytes: options.maxPendingBytes,
+      maxInsertBytes: 32 * 2 ** 20,
+      attempts: 30,
+    })
+  }
+
+  /** Bytes that wait to be stored. */
+  get pendingBytes(): number {
+    return this.#committer.pendingBytes
+  }
+
+  async take(sourceName: string, entries: SentEntry[], idempotencyKey?: string): Promise<IntakeAnswer> {
+    const source = this.#options.sources.get(sourceName).name
+    this.#options.disk.check()
+    if (idempotencyKey === undefined) return this.#store(source, entries)
+    return this.#options.keys.once(source, idempotencyKey, (token) => this.#store(source, entries, token))
+  }
+
+  async #store(source: string, entries: SentEntry[], token?: string): Promise<IntakeAnswer> {
+    const nowMs = this.#options.clock.now()
+    const lines: Buffer[] = []
+    const indexOfLine: number[] = []
+    const errors: IntakeAnswer['errors'] = []
+    for (const [index, entry] of entries.entries()) {
+      const reading =
+        'unreadable' in entry ? { reason: 'the line is not valid JSON' } : readEntry(entry.value, nowMs)
+      if ('reason' in reading) errors.push({ index, reason: reading.reason })
+      else {
+        lines.push(reading.line)
+        indexOfLine.push(index)
+      }
+    }
+    const quarantine = (rejected: IntakeAnswer['errors'], part: string) =>
+      this.#committer.submit(
+        quarantineSource,
+        rejected.map(({ index, reason }) =>
+          quarantineLine(source, index, reason, entries[index] as SentEntry, nowMs),
+        ),
+        token && `${token}/${part}`,
+      )
+    const [refused] = await Promise.all([
+      this.#committer.submit(source, lines, token),
+      quarantine(errors, 'rejected'),
+    ])
+    if (refused.size > 0) {
+      const late = [...refused].map(([line, reason]) => ({ index: indexOfLine[line] as number, reason }))
+      await quarantine(late, 'refused')
+      errors.push(...late)
+      errors.sort((a, b) => a.index - b.index)
+    }
+    return { accepted: entries.length - errors.length, rejected: errors.length, errors }
+  }
+
+  async #insert(source: string, lines: Buffer, token: string): Promise<void> {
+    await this.#options.engine.insert(
+      {
+        table: `${database}.${source}`,
+        columns,
+        format: 'JSONEachRow',
+        settings: {
+          ...faithfulJson,
+          insert_deduplication_token: token,
+          // Entries may be of any day, and each day is a partition.
+          max_partitions_per_insert_block: 0,
+        },
+      },
+      lines,
+      limits,
+    )
+  }
+
+  /** Resolves when everything taken is stored. */
+  settled(): Promise<void> {
+    return this.#committer.settled()
+  }
+}
+
+/** The text of a rejected entry, as far as it fits. */
+function quarantineLine(
+  source: string,
+  index: number,
+  reason: string,
+  entry: SentEntry,
+  nowMs: number,
+): Buffer {
+  const text = textOf(entry).toWellFormed()
+  const most = entryLimits.maxBytes / 4
+  const reading = readEntry(
+    {
+      event_message: text.slice(0, most).toWellFormed(),
+      metadata: { source, index, reason, ...(text.length > most && { cut: true }) },
+    },
+    nowMs,
+  )
+  if ('reason' in reading) throw new Error(`A rejected entry cannot be kept: ${reading.reason}.`)
+  return reading.line
+}
+
+function textOf(entry: SentEntry): string {
+  if ('unreadable' in entry) return entry.unreadable
+  try {
+    return stringifyJson(entry.value)
+  } catch {
+    // Nested so deeply that it cannot even be written down again.
+    return ''
+  }
+}

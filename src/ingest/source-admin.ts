@@ -1,0 +1,101 @@
+import { invalidParameter } from '../base/errors.ts'
+import { readShape } from '../base/validation.ts'
+import { newSourceShape, type Source, sourceChangeShape } from '../catalog/source.ts'
+import type { Sources } from '../catalog/sources.ts'
+import { database } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import { faithfulJson } from './log-intake.ts'
+
+const limits = { deadlineMs: 30_000 }
+/** The paths of a source are read off its newest entries. */
+const sampledEntries = 100_000
+const maxRecent = 1_000
+
+export interface SourcePath {
+  path: string
+  types: string[]
+}
+
+/** Reading and managing sources, for whoever may. */
+export class SourceAdmin {
+  readonly #engine: Engine
+  readonly #sources: Sources
+
+  constructor(engine: Engine, sources: Sources) {
+    this.#engine = engine
+    this.#sources = sources
+  }
+
+  list(): Source[] {
+    return this.#sources.list()
+  }
+
+  get(name: string): Source {
+    return this.#sources.get(name)
+  }
+
+  create(given: unknown, by: string): Promise<Source> {
+    return this.#sources.create(readShape(newSourceShape, given), by)
+  }
+
+  change(name: string, given: unknown, by: string): Promise<Source> {
+    return this.#sources.change(name, readShape(sourceChangeShape, given), by)
+  }
+
+  /** With its data; so the name has to be said twice. */
+  async delete(name: string, confirm: unknown, by: string): Promise<void> {
+    const source = this.#sources.get(name)
+    if (confirm !== source.name) {
+      throw invalidParameter(
+        'confirm',
+        `Deleting ${source.name} deletes its entries: send confirm=${source.name}.`,
+      )
+    }
+    await this.#sources.delete(source.name, by)
+  }
+
+  /** Paths and types of metadata that were seen in the newest entries. */
+  async schema(name: string): Promise<SourcePath[]> {
+    const source = this.#sources.get(name)
+    const { body } = await this.#engine.query(
+      {
+        sql:
+          "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(p.2) AS types FROM (SELECT arrayJoin(distinctJSONPathsAndTypes(metadata)) AS p " +
+          `FROM (SELECT metadata FROM ${database}.\`${source.name}\` ORDER BY timestamp DESC LIMIT ${sampledEntries})) ORDER BY path`,
+        format: 'JSONEachRow',
+      },
+      limits,
+    )
+    return body
+      .toString()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as SourcePath)
+  }
+
+  /** The newest entries, newest first, as the JSON that the engine wrote. */
+  async recent(name: string, limit: unknown): Promise<Buffer> {
+    const source = this.#sources.get(name)
+    const count = limit === undefined ? 100 : Number(limit)
+    if (!Number.isInteger(count) || count < 1 || count > maxRecent) {
+      throw invalidParameter('limit', `limit must be a whole number from 1 to ${maxRecent}.`)
+    }
+    const { body } = await this.#engine.query(
+      {
+        sql:
+          'SELECT id, toUnixTimestamp64Micro(t) AS timestamp, project, event_message, metadata FROM (SELECT id, timestamp AS t, project, event_message, metadata ' +
+          `FROM ${database}.\`${source.name}\` ORDER BY t DESC, id DESC LIMIT {count:UInt32}) ORDER BY t DESC, id DESC`,
+        parameters: { count },
+        format: 'JSONEachRow',
+        settings: {
+          ...faithfulJson,
+          output_format_json_array_of_rows: 1,
+          output_format_json_quote_64bit_integers: 0,
+          output_format_json_escape_forward_slashes: 0,
+        },
+      },
+      limits,
+    )
+    return body
+  }
+}

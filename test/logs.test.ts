@@ -1,0 +1,314 @@
+import { deflateSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { many } from './support/engines.ts'
+import { openService, type RunningService } from './support/service.ts'
+
+interface Answer {
+  message: string
+  accepted: number
+  rejected: number
+  errors: { index: number; reason: string }[]
+}
+
+interface Entry {
+  id: string
+  timestamp: number
+  project: string
+  event_message: string
+  metadata: Record<string, unknown>
+}
+
+describe('sending logs', () => {
+  let service: RunningService
+  beforeAll(async () => {
+    service = await openService()
+  })
+  afterAll(() => service?.close())
+
+  const send = async (source: string, body: string | Buffer, headers: Record<string, string> = {}) => {
+    const response = await service.call(`/api/logs?source=${source}`, { method: 'POST', body, headers })
+    return { status: response.status, body: (await response.json()) as Answer & { error?: { code: string } } }
+  }
+  const recent = async (source: string, limit = 100) =>
+    (await (await service.call(`/api/sources/${source}/recent?limit=${limit}`)).json()) as Entry[]
+
+  test('the nine sources, quarantine and otel_logs are there from the first start', async () => {
+    const sources = (await (await service.call('/api/sources')).json()) as {
+      name: string
+      retention_days: number
+    }[]
+    expect(sources.map(({ name }) => name)).toEqual([
+      'auth_logs',
+      'edge_logs',
+      'function_edge_logs',
+      'function_logs',
+      'otel_logs',
+      'pgbouncer_logs',
+      'postgres_logs',
+      'postgrest_logs',
+      'quarantine',
+      'realtime_logs',
+      'storage_logs',
+    ])
+    expect(new Set(sources.map((source) => source.retention_days))).toEqual(new Set([90]))
+  })
+
+  test('an accepted entry is what the next query sees, under the name or the alias of its source', async () => {
+    const sent = await send(
+      'cloudflare.logs.prod',
+      JSON.stringify({
+        id: 'my id',
+        timestamp: '2026-11-14T10:20:30.123456789+02:00',
+        project: 'abc',
+        event_message: 'GET /rest',
+        metadata: { request: { url: 'https://abc.example.com/rest/v1' }, 'key.with.dots': 1 },
+        extra: ['kept'],
+      }),
+    )
+    expect(sent).toEqual({ status: 200, body: { message: 'Logged!', accepted: 1, rejected: 0, errors: [] } })
+    expect(await recent('edge_logs')).toEqual([
+      {
+        id: 'my id',
+        timestamp: Date.UTC(2026, 10, 14, 8, 20, 30) * 1000 + 123456,
+        project: 'abc',
+        event_message: 'GET /rest',
+        metadata: {
+          request: { url: 'https://abc.example.com/rest/v1' },
+          'key.with.dots': 1,
+          extra: ['kept'],
+        },
+      },
+    ])
+  })
+
+  test('every form of body and compression is taken', async () => {
+    const entry = (id: string) => ({ id, project: 'forms' })
+    const ndjson = `${JSON.stringify(entry('n1'))}\n\n${JSON.stringify(entry('n2'))}`
+    const forms: [string | Buffer, Record<string, string>, number][] = [
+      [JSON.stringify(entry('o')), {}, 1],
+      [JSON.stringify([entry('a1'), entry('a2')]), {}, 2],
+      [JSON.stringify({ batch: [entry('b1')] }), { 'Content-Type': 'application/json' }, 1],
+      [ndjson, { 'Content-Type': 'application/x-ndjson' }, 2],
+      [ndjson.replaceAll('"n', '"m'), { 'Content-Type': 'text/plain' }, 2],
+      [gzipSync(JSON.stringify(entry('g'))), { 'Content-Encoding': 'gzip' }, 1],
+      [deflateSync(JSON.stringify(entry('d'))), { 'Content-Encoding': 'deflate' }, 1],
+    ]
+    for (const [body, headers, accepted] of forms) {
+      expect((await send('auth_logs', body, headers)).body).toMatchObject({ accepted, rejected: 0 })
+    }
+    const ids = (await recent('auth_logs')).map(({ id }) => id)
+    expect(ids.sort()).toEqual(['a1', 'a2', 'b1', 'd', 'g', 'm1', 'm2', 'n1', 'n2', 'o'])
+  })
+
+  test('the project is the first of project, metadata.project_ref and metadata.project', async () => {
+    await send(
+      'storage_logs',
+      JSON.stringify([
+        { id: '1', project: 'a', metadata: { project_ref: 'b', project: 'c' } },
+        { id: '2', metadata: { project_ref: 'b', project: 'c' } },
+        { id: '3', metadata: { project: 'c' } },
+        { id: '4' },
+      ]),
+    )
+    const projects = Object.fromEntries(
+      (await recent('storage_logs')).map(({ id, project }) => [id, project]),
+    )
+    expect(projects).toEqual({ 1: 'a', 2: 'b', 3: 'c', 4: '' })
+  })
+
+  test('an entry that cannot be read is rejected with index and reason, kept in quarantine, and the others are stored', async () => {
+    const sent = await send(
+      'postgres_logs',
+      JSON.stringify([
+        { id: 'good' },
+        'no object',
+        { timestamp: 'yesterday' },
+        { timestamp: Date.now() + 3_700_000 },
+        { id: 'x'.repeat(129) },
+        { event_message: 'x'.repeat(2 ** 20) },
+        { metadata: { half: '\ud800' } },
+      ]).replace('"\ud800"', '"\\ud800"'),
+    )
+    expect(sent.status).toBe(200)
+    expect([sent.body.accepted, sent.body.rejected]).toEqual([1, 6])
+    expect(sent.body.errors.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(sent.body.errors[1]?.reason).toMatch(/^timestamp is neither/)
+    expect((await recent('postgres_logs')).map(({ id }) => id)).toEqual(['good'])
+    const kept = (await recent('quarantine')).filter(({ metadata }) => metadata.source === 'postgres_logs')
+    expect(kept).toHaveLength(6)
+    expect(kept.map(({ event_message }) => event_message)).toContain('{"timestamp":"yesterday"}')
+  })
+
+  test('what is no JSON, too large, unknown or in a strange encoding is refused whole', async () => {
+    const cases: [string, string | Buffer, Record<string, string>, number, string][] = [
+      ['edge_logs', '', {}, 400, 'invalid_body'],
+      ['edge_logs', 'no json', {}, 400, 'invalid_body'],
+      ['edge_logs', '[{"id":1}', {}, 400, 'invalid_body'],
+      ['edge_logs', Buffer.from([0xff, 0xfe]), {}, 400, 'invalid_body'],
+      ['edge_logs', 'not gzip', { 'Content-Encoding': 'gzip' }, 400, 'invalid_body'],
+      ['edge_logs', '{}', { 'Content-Encoding': 'br' }, 415, 'unsupported_media_type'],
+      ['edge_logs', Buffer.alloc(12 * 2 ** 20 + 1, 32), {}, 413, 'too_large'],
+      [
+        'edge_logs',
+        gzipSync(Buffer.alloc(65 * 2 ** 20, 32)),
+        { 'Content-Encoding': 'gzip' },
+        413,
+        'too_large',
+      ],
+      ['no_such_source', '{}', {}, 404, 'source_not_found'],
+      ['', '{}', {}, 400, 'invalid_parameter'],
+    ]
+    for (const [source, body, headers, status, code] of cases) {
+      const sent = await send(source, body, headers)
+      expect([sent.status, sent.body.error?.code]).toEqual([status, code])
+    }
+  })
+
+  test('metadata comes back as it was sent', async () => {
+    const metadata = {
+      int: 1,
+      negative: -7,
+      fraction: 1.5,
+      text: 'x "quoted" \\ /slash/ \n \u0000 😀',
+      date: '2026-01-01',
+      time: '2026-01-01 00:00:00',
+      digits: '0123',
+      yes: true,
+      list: [1, 'two', null, { three: [3] }],
+      empty: [],
+      deep: { 'a.b': { c: 'dotted' } },
+      '': 'empty key',
+      constructor: 'own',
+      ['__proto__']: { polluted: true },
+    }
+    const big =
+      '{"id":"big","metadata":{"big":9007199254740993,"bigger":18446744073709551615,"small":-9223372036854775808}}'
+    await send('realtime_logs', `[{"id":"m","metadata":${JSON.stringify(metadata)}},${big}]`)
+    const raw = await (await service.call('/api/sources/realtime_logs/recent')).text()
+    const entries = JSON.parse(raw) as Entry[]
+    expect(entries.find(({ id }) => id === 'm')?.metadata).toEqual(JSON.parse(JSON.stringify(metadata)))
+    expect(raw).toContain('9007199254740993')
+    expect(raw).toContain('18446744073709551615')
+    expect(raw).toContain('-9223372036854775808')
+  })
+
+  test('hostile entries are stored or rejected, never an error of the service', async () => {
+    const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
+    const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i])))
+    const paths = Array.from({ length: 40 }, (_, i) =>
+      Object.fromEntries(Array.from({ length: 250 }, (_, k) => [`p${i * 250 + k}`, i])),
+    )
+    const mixed = [
+      { v: 1 },
+      { v: 'a' },
+      { v: [1, 'b'] },
+      { v: { w: 1 } },
+      { v: null },
+      { v: true },
+      { v: 1.5 },
+    ]
+    const bodies = [
+      `{"metadata":${deep}}`,
+      `{"metadata":${wide}}`,
+      JSON.stringify(paths.map((metadata) => ({ metadata }))),
+      JSON.stringify(mixed.map((metadata) => ({ metadata }))),
+      '{"metadata":{"huge":1e999}}',
+      '{"metadata":{"huge":123456789012345678901234567890}}',
+      '{"metadata":{"a%2Eb":1}}',
+      '{"metadata":[1,2],"id":7,"project":null}',
+      '{"metadata":{"a":{"b":1},"a.b":2}}',
+    ]
+    const answers: [number, number][] = []
+    for (const body of bodies) {
+      const sent = await send('pgbouncer_logs', body)
+      expect(sent.status).toBe(200)
+      answers.push([sent.body.accepted, sent.body.rejected])
+    }
+    expect(answers).toEqual([
+      [0, 1],
+      [0, 1],
+      [40, 0],
+      [7, 0],
+      [0, 1],
+      [0, 1],
+      [0, 1],
+      [1, 0],
+      [1, 0],
+    ])
+    expect(await recent('pgbouncer_logs')).toHaveLength(49)
+    const schema = (await (await service.call('/api/sources/pgbouncer_logs/schema')).json()) as {
+      path: string
+    }[]
+    expect(schema.map(({ path }) => path)).toContain('p9999')
+  })
+
+  test('an idempotency key stores nothing twice and answers the same', async () => {
+    const body = JSON.stringify([{ id: 'once' }, 'bad'])
+    const headers = { 'Idempotency-Key': 'k-1' }
+    const together = await Promise.all([
+      send('function_logs', body, headers),
+      send('function_logs', body, headers),
+    ])
+    const again = await send('function_logs', body, headers)
+    for (const sent of [...together, again]) expect(sent).toEqual(again)
+    expect(again.body).toMatchObject({ accepted: 1, rejected: 1 })
+    expect(await recent('function_logs')).toHaveLength(1)
+    await send('function_logs', body, { 'Idempotency-Key': 'k-2' })
+    expect(await recent('function_logs')).toHaveLength(2)
+  })
+
+  test('requests that arrive together become few inserts', async () => {
+    const requests = many(500, 100)
+    const sent = await Promise.all(
+      Array.from({ length: requests }, (_, i) => send('postgrest_logs', JSON.stringify({ id: `c${i}` }))),
+    )
+    expect(sent.every(({ status, body }) => status === 200 && body.accepted === 1)).toBe(true)
+    const { body } = await service.engine.query(
+      {
+        sql: "SELECT sum(rows), count() FROM system.parts WHERE database = 'wellhead' AND table = 'postgrest_logs' AND active",
+        format: 'TabSeparatedRaw',
+      },
+      { deadlineMs: 60_000 },
+    )
+    const [rows, parts] = body.toString().trim().split('\t').map(Number)
+    expect(rows).toBe(requests)
+    expect(parts).toBeLessThan(requests / 5)
+  })
+
+  test('a source can be made, changed and deleted with its data', async () => {
+    const json = { 'Content-Type': 'application/json' }
+    const create = (body: unknown) =>
+      service.call('/api/sources', { method: 'POST', headers: json, body: JSON.stringify(body) })
+    const made = await create({
+      name: 'my_logs',
+      retention_days: 7,
+      aliases: ['my.logs'],
+      hot_fields: [{ column: 'level', path: 'level', type: 'text', searched: true }],
+    })
+    expect(made.status).toBe(201)
+    expect(await made.json()).toMatchObject({ name: 'my_logs', version: 1, retention_days: 7 })
+    expect((await create({ name: 'my_logs' })).status).toBe(409)
+    expect((await create({ name: 'other', aliases: ['my.logs'] })).status).toBe(409)
+    expect((await create({ name: 'No Good' })).status).toBe(400)
+    expect((await create({ name: 'x', surprise: 1 })).status).toBe(400)
+    expect((await send('my.logs', '{"metadata":{"level":"warn"}}')).body.accepted).toBe(1)
+    const changed = await service.call('/api/sources/my_logs', {
+      method: 'PATCH',
+      headers: json,
+      body: JSON.stringify({ retention_days: 30 }),
+    })
+    expect(await changed.json()).toMatchObject({ version: 2, retention_days: 30, aliases: ['my.logs'] })
+    const unsure = await service.call('/api/sources/my_logs', { method: 'DELETE' })
+    expect([unsure.status, await unsure.json()]).toMatchObject([400, { error: { parameter: 'confirm' } }])
+    expect((await service.call('/api/sources/my_logs?confirm=my_logs', { method: 'DELETE' })).status).toBe(
+      204,
+    )
+    expect((await service.call('/api/sources/my_logs')).status).toBe(404)
+    expect((await send('my.logs', '{}')).status).toBe(404)
+  })
+
+  test('nothing is taken without the token', async () => {
+    const response = await fetch(`${service.url}/api/logs?source=edge_logs`, { method: 'POST', body: '{}' })
+    expect(response.status).toBe(401)
+  })
+})

@@ -1,0 +1,52 @@
+import { type Service, startService } from '../../src/app.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { readSettings } from '../../src/base/settings.ts'
+import { emulated, log } from './engines.ts'
+import { scratchDirectory } from './scratch.ts'
+
+export interface RunningService extends Service {
+  dataDir: string
+  /** A call with the admin token, unless the headers say otherwise. */
+  call(path: string, init?: RequestInit): Promise<Response>
+  close(): Promise<void>
+}
+
+export interface ServiceChoices {
+  clock?: Clock
+  environment?: Record<string, string>
+  dataDir?: string
+}
+
+/** A whole service in this process, with a real engine in one of its own. */
+export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
+  const directory = scratchDirectory()
+  const reading = readSettings({
+    WELLHEAD_PORT: '0',
+    WELLHEAD_DATA_DIR: choices.dataDir ?? directory.path,
+    WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
+    WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
+    ...choices.environment,
+  })
+  if ('problems' in reading) throw new Error(reading.problems.join('\n'))
+  const { settings } = reading
+  const service = await startService({
+    settings,
+    clock: choices.clock ?? systemClock,
+    log,
+    node: process.execPath,
+    environment: process.env,
+  })
+  return {
+    ...service,
+    dataDir: settings.dataDir,
+    call: (path, init = {}) =>
+      fetch(service.url + path, {
+        ...init,
+        headers: { 'X-API-KEY': service.adminToken.token, ...init.headers },
+      }),
+    close: async () => {
+      await service.stop()
+      directory.remove()
+    },
+  }
+}
