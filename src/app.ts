@@ -1,5 +1,7 @@
 import { mkdirSync, statfsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { createAccess } from './access/access.ts'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
@@ -8,6 +10,9 @@ import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
 import { CatalogLog } from './catalog/catalog-log.ts'
 import { Sources } from './catalog/sources.ts'
+import { EndpointRunner } from './endpoints/endpoint-runner.ts'
+import { Endpoints, readDefinitions } from './endpoints/endpoints.ts'
+import { QueryQueue } from './endpoints/query-queue.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
@@ -47,6 +52,7 @@ const minFreeBytes = 256 * 2 ** 20
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log, clock } = options
   prepareDataDirectory(settings.dataDir)
+  const shipped = readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const engine = createEngine(options)
   const topology = { cluster: settings.clickhouseCluster }
@@ -61,6 +67,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clock,
     maxPendingBytes: maxPendingLogBytes,
   })
+  const endpoints = new Endpoints()
+  const queue = new QueryQueue({
+    maxRunning: availableParallelism() * 2,
+    maxWaitingPerCaller: 1000,
+    maxWaiting: 5000,
+  })
+  const runner = new EndpointRunner({
+    engine,
+    queue,
+    clock,
+    maxMemoryBytes: Math.floor(settings.engineMemory / 2),
+    maxThreads: Math.max(1, availableParallelism() >> 1),
+  })
   let stopping = false
   let open = false
   const http = createServer({
@@ -71,6 +90,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     open: () => open,
     intake,
     sources: new SourceAdmin(engine, sources),
+    queries: { endpoints, runner },
   })
   try {
     // The port is taken first: a busy one is told before an engine is started for nothing.
@@ -79,6 +99,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await catalog.prepare()
     await sources.open()
     await keys.open()
+    await endpoints.open(engine, shipped, new Set(sources.list().map(({ name }) => name)))
     open = true
   } catch (error) {
     await http.close()
@@ -110,6 +131,7 @@ function createEngine({
       url: settings.clickhouseUrl,
       user: settings.clickhouseUser,
       password: settings.clickhousePassword,
+      cluster: settings.clickhouseCluster,
       log,
     })
   }

@@ -5,6 +5,7 @@ import { hashToken } from './admin-token.ts'
 /** Who is calling. */
 export interface Caller {
   kind: 'admin'
+  id: string
 }
 
 export interface Access {
@@ -17,7 +18,7 @@ export function createAccess(adminToken: string): Access {
   return {
     authenticate(token) {
       if (!timingSafeEqual(hashToken(token ?? ''), expected)) throw unauthorized()
-      return { kind: 'admin' }
+      return { kind: 'admin', id: 'admin' }
     },
   }
 }

@@ -72,6 +72,16 @@ export function listErrors(): { code: string; status: number }[] {
 }
 
 // 4xx: what the caller can mend.
+export const missingParameter = define(
+  'missing_parameter',
+  400,
+  (parameter: string, allowed?: readonly string[]) => ({
+    message: allowed
+      ? `${parameter} is required: one of ${allowed.join(', ')}.`
+      : `${parameter} is required.`,
+    details: allowed ? { parameter, allowed } : { parameter },
+  }),
+)
 export const invalidParameter = define('invalid_parameter', 400, (parameter: string, message: string) => ({
   message,
   details: { parameter },
@@ -82,6 +92,11 @@ export const unauthorized = define(
   'unauthorized',
   401,
   () => 'A valid access token is needed: send it as X-API-KEY or as Authorization: Bearer.',
+)
+export const endpointNotFound = define(
+  'endpoint_not_found',
+  404,
+  (reference: string) => `No endpoint has the id or name "${reference}".`,
 )
 export const sourceNotFound = define(
   'source_not_found',
@@ -95,6 +110,10 @@ export const notFound = define(
 )
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
   message: `${method} is not allowed here; allowed: ${allowed.join(', ')}.`,
+  details: { allowed },
+}))
+export const notAcceptable = define('not_acceptable', 406, (allowed: string[]) => ({
+  message: `The result can be had as ${allowed.join(', ')}.`,
   details: { allowed },
 }))
 export const nameTaken = define('name_taken', 409, (name: string) => `The name "${name}" is taken.`)

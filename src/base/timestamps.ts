@@ -1,50 +1,49 @@
+/**
+ * Points in time as microseconds since 1970, UTC: what the engine keeps. JavaScript's own Date has
+ * milliseconds only, and reads many texts that are no ISO 8601.
+ */
 const isoForm =
-  /^([+-]\d{6}|\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+\- ]\d{2}(?::?\d{2})?)?)?$/i
+  /^(?<date>\d{4}-\d\d-\d\d)[Tt ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,9}))?)?(?<zone>[Zz]|[+\- ]\d\d(?::?\d\d)?)?$/
 
 /**
- * Microseconds since 1970 of an ISO 8601 date and time: with Z, an offset or none (then UTC), up to
- * nanoseconds. A plus that arrived as a space, as it does from an address, is a plus.
+ * Reads an ISO 8601 date and time with Z, with an offset, or with neither, which is UTC. Digits after the
+ * microseconds are cut off. Gives undefined for anything else, and for days that no calendar has.
  */
 export function parseIsoTimestamp(text: string): bigint | undefined {
-  const match = isoForm.exec(text.trim())
-  if (!match) return undefined
-  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone = 'Z'] = match
-  const parts = [year, month, day, hour, minute, second].map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const ms = Date.UTC(parts[0], parts[1] - 1, parts[2], parts[3], parts[4], parts[5])
-  const read = new Date(ms)
-  if (parts[0] < 100) read.setUTCFullYear(parts[0], parts[1] - 1, parts[2])
-  // A day or an hour that does not exist comes back as another one.
-  const exists =
-    read.getUTCFullYear() === parts[0] &&
-    read.getUTCMonth() === parts[1] - 1 &&
-    read.getUTCDate() === parts[2] &&
-    read.getUTCHours() === parts[3] &&
-    read.getUTCMinutes() === parts[4] &&
-    read.getUTCSeconds() === parts[5]
-  const offsetMinutes = readOffset(zone)
-  if (!exists || offsetMinutes === undefined) return undefined
-  const micros = BigInt(fraction.slice(0, 6).padEnd(6, '0'))
-  return BigInt(read.getTime() - offsetMinutes * 60_000) * 1000n + micros
+  const groups = isoForm.exec(text)?.groups
+  if (!groups) return undefined
+  const midnightMs = Date.parse(`${groups.date}T00:00:00Z`)
+  // Date carries the 30th of February over into March instead of refusing it.
+  if (Number.isNaN(midnightMs) || !new Date(midnightMs).toISOString().startsWith(`${groups.date}`)) {
+    return undefined
+  }
+  const hour = Number(groups.hour)
+  const minute = Number(groups.minute)
+  const second = Number(groups.second ?? 0)
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  const offsetMinutes = zoneOffsetMinutes(groups.zone ?? 'Z')
+  if (offsetMinutes === undefined) return undefined
+  const seconds = midnightMs / 1000 + hour * 3600 + (minute - offsetMinutes) * 60 + second
+  const fraction = (groups.fraction ?? '').padEnd(6, '0').slice(0, 6)
+  return BigInt(seconds) * 1_000_000n + BigInt(fraction)
 }
 
-function readOffset(zone: string): number | undefined {
-  if (zone.toUpperCase() === 'Z') return 0
+function zoneOffsetMinutes(zone: string): number | undefined {
+  if (zone === 'Z' || zone === 'z') return 0
   const hours = Number(zone.slice(1, 3))
-  const minutes = Number(zone.slice(3).replace(':', '') || 0)
+  const minutes = Number(zone.slice(3).replace(':', ''))
   if (hours > 23 || minutes > 59) return undefined
-  return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes)
+  const offset = hours * 60 + minutes
+  // In an address a plus stands for a space, so a sender who did not escape it sent a space.
+  return zone.startsWith('-') ? -offset : offset
 }
 
-/** Seconds with six decimals, as the engine reads them for a column of microseconds. */
+/** As text that the engine reads for a DateTime64(6): seconds since 1970 with six decimals. */
 export function formatMicros(micros: bigint): string {
-  const size = micros < 0n ? -micros : micros
-  const sign = micros < 0n ? '-' : ''
-  return `${sign}${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, '0')}`
+  // The engine loses the sign of "-0.5", so this one second is written as a date.
+  if (micros < 0n && micros > -1_000_000n) {
+    return `1969-12-31 23:59:59.${String(1_000_000n + micros).padStart(6, '0')}`
+  }
+  const digits = String(micros < 0n ? -micros : micros).padStart(7, '0')
+  return `${micros < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Engine } from '../engine/engine.ts'
-import { createDatabase, createOwnTables, database, type Topology } from './tables.ts'
+import { createOwnTables, database, type Topology } from './tables.ts'
 
 export interface CatalogRecord {
   kind: 'source' | 'endpoint' | 'token'
@@ -28,7 +28,7 @@ export class CatalogLog {
 
   /** Makes what is not there yet. Every statement may run again: a start that was cut short loses nothing. */
   async prepare(): Promise<void> {
-    await this.run([...createDatabase(this.topology), ...createOwnTables(this.topology)])
+    await this.run(createOwnTables(this.topology))
   }
 
   async run(statements: string[]): Promise<void> {
@@ -53,15 +53,15 @@ export class CatalogLog {
       .map((record) => ({ ...record, body: JSON.parse(record.body) as unknown }))
   }
 
-  async append(record: Omit<CatalogRecord, 'changed_at'>): Promise<void> {
-    const row = {
+  async append(...records: Omit<CatalogRecord, 'changed_at'>[]): Promise<void> {
+    const rows = records.map((record) => ({
       ...record,
       changed_at: (this.#clock.now() / 1000).toFixed(6),
       body: JSON.stringify(record.body),
-    }
+    }))
     await this.#engine.insert(
       { table: `${database}._catalog`, format: 'JSONEachRow' },
-      Buffer.from(`${JSON.stringify(row)}\n`),
+      Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join('')),
       limits,
     )
   }

@@ -26,9 +26,12 @@ export class Sources {
       const source = sourceShape.parse(record.body)
       this.#byName.set(source.name, source)
     }
-    for (const source of builtInSources) {
-      if (!this.#byName.has(source.name)) await this.create(source, 'wellhead')
-    }
+    const missing = builtInSources
+      .filter((source) => !this.#byName.has(source.name))
+      .map((source) => this.#fresh(source))
+    if (missing.length === 0) return
+    await Promise.all(missing.map((source) => this.#log.run(createSourceTable(source, this.#log.topology))))
+    await this.#write('wellhead', ...missing)
   }
 
   list(): Source[] {
@@ -49,11 +52,10 @@ export class Sources {
   create(given: NewSource, by: string): Promise<Source> {
     return this.#alone(async () => {
       for (const name of [given.name, ...given.aliases]) if (this.find(name)) throw nameTaken(name)
-      const at = new Date(this.#clock.now()).toISOString()
-      const source: Source = { ...given, id: randomUUID(), version: 1, created_at: at, updated_at: at }
+      const source = this.#fresh(given)
       // The table first: a source that is listed can be written to.
       await this.#log.run(createSourceTable(source, this.#log.topology))
-      await this.#write(source, by)
+      await this.#write(by, source)
       return source
     })
   }
@@ -75,7 +77,7 @@ export class Sources {
       if (source.retention_days !== current.retention_days) {
         await this.#log.run(changeRetention(source.name, source.retention_days, this.#log.topology))
       }
-      await this.#write(source, by)
+      await this.#write(by, source)
       return source
     })
   }
@@ -96,16 +98,23 @@ export class Sources {
     })
   }
 
-  async #write(source: Source, by: string): Promise<void> {
-    await this.#log.append({
-      kind: 'source',
-      id: source.id,
-      version: source.version,
-      changed_by: by,
-      deleted: false,
-      body: source,
-    })
-    this.#byName.set(source.name, source)
+  #fresh(given: NewSource): Source {
+    const at = new Date(this.#clock.now()).toISOString()
+    return { ...given, id: randomUUID(), version: 1, created_at: at, updated_at: at }
+  }
+
+  async #write(by: string, ...sources: Source[]): Promise<void> {
+    await this.#log.append(
+      ...sources.map((source) => ({
+        kind: 'source' as const,
+        id: source.id,
+        version: source.version,
+        changed_by: by,
+        deleted: false,
+        body: source,
+      })),
+    )
+    for (const source of sources) this.#byName.set(source.name, source)
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {

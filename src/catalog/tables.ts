@@ -1,6 +1,7 @@
+import { engineDatabase } from '../engine/engine.ts'
 import type { HotField, NewSource } from './source.ts'
 
-export const database = 'wellhead'
+export const database = engineDatabase
 
 /** A single server, or a cluster whose every statement runs on all of its nodes. */
 export interface Topology {
@@ -51,10 +52,6 @@ function distributed(table: string, sharding: string, topology: Topology): strin
     `CREATE TABLE IF NOT EXISTS ${database}.\`${table}\`${onCluster(topology)} AS ${database}.\`${table}_local\` ` +
       `ENGINE = Distributed('${topology.cluster}', '${database}', '${table}_local', ${sharding})`,
   ]
-}
-
-export function createDatabase(topology: Topology): string[] {
-  return [`CREATE DATABASE IF NOT EXISTS ${database}${onCluster(topology)}`]
 }
 
 /** Sorted so that a time range of one project is a short read. */

@@ -8,7 +8,16 @@ import { engineUnavailable, queryRefused, queryTimeout } from '../base/errors.ts
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import { CrashGuard } from './crash-guard.ts'
-import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
+import {
+  type Engine,
+  type EngineState,
+  engineDatabase,
+  type InsertInto,
+  type Limits,
+  type QueryResult,
+  type Statement,
+  type Summary,
+} from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
 
 export interface EmbeddedEngineOptions {
@@ -70,6 +79,7 @@ export class EmbeddedEngine implements Engine {
       host: {
         directory: join(options.dataDir, 'engine'),
         listen: { socketPath },
+        database: engineDatabase,
         memoryBytes: options.memoryBytes,
         sessions: Math.max(8, cpus().length * 2),
         maxWaiting: defaults.maxWaiting,

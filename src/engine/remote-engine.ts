@@ -1,12 +1,24 @@
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
-import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
+import {
+  type Engine,
+  type EngineState,
+  engineDatabase,
+  type InsertInto,
+  type Limits,
+  type QueryResult,
+  type Statement,
+  type Summary,
+} from './engine.ts'
+import { toWellheadError } from './engine-errors.ts'
 
 export interface RemoteEngineOptions {
   url: string
   user?: string | undefined
   password?: string | undefined
+  /** Cluster on which the database is made. */
+  cluster?: string | undefined
   log: Log
   maxResultBytes?: number
   /** How often the server is asked whether it is there. */
@@ -24,6 +36,7 @@ const defaults = {
 export class RemoteEngine implements Engine {
   readonly #calls: ClickHouseCalls
   readonly #log: Log
+  readonly #bootstrap: () => Promise<void>
   readonly #checkEveryMs: number
   #state: EngineState = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0 }
   #timer: NodeJS.Timeout | undefined
@@ -35,10 +48,12 @@ export class RemoteEngine implements Engine {
     url.username = ''
     url.password = ''
     this.#log = options.log
+    this.#bootstrap = () => createEngineDatabase(url, username, password, options.cluster)
     this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
     this.#calls = new ClickHouseCalls(
       createClient({
         url,
+        database: engineDatabase,
         username,
         password,
         request_timeout: 24 * 3_600_000,
@@ -52,6 +67,7 @@ export class RemoteEngine implements Engine {
 
   /** A server that is away at the start may come later; one that refuses us is a mistake in the settings. */
   async start(): Promise<void> {
+    await this.#bootstrap()
     const { body } = await this.query(
       { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
       { deadlineMs: defaults.pingWithinMs },
@@ -101,5 +117,23 @@ export class RemoteEngine implements Engine {
     clearInterval(this.#timer)
     this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
     await this.#calls.close()
+  }
+}
+
+/** A server refuses every call that names a database it does not have, so this one names none. */
+async function createEngineDatabase(
+  url: URL,
+  username: string,
+  password: string,
+  cluster?: string,
+): Promise<void> {
+  const client = createClient({ url, username, password, log: { level: ClickHouseLogLevel.OFF } })
+  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
+  try {
+    await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${engineDatabase}${where}` })
+  } catch (error) {
+    throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
+  } finally {
+    await client.close()
   }
 }

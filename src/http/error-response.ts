@@ -29,16 +29,26 @@ const frameworkErrors: Record<string, (error: Error) => WellheadError> = {
 
 /** The one place where something thrown becomes an answer. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const known = toKnown(error)
+  const known = toKnownError(error)
+  setErrorHeaders(known, error, request, reply)
+  reply.code(known.status).type('application/json; charset=utf-8').send(errorBody(known, request.id))
+}
+
+/** Writes the cause to the log, where it is ours, and the headers that go with the error. */
+export function setErrorHeaders(
+  known: WellheadError,
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   if (known.status >= 500)
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   if (known.retryAfterSeconds !== undefined) reply.header('Retry-After', String(known.retryAfterSeconds))
   if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer realm="wellhead"')
   if (known.status === 405) reply.header('Allow', known.details.allowed?.join(', ') ?? '')
-  reply.code(known.status).type('application/json; charset=utf-8').send(errorBody(known, request.id))
 }
 
-function toKnown(error: FastifyError | Error): WellheadError {
+export function toKnownError(error: FastifyError | Error): WellheadError {
   if (error instanceof WellheadError) return error
   const { code, statusCode } = error as FastifyError
   const translate = code === undefined ? undefined : frameworkErrors[code]

@@ -23,6 +23,8 @@ import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { addLogRoutes } from './log-routes.ts'
+import { addOtlpRoutes } from './otlp-routes.ts'
+import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
 import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
 
@@ -42,6 +44,7 @@ export interface ServerOptions {
   open: () => boolean
   intake: LogIntake
   sources: SourceAdmin
+  queries: QueryRoutes
 }
 
 /** Bounds of a request, and times against clients that are slow on purpose. */
@@ -112,7 +115,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   addStatusRoutes(server, options)
   addLogRoutes(server, options.intake)
+  addOtlpRoutes(server, options.intake)
   addSourceRoutes(server, options.sources)
+  addQueryRoutes(server, options.queries)
   return server
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { quarantineSource } from '../catalog/built-in-sources.ts'
+import { otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -8,6 +8,9 @@ import type { DiskGuard } from './disk-guard.ts'
 import { entryLimits, readEntry, stringifyJson } from './entry.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import type { SentEntry } from './log-entries.ts'
+
+/** Where OpenTelemetry records go that name no source. */
+export const defaultOtlpSource = otelSource
 
 export interface IntakeAnswer {
   accepted: number

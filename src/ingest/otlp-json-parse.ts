@@ -1,11 +1,27 @@
+import { type OtlpBudget, otlpLimits } from './otlp-value.ts'
+
 const quote = '"'
+const quoteByte = 0x22
 const backslash = 0x5c
+const marks = new Set(['{', '[', ','].map((mark) => mark.charCodeAt(0)))
 
 /** Outside of a text, since it follows a mark of the syntax; inside of one it costs a second look and no more. */
 const perhapsLongInteger = /[\s:,[]-?\d{16}/
 
 const jsonNumber = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const longInteger = /^-?\d{16,}$/
+
+/** Spends the budget before the parser makes an object of two bytes, and millions of them, where nothing counts. */
+export function countMarks(body: Buffer, budget: OtlpBudget): void {
+  if (body.length <= otlpLimits.maxFields) return
+  let inText = false
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at] as number
+    if (byte === quoteByte) inText = !inText
+    else if (inText && byte === backslash) at += 1
+    else if (!inText && marks.has(byte)) budget.field()
+  }
+}
 
 /**
  * JSON.parse, but integers that a double may not hold come as text. OTLP writes 64-bit integers as text anyway, and

@@ -1,14 +1,13 @@
-import { invalidBody, tooLarge } from '../base/errors.ts'
+import { invalidBody } from '../base/errors.ts'
 import type { OtlpLog, OtlpResourceLogs, OtlpScopeLogs } from './otlp-entry.ts'
-import { parseExactly } from './otlp-json-parse.ts'
+import { countMarks, parseExactly } from './otlp-json-parse.ts'
 import {
   type Attributes,
   doubleValue,
   hexId,
   integerValue,
   type OtlpBudget,
-  otlpLimits,
-  setMember,
+  withMember,
 } from './otlp-value.ts'
 
 type Members = Record<string, unknown>
@@ -20,7 +19,7 @@ const uint32 = { min: 0n, max: 2n ** 32n - 1n }
 
 /** Reads ExportLogsServiceRequest in the JSON of OTLP: names in lowerCamelCase, ids in hex, null as absent. */
 export function readJsonLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs[] {
-  checkOpenings(body)
+  countMarks(body, budget)
   const request = membersOf(parse(body), 'The body')
   return list(request.resourceLogs, 'resourceLogs').map((item) => {
     budget.group()
@@ -30,17 +29,6 @@ export function readJsonLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs
       scopes: list(members.scopeLogs, 'scopeLogs').map((scopeLogs) => readScopeLogs(scopeLogs, budget)),
     }
   })
-}
-
-/** An empty object takes two bytes in the body and many times that in memory, before anything else can count it. */
-function checkOpenings(body: Buffer): void {
-  if (body.length < 2 * otlpLimits.maxValues) return
-  let openings = 0
-  for (const byte of body) if (byte === 0x7b || byte === 0x5b) openings += 1
-  // Each value is an object inside of another one.
-  if (openings > 2 * otlpLimits.maxValues) {
-    throw tooLarge(`A request may have up to ${otlpLimits.maxValues} values.`)
-  }
 }
 
 function parse(body: Buffer): unknown {
@@ -89,11 +77,12 @@ function readLog(value: unknown, budget: OtlpBudget): OtlpLog {
   }
 }
 
-function attributesOf(value: unknown, depth: number, budget: OtlpBudget): Attributes {
-  const attributes: Attributes = {}
+function attributesOf(value: unknown, depth: number, budget: OtlpBudget): Attributes | undefined {
+  let attributes: Attributes | undefined
   for (const item of list(value, 'attributes')) {
     const member = membersOf(item, 'attributes')
-    setMember(attributes, textOf(member.key, 'key'), anyValueOf(member.value, depth, budget))
+    const held = anyValueOf(member.value, depth, budget)
+    attributes = withMember(attributes ?? {}, textOf(member.key, 'key'), held)
   }
   return attributes
 }
@@ -113,7 +102,7 @@ function anyValueOf(value: unknown, depth: number, budget: OtlpBudget): unknown 
     return list(values, 'arrayValue.values').map((item) => anyValueOf(item, depth + 1, budget))
   }
   if (isGiven(members.kvlistValue)) {
-    return attributesOf(membersOf(members.kvlistValue, 'kvlistValue').values, depth + 1, budget)
+    return attributesOf(membersOf(members.kvlistValue, 'kvlistValue').values, depth + 1, budget) ?? {}
   }
   return isGiven(members.bytesValue) ? base64Of(members.bytesValue) : null
 }

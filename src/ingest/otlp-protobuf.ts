@@ -1,4 +1,4 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import type { WireType } from '@bufbuild/protobuf/wire'
 import { invalidBody, WellheadError } from '../base/errors.ts'
 import type { OtlpLog, OtlpResourceLogs, OtlpScope, OtlpScopeLogs } from './otlp-entry.ts'
 import {
@@ -7,21 +7,21 @@ import {
   hexId,
   integerValue,
   type OtlpBudget,
-  setMember,
+  withMember,
 } from './otlp-value.ts'
-import { bytes, eachField, endOf, expectType, fixed64, text } from './otlp-wire.ts'
+import { OtlpWire } from './otlp-wire.ts'
 
 /**
  * Reads ExportLogsServiceRequest. The field numbers are those of opentelemetry-proto 1.x; unknown fields are
  * skipped, so that newer senders are understood.
  */
 export function readProtobufLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs[] {
-  const reader = new BinaryReader(body)
+  const wire = new OtlpWire(body, budget)
   const resourceLogs: OtlpResourceLogs[] = []
   try {
-    eachField(reader, body.length, (field, type) => {
+    wire.body((field, type) => {
       if (field !== 1) return false
-      resourceLogs.push(readResourceLogs(reader, endOf(reader, type), budget))
+      resourceLogs.push(readResourceLogs(wire, type))
       return true
     })
   } catch (error) {
@@ -32,189 +32,124 @@ export function readProtobufLogs(body: Buffer, budget: OtlpBudget): OtlpResource
   return resourceLogs
 }
 
-function readResourceLogs(reader: BinaryReader, end: number, budget: OtlpBudget): OtlpResourceLogs {
-  budget.group()
-  const logs: OtlpResourceLogs = { resource: {}, scopes: [] }
-  eachField(reader, end, (field, type) => {
-    if (field === 1) readResource(reader, endOf(reader, type), logs.resource, budget)
-    else if (field === 2) logs.scopes.push(readScopeLogs(reader, endOf(reader, type), budget))
+function readResourceLogs(wire: OtlpWire, type: WireType): OtlpResourceLogs {
+  wire.budget.group()
+  const logs: OtlpResourceLogs = { resource: undefined, scopes: [] }
+  wire.message(type, (field, type) => {
+    if (field === 1) logs.resource = readMembers(wire, type, logs.resource, 1)
+    else if (field === 2) logs.scopes.push(readScopeLogs(wire, type))
     else return false
     return true
   })
   return logs
 }
 
-function readResource(reader: BinaryReader, end: number, attributes: Attributes, budget: OtlpBudget): void {
-  eachField(reader, end, (field, type) => {
-    if (field !== 1) return false
-    readMember(reader, endOf(reader, type), attributes, 1, budget)
+function readScopeLogs(wire: OtlpWire, type: WireType): OtlpScopeLogs {
+  wire.budget.group()
+  const scope: OtlpScope = { name: '', version: '', attributes: undefined }
+  const logs: OtlpLog[] = []
+  const readScopeField = (field: number, type: WireType) => {
+    if (field === 1) scope.name = wire.text(type)
+    else if (field === 2) scope.version = wire.text(type)
+    else if (field === 3) scope.attributes = readMember(wire, type, scope.attributes, 1)
+    else return false
     return true
-  })
-}
-
-function readScopeLogs(reader: BinaryReader, end: number, budget: OtlpBudget): OtlpScopeLogs {
-  budget.group()
-  const scopeLogs: OtlpScopeLogs = { scope: { name: '', version: '', attributes: {} }, logs: [] }
-  eachField(reader, end, (field, type) => {
-    if (field === 1) readScope(reader, endOf(reader, type), scopeLogs.scope, budget)
-    else if (field === 2) scopeLogs.logs.push(readLog(reader, endOf(reader, type), budget))
+  }
+  wire.message(type, (field, type) => {
+    if (field === 1) wire.message(type, readScopeField)
+    else if (field === 2) logs.push(readLog(wire, type))
     else return false
     return true
   })
-  return scopeLogs
+  return { scope, logs }
 }
 
-function readScope(reader: BinaryReader, end: number, scope: OtlpScope, budget: OtlpBudget): void {
-  eachField(reader, end, (field, type) => {
-    if (field === 1) scope.name = text(reader, type)
-    else if (field === 2) scope.version = text(reader, type)
-    else if (field === 3) readMember(reader, endOf(reader, type), scope.attributes, 1, budget)
-    else return false
-    return true
-  })
-}
-
-function readLog(reader: BinaryReader, end: number, budget: OtlpBudget): OtlpLog {
-  budget.record()
+function readLog(wire: OtlpWire, type: WireType): OtlpLog {
+  wire.budget.record()
   const log: OtlpLog = {
     timeNanos: 0n,
     observedTimeNanos: 0n,
     severityNumber: 0,
     severityText: '',
     body: null,
-    attributes: {},
+    attributes: undefined,
     droppedAttributesCount: 0,
     flags: 0,
     traceId: '',
     spanId: '',
     eventName: '',
   }
-  eachField(reader, end, (field, type) => readLogField(reader, field, type, log, budget))
-  return log
-}
-
-function readLogField(
-  reader: BinaryReader,
-  field: number,
-  type: WireType,
-  log: OtlpLog,
-  budget: OtlpBudget,
-): boolean {
-  switch (field) {
-    case 1:
-      log.timeNanos = fixed64(reader, type)
-      return true
-    case 2:
-      expectType(type, WireType.Varint)
-      log.severityNumber = reader.int32()
-      return true
-    case 3:
-      log.severityText = text(reader, type)
-      return true
-    case 5:
-      budget.value(1)
-      log.body = readValue(reader, endOf(reader, type), 1, budget)
-      return true
-    case 6:
-      readMember(reader, endOf(reader, type), log.attributes, 1, budget)
-      return true
-    case 7:
-      expectType(type, WireType.Varint)
-      log.droppedAttributesCount = reader.uint32()
-      return true
-    case 8:
-      expectType(type, WireType.Bit32)
-      log.flags = reader.fixed32()
-      return true
-    case 9:
-      log.traceId = hexId(bytes(reader, type).toString('hex'))
-      return true
-    case 10:
-      log.spanId = hexId(bytes(reader, type).toString('hex'))
-      return true
-    case 11:
-      log.observedTimeNanos = fixed64(reader, type)
-      return true
-    case 12:
-      log.eventName = text(reader, type)
-      return true
-    default:
-      return false
-  }
-}
-
-function readMember(
-  reader: BinaryReader,
-  end: number,
-  target: Attributes,
-  depth: number,
-  budget: OtlpBudget,
-): void {
-  budget.value(depth)
-  let key = ''
-  let value: unknown = null
-  eachField(reader, end, (field, type) => {
-    if (field === 1) key = text(reader, type)
-    else if (field === 2) value = readValue(reader, endOf(reader, type), depth, budget)
+  wire.message(type, (field, type) => {
+    if (field === 1) log.timeNanos = wire.fixed64(type)
+    else if (field === 2) log.severityNumber = wire.int32(type)
+    else if (field === 3) log.severityText = wire.text(type)
+    else if (field === 5) log.body = readValue(wire, type, 1)
+    else if (field === 6) log.attributes = readMember(wire, type, log.attributes, 1)
+    else if (field === 7) log.droppedAttributesCount = wire.uint32(type)
+    else if (field === 8) log.flags = wire.fixed32(type)
+    else if (field === 9) log.traceId = hexId(wire.bytes(type).toString('hex'))
+    else if (field === 10) log.spanId = hexId(wire.bytes(type).toString('hex'))
+    else if (field === 11) log.observedTimeNanos = wire.fixed64(type)
+    else if (field === 12) log.eventName = wire.text(type)
     else return false
     return true
   })
-  setMember(target, key, value)
+  return log
 }
 
 /** Of several kinds in one value the last one counts, as the protocol says. */
-function readValue(reader: BinaryReader, end: number, depth: number, budget: OtlpBudget): unknown {
+function readValue(wire: OtlpWire, type: WireType, depth: number): unknown {
   let value: unknown = null
-  eachField(reader, end, (field, type) => {
-    switch (field) {
-      case 1:
-        value = text(reader, type)
-        return true
-      case 2:
-        expectType(type, WireType.Varint)
-        value = reader.bool()
-        return true
-      case 3:
-        expectType(type, WireType.Varint)
-        value = integerValue(BigInt(reader.int64()))
-        return true
-      case 4:
-        expectType(type, WireType.Bit64)
-        value = doubleValue(reader.double())
-        return true
-      case 5:
-        value = readArray(reader, endOf(reader, type), depth + 1, budget)
-        return true
-      case 6:
-        value = readList(reader, endOf(reader, type), depth + 1, budget)
-        return true
-      case 7:
-        value = bytes(reader, type).toString('base64')
-        return true
-      default:
-        return false
-    }
+  wire.message(type, (field, type) => {
+    if (field === 1) value = wire.text(type)
+    else if (field === 2) value = wire.bool(type)
+    else if (field === 3) value = integerValue(wire.int64(type))
+    else if (field === 4) value = doubleValue(wire.double(type))
+    else if (field === 5) value = readArray(wire, type, depth + 1)
+    else if (field === 6) value = readMembers(wire, type, {}, depth + 1)
+    else if (field === 7) value = wire.bytes(type).toString('base64')
+    else return false
+    return true
   })
   return value
 }
 
-function readArray(reader: BinaryReader, end: number, depth: number, budget: OtlpBudget): unknown[] {
+function readArray(wire: OtlpWire, type: WireType, depth: number): unknown[] {
   const values: unknown[] = []
-  eachField(reader, end, (field, type) => {
+  wire.message(type, (field, type) => {
     if (field !== 1) return false
-    budget.value(depth)
-    values.push(readValue(reader, endOf(reader, type), depth, budget))
+    wire.budget.value(depth)
+    values.push(readValue(wire, type, depth))
     return true
   })
   return values
 }
 
-function readList(reader: BinaryReader, end: number, depth: number, budget: OtlpBudget): Attributes {
-  const members: Attributes = {}
-  eachField(reader, end, (field, type) => {
+/** A resource or a list: field 1 of both is repeated and holds a key and a value. */
+function readMembers<T extends Attributes | undefined>(
+  wire: OtlpWire,
+  type: WireType,
+  into: T,
+  depth: number,
+): Attributes | T {
+  let members: Attributes | T = into
+  wire.message(type, (field, type) => {
     if (field !== 1) return false
-    readMember(reader, endOf(reader, type), members, depth, budget)
+    members = readMember(wire, type, members, depth)
     return true
   })
   return members
+}
+
+function readMember(wire: OtlpWire, type: WireType, into: Attributes | undefined, depth: number): Attributes {
+  wire.budget.value(depth)
+  let key = ''
+  let value: unknown = null
+  wire.message(type, (field, type) => {
+    if (field === 1) key = wire.text(type)
+    else if (field === 2) value = readValue(wire, type, depth)
+    else return false
+    return true
+  })
+  return withMember(into ?? {}, key, value)
 }

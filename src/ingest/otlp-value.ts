@@ -1,38 +1,40 @@
 import { invalidBody, tooLarge } from '../base/errors.ts'
 
+/**
+ * A record or a value can be sent in two bytes and takes hundreds in memory, so the size of a body bounds too little.
+ */
 export const otlpLimits = {
+  maxRecords: 250_000,
+  /** Resources and scopes. */
+  maxGroups: 250_000,
+  /** Attributes, elements of arrays, members of lists. */
+  maxValues: 1_000_000,
   /** Levels of arrays and lists inside of one value. */
   maxDepth: 64,
-  maxRecords: 250_000,
-  maxGroups: 250_000,
-  /** A value can be sent in two bytes and takes a hundred in memory, so the size of the body bounds too little. */
-  maxValues: 4_000_000,
+  /** What the wire may spend on all of the above, unknown fields included; a value takes four. */
+  maxFields: 4_000_000,
   /** What resources and scopes may add by being written into each of their records, counted as JSON. */
   maxRepeatedBytes: 64 * 2 ** 20,
 } as const
 
 export type Attributes = Record<string, unknown>
 
-/** Counts what one request makes, so that a small body cannot become a large heap. */
+/** Counts what one request makes. */
 export class OtlpBudget {
-  #groups = 0
   #records = 0
+  #groups = 0
   #values = 0
+  #fields = 0
   #repeatedBytes = 0
-
-  /** A resource or a scope. */
-  group(): void {
-    this.#groups += 1
-    if (this.#groups > otlpLimits.maxGroups) {
-      throw tooLarge(`A request may have up to ${otlpLimits.maxGroups} resources and scopes.`)
-    }
-  }
 
   record(): void {
     this.#records += 1
-    if (this.#records > otlpLimits.maxRecords) {
-      throw tooLarge(`A request may have up to ${otlpLimits.maxRecords} log records.`)
-    }
+    if (this.#records > otlpLimits.maxRecords) throw tooMany(otlpLimits.maxRecords, 'log records')
+  }
+
+  group(): void {
+    this.#groups += 1
+    if (this.#groups > otlpLimits.maxGroups) throw tooMany(otlpLimits.maxGroups, 'resources and scopes')
   }
 
   value(depth: number): void {
@@ -40,14 +42,18 @@ export class OtlpBudget {
       throw invalidBody(`A value is nested deeper than ${otlpLimits.maxDepth} levels.`)
     }
     this.#values += 1
-    if (this.#values > otlpLimits.maxValues) {
-      throw tooLarge(`A request may have up to ${otlpLimits.maxValues} values.`)
-    }
+    if (this.#values > otlpLimits.maxValues) throw tooMany(otlpLimits.maxValues, 'values')
+  }
+
+  /** A field of protobuf, or a mark of the syntax of JSON. */
+  field(): void {
+    this.#fields += 1
+    if (this.#fields > otlpLimits.maxFields) throw tooMany(otlpLimits.maxFields, 'fields')
   }
 
   /** The first copy is as large as what was sent; those after it are what grows. */
   repeat(shared: unknown, copies: number): void {
-    if (copies < 2) return
+    if (shared === undefined || copies < 2) return
     this.#repeatedBytes += JSON.stringify(shared).length * (copies - 1)
     if (this.#repeatedBytes > otlpLimits.maxRepeatedBytes) {
       throw tooLarge(
@@ -55,6 +61,10 @@ export class OtlpBudget {
       )
     }
   }
+}
+
+function tooMany(limit: number, things: string): Error {
+  return tooLarge(`A request may have up to ${limit} ${things}: send smaller batches.`)
 }
 
 export function integerValue(value: bigint): number | string {
@@ -68,12 +78,13 @@ export function doubleValue(value: number): number | string {
 }
 
 /** A key is data: one that is called __proto__ becomes a member like any other. */
-export function setMember(target: Attributes, key: string, value: unknown): void {
+export function withMember(target: Attributes, key: string, value: unknown): Attributes {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
   } else {
     target[key] = value
   }
+  return target
 }
 
 /** An id of zeros only means that there is none. */

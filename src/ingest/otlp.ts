@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { type OtlpRecord, type OtlpResourceLogs, sharedMetadata, toRecord } from './otlp-entry.ts'
+import { type OtlpRecord, type OtlpResourceLogs, recordMaker } from './otlp-entry.ts'
 import { readJsonLogs } from './otlp-json.ts'
 import { readProtobufLogs } from './otlp-protobuf.ts'
 import { OtlpBudget } from './otlp-value.ts'
@@ -22,8 +22,8 @@ function addRecords({ resource, scopes }: OtlpResourceLogs, budget: OtlpBudget, 
   )
   for (const { scope, logs } of scopes) {
     budget.repeat(scope, logs.length)
-    const shared = sharedMetadata(resource, scope)
-    for (const log of logs) records.push(toRecord(log, scope, resource, shared))
+    const toRecord = recordMaker(resource, scope)
+    for (const log of logs) records.push(toRecord(log))
   }
 }
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
-import type { Engine } from '../../src/engine/engine.ts'
+import { type Engine, engineDatabase } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
 import { RemoteEngine } from '../../src/engine/remote-engine.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -65,6 +65,7 @@ export async function openServer(): Promise<{ url: string; close(): Promise<void
     host: {
       directory: directory.path,
       listen: { port: 0, ...remoteCredentials },
+      database: engineDatabase,
       memoryBytes: 2 * 2 ** 30,
       sessions: 8,
       maxWaiting: 1000,

@@ -33,13 +33,15 @@ class StartError extends Error {
   }
 }
 
-async function loadSessions(directory: string, connectionArgs: string[]) {
+async function loadSessions(directory: string, database: string, connectionArgs: string[]) {
   const { EngineSession } = await import('./session.ts').catch((error: Error) => {
     throw new StartError('no-engine', error.message)
   })
   return async () => {
     const session = new EngineSession(directory, connectionArgs)
     await session.verify()
+    await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
+    await session.run(`USE ${database}`, 'Null')
     return session
   }
 }
@@ -57,6 +59,7 @@ async function start(options: HostOptions): Promise<QueryRunner> {
   prepareDirectory(options.directory)
   const open = await loadSessions(
     `${options.directory}/store`,
+    options.database,
     writeEngineConfig(options.directory, options.memoryBytes),
   )
   const first = await open()

@@ -3,6 +3,8 @@ export interface HostOptions {
   /** Directory that belongs to the engine alone. */
   directory: string
   listen: { socketPath: string } | { port: number; user: string; password: string }
+  /** Database that bare table names belong to; made if it is not there. */
+  database: string
   memoryBytes: number
   /** How many queries run at once. */
   sessions: number

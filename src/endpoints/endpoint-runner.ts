@@ -1,0 +1,166 @@
+import type { Clock } from '../base/clock.ts'
+import { invalidParameter } from '../base/errors.ts'
+import type { Engine, QueryResult, Statement } from '../engine/engine.ts'
+import { engineCodeOf } from '../engine/engine-errors.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { OutputFormat } from './output-formats.ts'
+import { type BoundValues, withNow } from './parameters.ts'
+import type { QueryQueue } from './query-queue.ts'
+import { outwardSettings, wrapQuery } from './result-columns.ts'
+
+export interface EndpointRunnerOptions {
+  engine: Engine
+  queue: QueryQueue
+  clock: Clock
+  maxMemoryBytes: number
+  maxThreads: number
+}
+
+export interface EndpointCall {
+  endpoint: Endpoint
+  /** As the caller sent them, unchecked. */
+  parameters: Readonly<Record<string, string>>
+  format: OutputFormat
+  /** Who calls, for a fair share of the engine. */
+  caller: string
+  signal?: AbortSignal
+}
+
+export interface EndpointAnswer {
+  body: Buffer
+  truncated: boolean
+  readRows: number
+  readBytes: number
+  queueMs: number
+  engineMs: number
+}
+
+export interface EndpointPlan {
+  /** What the engine would do. */
+  plan: string
+  /** What it would read. */
+  reads: { table: string; parts: number; rows: number; marks: number }[]
+}
+
+/** The engine's number for a regular expression that does not compile. */
+const badPattern = 427
+
+/** Runs saved queries: checked, bound, bounded, in turn. */
+export class EndpointRunner {
+  readonly #options: EndpointRunnerOptions
+
+  constructor(options: EndpointRunnerOptions) {
+    this.#options = options
+  }
+
+  async run(call: EndpointCall): Promise<EndpointAnswer> {
+    const { endpoint, format } = call
+    const values = this.#bind(call)
+    const maxRows = endpoint.definition.max_rows
+    const since = performance.now()
+    let startedAt = since
+    const result = await this.#queued(call, async () => {
+      startedAt = performance.now()
+      // One row more than asked tells whether there are more.
+      const rows = format.cut ? maxRows + 1 : maxRows
+      const answer = await this.#query(
+        call,
+        values,
+        wrapQuery(endpoint.compiled.sql, endpoint.columns, rows, format.form),
+        {
+          format: format.engineFormat,
+          settings: format.settings,
+        },
+      )
+      return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
+    })
+    const endedAt = performance.now()
+    const { answer, more } = result
+    const cut = format.cut?.(answer.body, maxRows) ?? { body: answer.body, truncated: more }
+    return {
+      body: format.frame(cut.body),
+      truncated: cut.truncated,
+      readRows: answer.readRows,
+      readBytes: answer.readBytes,
+      queueMs: startedAt - since,
+      engineMs: endedAt - startedAt,
+    }
+  }
+
+  /** What a call would do and read, without doing it. */
+  async explain(call: EndpointCall): Promise<EndpointPlan> {
+    const values = this.#bind(call)
+    const { endpoint } = call
+    const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
+    return this.#queued(call, async () => {
+      const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, {
+        format: 'TabSeparatedRaw',
+      })
+      const reads = await this.#query(call, values, `EXPLAIN ESTIMATE ${sql}`, { format: 'JSONEachRow' })
+      return {
+        plan: plan.body.toString(),
+        reads: reads.body
+          .toString()
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as Record<string, string>)
+          .map(({ table, parts, rows, marks }) => ({
+            table: String(table),
+            parts: Number(parts),
+            rows: Number(rows),
+            marks: Number(marks),
+          })),
+      }
+    })
+  }
+
+  #bind({ endpoint, parameters }: EndpointCall): BoundValues {
+    return withNow(endpoint.compiled.check(parameters), BigInt(this.#options.clock.now()) * 1000n)
+  }
+
+  #queued<T>(call: EndpointCall, work: () => Promise<T>): Promise<T> {
+    return this.#options.queue.run(call.caller, work, call.signal)
+  }
+
+  async #query(
+    call: EndpointCall,
+    parameters: BoundValues,
+    sql: string,
+    output: Pick<Statement, 'format' | 'settings'>,
+  ): Promise<QueryResult> {
+    const { engine, maxMemoryBytes, maxThreads } = this.#options
+    try {
+      return await engine.query(
+        {
+          sql,
+          parameters,
+          format: output.format,
+          settings: {
+            ...outwardSettings,
+            ...output.settings,
+            max_memory_usage: maxMemoryBytes,
+            max_threads: maxThreads,
+          },
+        },
+        {
+          deadlineMs: call.endpoint.definition.timeout_seconds * 1000,
+          ...(call.signal && { signal: call.signal }),
+        },
+      )
+    } catch (error) {
+      const [pattern] = call.endpoint.compiled.patterns
+      if (engineCodeOf(error) === badPattern && pattern !== undefined) {
+        throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
+      }
+      throw error
+    }
+  }
+
+  /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */
+  async #hasMore(call: EndpointCall, values: BoundValues): Promise<boolean> {
+    const { compiled, definition } = call.endpoint
+    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
+    const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' })
+    return body.toString().trim() === '1'
+  }
+}

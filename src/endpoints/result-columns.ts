@@ -1,0 +1,77 @@
+import type { Engine, Statement } from '../engine/engine.ts'
+
+export interface ResultColumn {
+  name: string
+  /** Type as the engine calls it. */
+  type: string
+}
+
+/** Names and types of a query's result, without running it. */
+export async function describeColumns(
+  engine: Engine,
+  statement: Pick<Statement, 'sql' | 'parameters'>,
+): Promise<ResultColumn[]> {
+  const { body } = await engine.query(
+    {
+      sql: `DESCRIBE (${statement.sql}\n)`,
+      ...(statement.parameters && { parameters: statement.parameters }),
+      format: 'JSONEachRow',
+    },
+    { deadlineMs: 30_000 },
+  )
+  return body
+    .toString()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const { name, type } = JSON.parse(line) as ResultColumn
+      return { name, type }
+    })
+}
+
+const exactInteger = 2 ** 53 - 1
+
+function quoted(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
+}
+
+/** A column in its outward form: instants as integers or as text without a zone, integers exact. */
+function outward({ name, type }: ResultColumn): string {
+  const column = quoted(name)
+  const bare = type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
+  if (bare.startsWith('DateTime64')) {
+    return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`}) AS ${column}`
+  }
+  if (bare.startsWith('DateTime')) return `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S', 'UTC') AS ${column}`
+  if (/^U?Int(?:64|128|256)$/.test(bare)) {
+    const beyond = bare.startsWith('U')
+      ? `${column} > ${exactInteger}`
+      : `${column} > ${exactInteger} OR ${column} < -${exactInteger}`
+    return `if(${beyond}, toString(${column}), ${column}) AS ${column}`
+  }
+  return column
+}
+
+export type OutwardForm = 'json' | 'typed'
+
+/** The saved query inside of the one that gives its columns their outward form and bounds its rows. */
+export function wrapQuery(
+  sql: string,
+  columns: readonly ResultColumn[],
+  rows: number,
+  form: OutwardForm,
+): string {
+  const list = form === 'json' ? columns.map(outward).join(', ') : '*'
+  return `SELECT ${list} FROM (\n${sql}\n) LIMIT ${rows}`
+}
+
+/** The order of the saved query is the order of the answer, and JSON has the values as they are. */
+export const outwardSettings = {
+  query_plan_remove_redundant_sorting: 0,
+  optimize_duplicate_order_by_and_distinct: 0,
+  use_variant_as_common_type: 1,
+  json_type_escape_dots_in_keys: 1,
+  output_format_json_quote_64bit_integers: 0,
+  output_format_json_escape_forward_slashes: 0,
+  output_format_json_quote_denormals: 0,
+} as const

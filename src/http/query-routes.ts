@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
+import type { EndpointRunner } from '../endpoints/endpoint-runner.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
+
+export interface QueryRoutes {
+  endpoints: Endpoints
+  runner: EndpointRunner
+}
+
+type Call = { Params: { reference: string } }
+
+const path = '/api/endpoints/query/:reference'
+
+/** GET and POST of a saved query. */
+export function addQueryRoutes(server: FastifyInstance, { endpoints, runner }: QueryRoutes): void {
+  const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
+    const since = performance.now()
+    const endpoint = endpoints.get(request.params.reference)
+    const { parameters, control } = readParameters(sent)
+    const call = {
+      endpoint,
+      parameters,
+      format: chooseFormat(control.get('_format'), request.headers.accept),
+      caller: request.caller?.id ?? '',
+      signal: goneSignal(request, reply),
+    }
+    reply.header('Wellhead-Version', String(endpoint.version))
+    reply.header('Cache-Control', 'private, no-store')
+    if (control.has('_explain')) return runner.explain(call)
+    const result = await runner.run(call)
+    if (result.truncated) reply.header('Wellhead-Truncated', 'true')
+    reply.header(
+      'Server-Timing',
+      timing({ queue: result.queueMs, engine: result.engineMs, total: performance.now() - since }),
+    )
+    reply.header('Vary', 'Accept')
+    return reply.type(call.format.contentType).send(result.body)
+  }
+  server.get<Call>(path, (request, reply) => {
+    // Read by hand: the framework's own reading cannot tell one that is sent twice from a list.
+    const search = request.url.slice(request.url.indexOf('?') + 1)
+    return answer(request, reply, request.url.includes('?') ? [...new URLSearchParams(search)] : [])
+  })
+  server.post<Call>(path, (request, reply) => {
+    const body = request.body ?? {}
+    if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
+    const inAddress = [...new URLSearchParams(request.url.split('?')[1] ?? '')]
+    return answer(request, reply, [...inAddress, ...Object.entries(body)])
+  })
+}
+
+/** What begins with an underscore steers the call and cannot meet a parameter of a query. */
+function readParameters(sent: [string, unknown][]) {
+  const parameters: Record<string, string> = Object.create(null)
+  const control = new Map<string, string>()
+  for (const [name, value] of sent) {
+    const text = textOf(name, value)
+    if (Object.hasOwn(parameters, name) || control.has(name)) {
+      throw invalidParameter(name, `${name} was sent twice.`)
+    }
+    // Null in a body is the same as leaving the parameter out.
+    if (text === undefined) continue
+    if (name.startsWith('_')) control.set(name, text)
+    else parameters[name] = text
+  }
+  return { parameters, control }
+}
+
+function textOf(name: string, value: unknown): string | undefined {
+  if (value === null) return undefined
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  throw invalidParameter(name, `${name} must be a text.`)
+}
+
+function chooseFormat(named: string | undefined, accept: string | undefined): OutputFormat {
+  const [json] = outputFormats as [OutputFormat]
+  if (named !== undefined) {
+    const format = outputFormats.find(({ name }) => name === named)
+    if (format) return format
+    throw notAcceptable(outputFormats.map(({ name }) => name))
+  }
+  if (accept === undefined || accept.trim() === '') return json
+  for (const type of acceptedTypes(accept)) {
+    if (type === '*/*' || type === 'application/*') return json
+    const format = outputFormats.find(({ contentType }) => contentType.split(';')[0] === type)
+    if (format) return format
+  }
+  throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
+}
+
+/** The types that a caller takes, the most wanted first. */
+function acceptedTypes(accept: string): string[] {
+  return accept
+    .split(',')
+    .map((part) => {
+      const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+      const quality = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1)
+      return { type, quality }
+    })
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ type }) => type)
+}
+
+/** Aborted when the caller's connection ends before the answer. */
+function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(new Error(`The caller of ${request.id} went away.`))
+  })
+  return gone.signal
+}
+
+function timing(durations: Record<string, number>): string {
+  return Object.entries(durations)
+    .map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`)
+    .join(', ')
+}
