@@ -1,4 +1,4 @@
-import { mkdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -41,6 +41,9 @@ export interface Service {
   /** Takes nothing new, finishes what runs, closes the engine. */
   stop(): Promise<void>
 }
+
+/** Requests that are not answered so long after the word to stop are cut. */
+const finishWithinMs = 30_000
 
 /** Logs that wait to be stored take at most this much memory. */
 const maxPendingLogBytes = 256 * 2 ** 20
@@ -100,6 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await sources.open()
     await keys.open()
     await endpoints.open(engine, shipped, new Set(sources.list().map(({ name }) => name)))
+    adminToken.keep()
     open = true
   } catch (error) {
     await http.close()
@@ -113,7 +117,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     url: urlOf(http),
     async stop() {
       stopping = true
+      const impatient = setTimeout(() => http.server.closeAllConnections(), finishWithinMs)
       await http.close()
+      clearTimeout(impatient)
+      await intake.settled()
       await engine.close()
     },
   }
@@ -154,6 +161,13 @@ function prepareDataDirectory(dataDir: string): void {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new StartProblem(`The data directory ${dataDir} cannot be made: ${(error as Error).message}.`)
+  }
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch {
+    throw new StartProblem(
+      `The data directory ${dataDir} cannot be written by this user. Give it the right, or choose another with --data-dir.`,
+    )
   }
   const free = freeBelow(dataDir)
   if (free < minFreeBytes) {

@@ -5,6 +5,7 @@ import { systemClock } from './base/clock.ts'
 import { createLog } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
 import { version } from './base/version.ts'
+import { demoProjects, runDemo } from './cli/demo-traffic.ts'
 import { generalHelp, serveHelp } from './cli/help.ts'
 import { readServeArguments } from './cli/serve.ts'
 import { explainStartProblem } from './cli/start-problems.ts'
@@ -42,18 +43,20 @@ async function serve(args: string[]): Promise<void> {
       process.exitCode = exitCodes.usage
       return
     case 'serve':
-      return run(read.settings)
+      return run(read.settings, read.demo)
   }
 }
 
-async function run(settings: Settings): Promise<void> {
+async function run(settings: Settings, demo: boolean): Promise<void> {
   const log = createLog(settings.logLevel)
   let service: Service | undefined
+  const stopDemo = new AbortController()
   let stopAsked = false
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopAsked) process.exit(exitCodes.failed)
     stopAsked = true
     log.info({ signal }, 'stopping')
+    stopDemo.abort()
     if (service) void stop(service)
   }
   process.on('SIGTERM', onSignal)
@@ -74,6 +77,21 @@ async function run(settings: Settings): Promise<void> {
   }
   if (stopAsked) return stop(service)
   greet(service, settings)
+  if (demo) void fillDemo(service, settings, stopDemo.signal)
+}
+
+async function fillDemo(service: Service, settings: Settings, signal: AbortSignal): Promise<void> {
+  const { url, adminToken } = service
+  const onFilled = (entries: number) =>
+    process.stderr.write(
+      `Sample traffic: ${entries} entries of the last seven days, and more each second. Try it:\n` +
+        `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/usage.api-counts?project=${demoProjects[0]}&interval=daily'\n\n`,
+    )
+  await runDemo({ url, token: adminToken.token, now: systemClock.now, signal, onFilled }).catch(
+    (error: Error) => {
+      if (!signal.aborted) process.stderr.write(`wellhead: ${error.message}\n`)
+    },
+  )
 }
 
 async function stop(service: Service): Promise<void> {
@@ -90,7 +108,7 @@ function greet(service: Service, settings: Settings): void {
       `  ${service.adminToken.token}`,
       '',
       '  Try it:',
-      `  curl -H 'X-API-KEY: ${service.adminToken.token}' ${service.url}/api/status`,
+      `  curl -H 'X-API-KEY: ${service.adminToken.token}' '${service.url}/api/endpoints/query/logs.all?project=demo'`,
     )
   }
   process.stderr.write(`${lines.join('\n')}\n\n`)

@@ -28,9 +28,10 @@ function printed(micros: bigint, decimals: 0 | 6 = 6): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}${fraction}`
 }
 
-function load(name: string) {
-  const file = `${name}.sql`
-  const reading = readDefinition(file, readFileSync(new URL(`../endpoints/${file}`, import.meta.url), 'utf8'))
+const content = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+
+function compile(file: string, text: string) {
+  const reading = readDefinition(file, text)
   if ('problems' in reading) throw new Error(JSON.stringify(reading.problems))
   return bindQuery(reading.definition.query, reading.definition.parameters)
 }
@@ -254,7 +255,7 @@ describe('functions.invocation-stats', () => {
     expect(rows).toEqual(series(exact - day, hour, 25).map((timestamp) => ({ ...empty, timestamp })))
   })
 
-  test('the columns are those of the seed, in its order, and the timestamp has microseconds', async () => {
+  test('the columns of invocation-stats are those of the seed, in its order; execution times can be null', async () => {
     const { names, types } = await call('stats', { project: 'nobody', interval: '15min' }, now)
     expect(names).toEqual(['timestamp', ...executionTimes, 'count', 'error_count'])
     expect(types).toEqual([
@@ -367,16 +368,323 @@ describe('functions.invocation-stats', () => {
   })
 
   test('empty buckets have count 0 even on an engine that is set to join with nulls', async () => {
-    const given = { project: 'times', interval: '15min' }
-    const { rows } = await call('stats', given, now, { join_use_nulls: 1 })
-    expect(rows).toEqual((await call('stats', given, now)).rows)
+    const { rows } = await call('stats', { project: 'times', interval: '15min' }, now, { join_use_nulls: 1 })
     expect(rows[0]).toEqual({ ...empty, timestamp: '2026-03-10 12:19:00.000000' })
+    expect(rows.at(-1)).toMatchObject({ count: 8 })
   })
 
   test('only the days of the series and the records of the project are read', async () => {
     const given = { project: 'bounds 5min', interval: '5min' }
     const explained = await plan('stats', given, now)
-    expect(explained).toMatch(/Partition\n[^]*?Condition: \(?and\(\(toDate\(timestamp\) in/)
-    expect(explained).toMatch(/PrimaryKey\n[^]*?project in \['bounds 5min', 'bounds 5min'\]/)
+    expect(explained).toMatch(/Partition\n[\s\S]*?Condition: \(?and\(\(toDate\(timestamp\) in/)
+    expect(explained).toMatch(/PrimaryKey\n[\s\S]*?project in \['bounds 5min', 'bounds 5min'\]/)
+  })
+})
+
+describe('logs.all', () => {
+  const now = at('2026-03-10T12:00:00Z')
+  const project = 'logs'
+  const ids = async (given: Record<string, string>) =>
+    (await call('logs', { project, ...given }, now)).rows.map((row) => row.id)
+  const metadata = {
+    request: {
+      url: 'https://logs.example/rest/v1/x',
+      path: '/rest/v1/x',
+      headers: { 'x.forwarded.for': '::1' },
+    },
+    response: { status_code: 200, origin_time: 12.5 },
+    nested: { list: [{ a: 1 }, { a: 'two' }], yes: true, text: '2026-01-01' },
+  }
+  const newest = ['in future', 'now', 'tie 2', 'tie 1', 'hour ago']
+
+  beforeAll(async () => {
+    const entry = (id: string, time: bigint) => ({ project, id, at: time })
+    const bound = (name: string, time: bigint) => [
+      entry(`on ${name}`, time),
+      entry(`after ${name}`, time + 1n),
+      entry(`before ${name}`, time - 1n),
+    ]
+    await insert('edge_logs', [
+      entry('now', now),
+      { ...entry('hour ago', now - hour), event_message: 'GET /rest', metadata },
+      entry('tie 1', now - minute),
+      entry('tie 2', now - minute),
+      entry('in future', now + minute),
+      ...bound('day', now - day),
+      ...bound('week', now - 7n * day),
+      ...bound('quarter', now - 90n * day),
+      ...bound('start', at('2026-03-09T20:00:00Z')),
+      ...bound('end', at('2026-03-09T22:00:00Z')),
+      entry('old', now - 400n * day),
+      ...['', 'LOGS', 'logs2', 'log.'].map((other) => ({ project: other, id: `of ${other}`, at: now })),
+      ...Array.from({ length: 150 }, (_, i) => ({
+        project: 'many',
+        id: `many-${i}`,
+        at: now - BigInt((i * 37) % 150) * second,
+      })),
+    ])
+    for (const table of otherSources) {
+      await insert(table, [
+        { project, id: `${table} retained`, at: now - day + 1n },
+        { project, id: `${table} expired`, at: now - day },
+        { project, id: `${table} on start`, at: now - 2n * hour },
+        { project, id: `${table} on end`, at: now - hour },
+        { project, id: `${table} after end`, at: now - hour + 1n },
+        { project: 'other', id: `${table} of another`, at: now - hour },
+      ])
+    }
+  })
+
+  const bounds = (name: string) => [`after ${name}`, `on ${name}`, `before ${name}`]
+  const withinDay = [...newest, ...bounds('end'), ...bounds('start'), 'after day']
+  const withinWeek = [...withinDay, 'on day', 'before day', 'after week']
+  const withinQuarter = [...withinWeek, 'on week', 'before week', 'after quarter']
+
+  test.each([
+    { tier: 'FREE', reach: '1 day', expected: withinDay },
+    { tier: 'PRO', reach: '7 days', expected: withinWeek },
+    { tier: 'PAYG', reach: '90 days', expected: withinQuarter },
+    { tier: 'ENTERPRISE', reach: '90 days', expected: withinQuarter },
+    { tier: 'pro', reach: '1 day, as any other value does', expected: withinDay },
+    { tier: '', reach: '1 day, as any other value does', expected: withinDay },
+  ])(
+    'tier "$tier" reaches back $reach: entries strictly later than that, of the project only, newest first',
+    async ({ tier, expected }) => {
+      expect(await ids({ project_tier: tier })).toEqual(expected)
+    },
+  )
+
+  test('a tier that is omitted is 1 day, and a project that is omitted is an error', () => {
+    expect(saved.logs.check({ project })).toEqual(saved.logs.check({ project, project_tier: 'FREE' }))
+    expect(() => saved.logs.check({ project_tier: 'PRO' })).toThrow('project is required.')
+  })
+
+  test('entries are strictly later than iso_timestamp_start and not later than iso_timestamp_end', async () => {
+    const expected = ['on end', 'before end', 'after start']
+    const start = { iso_timestamp_start: '2026-03-09T20:00:00Z' }
+    const end = { iso_timestamp_end: '2026-03-09T23:00:00 01:00' }
+    expect(await ids({ ...start, ...end })).toEqual(expected)
+    expect(await ids(start)).toEqual([...newest, ...bounds('end'), 'after start'])
+    expect(await ids(end)).toEqual(['on end', 'before end', ...bounds('start'), 'after day'])
+  })
+
+  test('a bound that is omitted or empty is none', () => {
+    const empty = { iso_timestamp_start: '', iso_timestamp_end: '' }
+    const values = saved.logs.check({ project, ...empty })
+    expect(values).toEqual(saved.logs.check({ project }))
+    expect(values).toMatchObject({ iso_timestamp_start: null, iso_timestamp_end: null })
+  })
+
+  test('bounds that are wider than the retention do not widen it', async () => {
+    const wide = {
+      iso_timestamp_start: '0001-01-01T00:00:00Z',
+      iso_timestamp_end: '9999-12-31T23:59:59.999999Z',
+    }
+    expect(await ids(wide)).toEqual(withinDay)
+  })
+
+  test('a bound that is no ISO 8601 timestamp is an error', () => {
+    expect(() => saved.logs.check({ project, iso_timestamp_end: '2026-02-30T00:00:00Z' })).toThrow(
+      'iso_timestamp_end must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z; "2026-02-30T00:00:00Z" was given.',
+    )
+  })
+
+  test('at most 100 entries are returned: the newest, in order', async () => {
+    const { rows } = await call('logs', { project: 'many' }, now)
+    const newestHundred = Array.from({ length: 100 }, (_, i) => printed(now - BigInt(i) * second))
+    expect(rows.map((row) => row.timestamp)).toEqual(newestHundred)
+  })
+
+  test('an entry has id, timestamp, event_message and its nested metadata', async () => {
+    const { names, types, rows } = await call('logs', { project }, now, { json_type_escape_dots_in_keys: 1 })
+    expect(names).toEqual(['id', 'timestamp', 'event_message', 'metadata'])
+    expect(types).toEqual(['String', "DateTime64(6, 'UTC')", 'String', expect.stringMatching(/^JSON/)])
+    expect(rows[4]).toEqual({
+      id: 'hour ago',
+      timestamp: '2026-03-10 11:00:00.000000',
+      event_message: 'GET /rest',
+      metadata,
+    })
+    expect(rows[1]).toEqual({ id: 'now', timestamp: printed(now), event_message: '', metadata: {} })
+  })
+
+  test('the views of the other sources have the same filters', async () => {
+    const views = ['edge', ...otherSources.map((table) => table.replace(/_logs$/, ''))].map(
+      (name) => `${name}_entries`,
+    )
+    const { sql, check } = saved.logs
+    const finalSelection = sql.indexOf('\nSELECT id, timestamp, event_message, metadata\nFROM edge_entries')
+    expect(finalSelection).toBeGreaterThan(0)
+    const all = views.map((view) => `SELECT id FROM ${view}`).join(' UNION ALL ')
+    const given = {
+      project,
+      iso_timestamp_start: '2026-03-10T10:00:00Z',
+      iso_timestamp_end: '2026-03-10T11:00:00Z',
+    }
+    const { rows } = await run(`${sql.slice(0, finalSelection)} ${all}`, withNow(check(given), now))
+    const expected = ['hour ago', ...otherSources.map((table) => `${table} on end`)]
+    expect(rows.map((row) => row.id).toSorted()).toEqual(expected.toSorted())
+  })
+
+  test('only the edge request log is read, its days within the bounds, its records of the project', async () => {
+    const explained = await plan('logs', { project, iso_timestamp_end: '2026-03-10T11:00:00Z' }, now)
+    expect(explained.match(/ReadFromMergeTree \(\S+\)/g)).toEqual([expect.stringMatching(/\.edge_logs\)$/)])
+    expect(explained).toMatch(/Partition\n[\s\S]*?toDate\(timestamp\) in[\s\S]*?Parts: 2\/\d+/)
+    expect(explained).toMatch(/PrimaryKey\n[\s\S]*?project in \['logs', 'logs'\]/)
+  })
+})
+
+describe('usage.api-counts', () => {
+  const now = at('2026-03-10T12:34:56.789012Z')
+  const areas = ['rest', 'storage', 'auth', 'realtime'].map((area) => `total_${area}_requests`)
+  const row = (timestamp: string, ...counts: number[]) => ({
+    timestamp,
+    ...Object.fromEntries(areas.map((area, i) => [area, counts[i]])),
+  })
+
+  beforeAll(async () => {
+    const entries: Entry[] = []
+    const request = (host: string, path: string | undefined, time: bigint) =>
+      entries.push({
+        project: 'of no matter',
+        at: time,
+        metadata: { request: { url: `https://${host}.example${path ?? ''}?q=1`, path } },
+      })
+    for (const start of [now - hour, now - 7n * day]) {
+      request('bounds', '/rest/v1/on', start)
+      request('bounds', '/storage/v1/before', start - 1n)
+      request('bounds', '/auth/v1/after', start + 1n)
+    }
+    request('bounds', '/realtime/v1', now)
+    const today = at('2026-03-10T00:00:00Z')
+    for (const path of [
+      '/rest/v1/auth',
+      '/v1/rest',
+      '/api/restaurant',
+      '/storage/v1',
+      '/realtime/v1',
+      '/auth',
+    ]) {
+      request('areas', path, today)
+    }
+    for (const path of ['/', undefined, 'rest/v1', '/REST', '/res/t', '/Auth'])
+      request('areas', path, today - 1n)
+    request('areas', '/storage/auth/realtime/rest/rest', today - 3n * day)
+    request('future', '/rest', now + 30n * minute)
+    request('a1b2', '/rest', now)
+    request('A1B2', '/auth', now)
+    request('c3d4', '/storage', now)
+    for (const time of ['2025-12-31T23:59:59.999999Z', '2026-01-01T00:00:00Z'])
+      request('year', '/rest', at(time))
+    request('leap', '/rest', at('2024-02-29T23:59:59.999999Z'))
+    await insert('edge_logs', entries)
+    await insert('edge_logs', [{ at: at('2027-05-05T05:05:05Z') }])
+  })
+
+  test('minutely counts from 60 minutes before now, that instant included, by the minute', async () => {
+    const { names, types, rows } = await call('counts', { project: 'bounds', interval: 'minutely' }, now)
+    expect(rows).toEqual([
+      row('2026-03-10 11:34:00', 1, 0, 1, 0), //
+      row('2026-03-10 12:34:00', 0, 0, 0, 1),
+    ])
+    expect(names).toEqual(['timestamp', ...areas])
+    expect(types).toEqual(["DateTime('UTC')", 'UInt64', 'UInt64', 'UInt64', 'UInt64'])
+  })
+
+  test('hourly counts from 1 hour before now, that instant included, by the hour: two buckets', async () => {
+    const { rows } = await call('counts', { project: 'bounds', interval: 'hourly' }, now)
+    expect(rows).toEqual([
+      row('2026-03-10 11:00:00', 1, 0, 1, 0), //
+      row('2026-03-10 12:00:00', 0, 0, 0, 1),
+    ])
+  })
+
+  test('daily counts from 7 days before now, that instant included, by the day, with no row for an empty one', async () => {
+    const { rows } = await call('counts', { project: 'bounds', interval: 'daily' }, now)
+    expect(rows).toEqual([
+      row('2026-03-03 00:00:00', 1, 0, 1, 0), //
+      row('2026-03-10 00:00:00', 1, 1, 1, 1),
+    ])
+  })
+
+  test('a request counts in every area that its path contains, and one with none of them gives a row of zeros', async () => {
+    const { rows } = await call('counts', { project: 'areas', interval: 'daily' }, now)
+    expect(rows).toEqual([
+      row('2026-03-07 00:00:00', 1, 1, 1, 1),
+      row('2026-03-09 00:00:00', 0, 0, 0, 0),
+      row('2026-03-10 00:00:00', 3, 1, 2, 1),
+    ])
+  })
+
+  test('an entry that is ahead of now is at or after the window start, so it counts', async () => {
+    const { rows } = await call('counts', { project: 'future', interval: 'hourly' }, now)
+    expect(rows).toEqual([row('2026-03-10 13:00:00', 1, 0, 0, 0)])
+  })
+
+  test.each([
+    ['a1b2', [1, 0, 0, 0]],
+    ['(?i)a1b2', [1, 0, 1, 0]],
+    ['^https://(a1b2|c3d4)\\.example/', [1, 1, 0, 0]],
+    ['[ac][13][bd][24]\\.example/(rest|storage)\\?q=1$', [1, 1, 0, 0]],
+  ])('the project %s is matched as a regular expression against the URL', async (project, counts) => {
+    const { rows } = await call('counts', { project, interval: 'minutely' }, now)
+    expect(rows).toEqual([row('2026-03-10 12:34:00', ...counts)])
+  })
+
+  test('an empty project is the empty expression, which matches every URL, even a missing one', async () => {
+    const { rows } = await call('counts', { project: '', interval: 'hourly' }, at('2027-05-05T05:30:00Z'))
+    expect(rows).toEqual([row('2027-05-05 05:00:00', 0, 0, 0, 0)])
+    const missing = await call('counts', { project: '.', interval: 'hourly' }, at('2027-05-05T05:30:00Z'))
+    expect(missing.rows).toEqual([])
+  })
+
+  test('days are those of UTC at the end of a year and of February, whatever zone the engine is in', async () => {
+    const zone = { session_timezone: 'America/Los_Angeles' }
+    const daily = (project: string, time: string) =>
+      call('counts', { project, interval: 'daily' }, at(time), zone).then(({ rows }) => rows)
+    expect(await daily('year\\.example', '2026-01-02T00:00:00Z')).toEqual([
+      row('2025-12-31 00:00:00', 1, 0, 0, 0),
+      row('2026-01-01 00:00:00', 1, 0, 0, 0),
+    ])
+    expect(await daily('leap\\.example', '2024-03-07T12:00:00Z')).toEqual([
+      row('2024-02-29 00:00:00', 1, 0, 0, 0),
+    ])
+  })
+
+  test('any other interval is an error that names the allowed ones, and so is one that is omitted', () => {
+    const allowed = ['minutely', 'hourly', 'daily']
+    const details = { parameter: 'interval', allowed }
+    for (const interval of ['weekly', 'Daily', '']) {
+      expect(() => saved.counts.check({ project: 'x', interval })).toThrow(
+        expect.objectContaining({
+          code: 'invalid_parameter',
+          message: 'interval must be one of minutely, hourly, daily.',
+          details,
+        }),
+      )
+    }
+    expect(() => saved.counts.check({ project: 'x' })).toThrow(
+      expect.objectContaining({ code: 'missing_parameter', details }),
+    )
+    expect(() => saved.counts.check({ interval: 'daily' })).toThrow('project is required.')
+  })
+
+  test('an expression that cannot be compiled is an error of its own in the engine', async () => {
+    const refused = await call('counts', { project: '(', interval: 'daily' }, now).catch((error) => error)
+    expect(engineCodeOf(refused)).toBe(427)
+    expect(saved.counts.patterns).toEqual(['project'])
+  })
+
+  test.each([
+    ['nested repetition', `^${'(a+)+'.repeat(20)}$`],
+    ['thousands of alternatives', Array.from({ length: 4000 }, (_, i) => `x${i}y`).join('|')],
+  ])('an expression of %s ends with rows', async (_, project) => {
+    expect((await call('counts', { project, interval: 'daily' }, now)).rows).toEqual([])
+  })
+
+  test('days before the window are not read, and the index on the URL can be used', async () => {
+    const explained = await plan('counts', { project: 'abcdefghijklmnopqrst', interval: 'hourly' }, now)
+    expect(explained).toMatch(/Partition\n[\s\S]*?toDate\(timestamp\) in/)
+    expect(explained).toMatch(/Skip\n\s+Name: request_url_ngrams[\s\S]*?Granules: 0\/\d+/)
   })
 })

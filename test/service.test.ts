@@ -22,14 +22,28 @@ describe('a service', () => {
     directory.remove()
   })
 
+  /** Writes bytes and gives everything that comes back until the service closes the connection. */
+  const raw = (text: string) =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text))
+      socket.on('data', (chunk) => {
+        answer += chunk
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(answer))
+    })
+
   test('prints its admin token at the first start, with a call that works, and keeps it for its owner alone', async () => {
     expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
     expect(statSync(join(directory.path, 'admin-token')).mode & 0o777).toBe(0o600)
-    const call = /curl -H 'X-API-KEY: (\S+)' (\S+)/.exec(service.stderr())
+    const call = /curl -H 'X-API-KEY: (\S+)' '(\S+)'/.exec(service.stderr())
     expect(call?.[1]).toBe(token)
     const response = await fetch(call?.[2] as string, { headers: { 'X-API-KEY': token } })
     expect(response.status).toBe(200)
-    expect(await response.json()).toMatchObject({ ready: true, engine: { ready: true, restarts: 0 } })
+    expect(await response.json()).toEqual({ result: [] })
+    const status = await fetch(`${url}/api/status`, { headers: { 'X-API-KEY': token } })
+    expect(await status.json()).toMatchObject({ ready: true, engine: { ready: true, restarts: 0 } })
   })
 
   test('tells that it is alive and ready without a token', async () => {
@@ -46,7 +60,16 @@ describe('a service', () => {
       { 'X-API-KEY': `${token}x` },
       { Authorization: 'Bearer wrong' },
     ]) {
-      for (const path of ['/api/status', '/api', '/API/status', '/v1/logs', '/metrics', '/api/nothing?x=1']) {
+      for (const path of [
+        '/api/status',
+        '/api',
+        '/API/status',
+        '/%61pi/status',
+        '/ap%69/status',
+        '/metrics',
+        '/api/nothing?x=1',
+        '/api/endpoints/query/x',
+      ]) {
         const response = await fetch(url + path, { headers: headers as Record<string, string> })
         expect([path, response.status]).toEqual([path, 401])
         const { error } = (await response.json()) as { error: Record<string, string> }
@@ -54,6 +77,8 @@ describe('a service', () => {
       }
     }
     expect(bodies.size).toBe(1)
+    const absolute = await raw(`GET ${url}/api/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(absolute).toMatch(/^HTTP\/1\.1 401 /)
     const bearer = await fetch(`${url}/api/status`, { headers: { Authorization: `Bearer ${token}` } })
     expect(bearer.status).toBe(200)
     expect((await fetch(`${url}/api/status?api_key=${token}`)).status).toBe(401)
@@ -73,17 +98,6 @@ describe('a service', () => {
   })
 
   test('refuses what is too large or malformed before it reaches a route', async () => {
-    const port = Number(new URL(url).port)
-    const raw = (text: string) =>
-      new Promise<string>((resolve) => {
-        let answer = ''
-        const socket = connect(port, '127.0.0.1', () => socket.write(text))
-        socket.on('data', (chunk) => {
-          answer += chunk
-        })
-        socket.on('error', () => {})
-        socket.on('close', () => resolve(answer))
-      })
     const huge = await raw(`GET /health HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`)
     expect(huge).toMatch(/^HTTP\/1\.1 431 /)
     expect(huge).toContain('"error":{"code":')

@@ -75,52 +75,63 @@ describe('a token', () => {
   })
 })
 
+/** As a start that succeeds does it. */
+function kept(dataDir: string) {
+  const loaded = loadAdminToken(dataDir, undefined)
+  loaded.keep()
+  return loaded
+}
+
 describe('the admin token', () => {
   test('is made at the first start, in a file that only its owner can read', () => {
     const dataDir = newDataDirectory()
-    const { token, made } = loadAdminToken(dataDir, undefined)
+    const { token, made, keep } = loadAdminToken(dataDir, undefined)
     expect(made).toBe(true)
     expect(hasTokenForm(token)).toBe(true)
+    expect(existsSync(join(dataDir, 'admin-token'))).toBe(false)
+    keep()
     expect(readFileSync(join(dataDir, 'admin-token'), 'utf8')).toBe(`${token}\n`)
     expect(modeOf(join(dataDir, 'admin-token'))).toBe(0o600)
-    expect(modeOf(dataDir)).toBe(0o700)
   })
 
   test('is the same at the second start, and not shown again', () => {
     const dataDir = newDataDirectory()
-    const { token } = loadAdminToken(dataDir, undefined)
-    expect(loadAdminToken(dataDir, undefined)).toEqual({ token, made: false })
+    const { token } = kept(dataDir)
+    expect(loadAdminToken(dataDir, undefined)).toMatchObject({ token, made: false })
   })
 
   test('is the configured one if there is one, and then nothing is written', () => {
     const dataDir = newDataDirectory()
     const configured = 'chosen by the operator'
-    expect(loadAdminToken(dataDir, configured)).toEqual({ token: configured, made: false })
-    expect(existsSync(dataDir)).toBe(false)
+    expect(loadAdminToken(dataDir, configured)).toMatchObject({ token: configured, made: false })
+    expect(existsSync(join(dataDir, 'admin-token'))).toBe(false)
   })
 
   test('is the configured one even where another is kept, which is used again without it', () => {
     const dataDir = newDataDirectory()
-    const { token } = loadAdminToken(dataDir, undefined)
+    const { token } = kept(dataDir)
     expect(loadAdminToken(dataDir, 'chosen by the operator').token).toBe('chosen by the operator')
     expect(loadAdminToken(dataDir, undefined).token).toBe(token)
   })
 
   test('may be a text of the operator in the file, with spaces around it', () => {
     const dataDir = newDataDirectory()
-    loadAdminToken(dataDir, undefined)
+    kept(dataDir)
     writeFileSync(join(dataDir, 'admin-token'), '\n  written-by-the-operator \n\n')
-    expect(loadAdminToken(dataDir, undefined)).toEqual({ token: 'written-by-the-operator', made: false })
+    expect(loadAdminToken(dataDir, undefined)).toMatchObject({
+      token: 'written-by-the-operator',
+      made: false,
+    })
   })
 
   test('is made anew where the file is too short to hold one', () => {
     const dataDir = newDataDirectory()
-    const first = loadAdminToken(dataDir, undefined)
+    const first = kept(dataDir)
     writeFileSync(join(dataDir, 'admin-token'), first.token.slice(0, 10))
-    const second = loadAdminToken(dataDir, undefined)
+    const second = kept(dataDir)
     expect(second.made).toBe(true)
     expect(second.token).not.toBe(first.token)
-    expect(loadAdminToken(dataDir, undefined)).toEqual({ token: second.token, made: false })
+    expect(loadAdminToken(dataDir, undefined)).toMatchObject({ token: second.token, made: false })
   })
 
   test('is not replaced when its file cannot be read', () => {

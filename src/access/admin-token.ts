@@ -37,22 +37,35 @@ export interface AdminToken {
   token: string
   /** Whether this start made it, so that it is shown this once. */
   made: boolean
+  /** Writes a new one down for the next start: only when this start succeeded is it shown to anybody. */
+  keep(): void
 }
 
-/** The configured token, or the one of the first start, or a new one that is kept for the next. */
+/** The configured token, or the one of the first start, or a new one. */
 export function loadAdminToken(dataDir: string, configured: string | undefined): AdminToken {
-  if (configured !== undefined) return { token: configured, made: false }
+  if (configured !== undefined) return { token: configured, made: false, keep: () => {} }
   const path = join(dataDir, 'admin-token')
+  const kept = readKept(path)
+  if (kept !== undefined) return { token: kept, made: false, keep: () => {} }
+  const token = createToken()
+  return {
+    token,
+    made: true,
+    keep: () => {
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+      writeFileSync(path, `${token}\n`, { mode: 0o600 })
+      // The mode above holds for a new file only.
+      chmodSync(path, 0o600)
+    },
+  }
+}
+
+function readKept(path: string): string | undefined {
   try {
     const token = readFileSync(path, 'utf8').trim()
-    if (token.length >= 16) return { token, made: false }
+    return token.length >= 16 ? token : undefined
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
-  const token = createToken()
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(path, `${token}\n`, { mode: 0o600 })
-  // The mode above holds for a new file only.
-  chmodSync(path, 0o600)
-  return { token, made: true }
 }

@@ -71,6 +71,7 @@ describe('readSettings', () => {
       clickhousePassword: ' with spaces ',
       clickhouseCluster: 'main-2',
       engineMemory: 4 * 2 ** 30,
+      diskReserve: 256 * 2 ** 20,
       engineNode: '/opt/node',
       enginePatience: 2.5,
       logLevel: 'debug',

@@ -32,6 +32,10 @@ Usage
 Each setting is a flag or a variable of the environment; the flag wins. Secrets belong in the environment,
 since other users of a machine can see flags.
 
+Options
+  --demo
+      Sample traffic of three projects: seven days of history at once, then some each second.
+
 Settings
 ${rows.join('\n')}
 

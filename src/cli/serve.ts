@@ -4,7 +4,7 @@ import { flagOf, readSettings, type SettingName, type Settings, settingNames } f
 export type ServeArguments =
   | { kind: 'help' }
   | { kind: 'problems'; problems: string[] }
-  | { kind: 'serve'; settings: Settings }
+  | { kind: 'serve'; settings: Settings; demo: boolean }
 
 /** Reads the flags of `wellhead serve` over the environment. */
 export function readServeArguments(
@@ -19,16 +19,22 @@ export function readServeArguments(
     allowPositionals: true,
     options: {
       help: { type: 'boolean', short: 'h' },
+      demo: { type: 'boolean' },
       ...Object.fromEntries([...byFlag.keys()].map((flag) => [flag, { type: 'string' as const }])),
     },
   })
   const problems: string[] = []
   const flags: Partial<Record<SettingName, string>> = {}
+  let demo = false
   for (const token of tokens) {
     // Not repeated here: it may be the value of a mistyped flag, and a secret.
     if (token.kind === 'positional') problems.push(`Argument ${token.index + 1} belongs to no flag of serve.`)
     if (token.kind !== 'option') continue
     if (token.name === 'help' || token.name === 'h') return { kind: 'help' }
+    if (token.name === 'demo') {
+      demo = true
+      continue
+    }
     const name = byFlag.get(token.name)
     if (name === undefined)
       problems.push(`${token.rawName} is no flag of serve. wellhead serve --help lists them.`)
@@ -39,5 +45,5 @@ export function readServeArguments(
   const reading = readSettings(environment, flags)
   if ('problems' in reading) problems.push(...reading.problems)
   if (problems.length > 0) return { kind: 'problems', problems }
-  return { kind: 'serve', settings: (reading as { settings: Settings }).settings }
+  return { kind: 'serve', settings: (reading as { settings: Settings }).settings, demo }
 }

@@ -6,7 +6,8 @@ import { EngineStartError } from '../engine/engine-process.ts'
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {
   if (error instanceof StartProblem) return error.message
   if (error instanceof EngineStartError) return explainEngine(error, settings)
-  const { code } = error as NodeJS.ErrnoException
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'EACCES' && syscall !== 'listen') return undefined
   const where = `${settings.host}:${settings.port}`
   switch (code) {
     case 'EADDRINUSE':

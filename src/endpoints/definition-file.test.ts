@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { definitionShape, type EndpointDefinition } from './definition.ts'
+import { definitionShape, type EndpointDefinition, parameterShape } from './definition.ts'
 import { describeProblem, readDefinition } from './definition-file.ts'
 import { formatDefinition } from './format-definition.ts'
 import { parameterTypeNames, parameterTypes } from './parameter-types.ts'
@@ -307,5 +307,34 @@ describe('the files of the repository', () => {
     for (const original of definitions) {
       expect(read(formatDefinition(original), `${original.name}.sql`)).toEqual(original)
     }
+  })
+})
+
+describe('docs/endpoints.md', () => {
+  const page = readFileSync(new URL('../../docs/endpoints.md', import.meta.url), 'utf8')
+  const cells = (row: string) => row.split('|').map((cell) => cell.trim().replaceAll('`', ''))
+  const tables = page.split('\n\n').filter((block) => block.startsWith('| '))
+  const [settings, fields, types] = tables.map((table) => table.trim().split('\n').slice(2).map(cells))
+
+  test('lists every setting of a file with its default', () => {
+    const { name: _name, query: _query, ...defaults } = read(`/* id: ${id} */ SELECT 1`)
+    const inFiles = Object.entries(defaults).map(([field, value]) => {
+      if (field.endsWith('_seconds'))
+        return [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
+      return [field, { id: '', description: 'empty', parameters: 'none' }[field] ?? String(value)]
+    })
+    expect(settings?.map((row) => row.slice(1, 3))).toEqual(inFiles)
+  })
+
+  test('lists every field of a parameter and every type', () => {
+    expect(fields?.map((row) => row[1])).toEqual(Object.keys(parameterShape.shape))
+    expect(types?.map((row) => [row[1], row[3]])).toEqual(
+      Object.entries(parameterTypes).map(([name, { engineType }]) => [name, engineType]),
+    )
+  })
+
+  test('has an example that can be read', () => {
+    const example = /```sql\n([\s\S]+?)```/.exec(page)?.[1] ?? ''
+    expect(read(example).parameters).toMatchObject({ limit: { type: 'integer', default: '20' } })
   })
 })

@@ -31,7 +31,7 @@ export class ClickHouseCalls {
       const { body, headers } = multipart(statement.parameters ?? {})
       const result = await this.#client.exec({
         query: `${statement.sql}\nFORMAT ${statement.format}`,
-        query_id: randomUUID(),
+        query_id: limits.queryId ?? randomUUID(),
         abort_signal: signal,
         clickhouse_settings: {
           max_result_bytes: String(this.#bounds.maxResultBytes),
@@ -76,7 +76,7 @@ export class ClickHouseCalls {
     return this.#bounded(limits, async (signal) => {
       const result = await this.#client.exec({
         query,
-        query_id: randomUUID(),
+        query_id: limits.queryId ?? randomUUID(),
         abort_signal: signal,
         clickhouse_settings: {
           ...settings,
@@ -88,10 +88,6 @@ export class ClickHouseCalls {
       result.stream.resume()
       return summaryFrom(result.response_headers['x-clickhouse-summary'])
     })
-  }
-
-  ping(signal: AbortSignal): Promise<boolean> {
-    return this.#client.ping({ select: true, abort_signal: signal }).then((result) => result.success)
   }
 
   close(): Promise<void> {

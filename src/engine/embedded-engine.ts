@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Clock } from '../base/clock.ts'
-import { engineUnavailable, queryRefused, queryTimeout } from '../base/errors.ts'
+import { engineUnavailable, queryCancelled, queryRefused, queryTimeout } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import { CrashGuard } from './crash-guard.ts'
@@ -42,7 +43,9 @@ const defaults = {
   heartbeatMs: 500,
   graceMs: 1_000,
   stopWithinMs: 5_000,
-  backoffMs: [100, 500, 1_000, 5_000, 10_000],
+  backoffMs: [0, 100, 500, 1_000, 5_000, 10_000],
+  steadyAfterMs: 10_000,
+  maxConnections: 512,
   maxResultBytes: 128 * 2 ** 20,
   maxWaiting: 1_000,
   crashesBeforeRefusal: 3,
@@ -67,7 +70,9 @@ export class EmbeddedEngine implements Engine {
   readonly #process: EngineProcess
   readonly #calls: ClickHouseCalls
   readonly #guard: CrashGuard
-  readonly #running = new Map<symbol, string>()
+  /** What each running query is known by when it comes again. */
+  readonly #running = new Map<string, string>()
+  #overdue: string | undefined
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options
@@ -90,7 +95,8 @@ export class EmbeddedEngine implements Engine {
       hangsAfterMs: defaults.hangsAfterMs * patience,
       startWithinMs: defaults.startWithinMs * patience,
       backoffMs: defaults.backoffMs,
-      onCrash: () => this.#blame(),
+      steadyAfterMs: defaults.steadyAfterMs,
+      onCrash: (overdueQueryId) => this.#blame(overdueQueryId),
     })
     this.#guard = new CrashGuard({
       clock: options.clock,
@@ -101,14 +107,15 @@ export class EmbeddedEngine implements Engine {
     })
     const client = createClient({
       url: 'http://engine',
-      http_agent: new Agent({ keepAlive: true, keepAliveMsecs: 1_000, ...{ socketPath } }),
+      http_agent: new Agent({ keepAlive: true, maxSockets: defaults.maxConnections, ...{ socketPath } }),
       request_timeout: 24 * 3_600_000,
       compression: { request: false, response: false },
       log: { level: ClickHouseLogLevel.OFF },
     })
     this.#calls = new ClickHouseCalls(client, {
       maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes,
-      graceMs: defaults.graceMs * patience,
+      // Twice as long as the process gives itself: it must be the one to say which query it was.
+      graceMs: 2 * defaults.graceMs * patience,
     })
   }
 
@@ -127,31 +134,36 @@ export class EmbeddedEngine implements Engine {
   }
 
   query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    return this.#run(statement.sql, limits, (rest) => this.#calls.query(statement, rest))
+    return this.#run(keyOf(statement), limits, (rest) => this.#calls.query(statement, rest))
   }
 
+  /** What a sender sends is never refused for what the engine made of it. */
   insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
-    return this.#run(`INSERT INTO ${target.table}`, limits, (rest) => this.#calls.insert(target, rows, rest))
+    return this.#run(undefined, limits, (rest) => this.#calls.insert(target, rows, rest))
   }
 
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
-    return this.#run(statement.sql, limits, (rest) => this.#calls.command(statement, rest))
+    return this.#run(undefined, limits, (rest) => this.#calls.command(statement, rest))
   }
 
-  async #run<T>(sql: string, limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
-    const refusedForMs = this.#guard.refusedForMs(sql)
+  async #run<T>(key: string | undefined, limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
+    const refusedForMs = key === undefined ? 0 : this.#guard.refusedForMs(key)
     if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
-    const waitedMs = await this.#ready(limits)
-    const deadlineMs = limits.deadlineMs - waitedMs
+    const deadlineMs = limits.deadlineMs - (await this.#ready(limits))
     if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
-    const id = Symbol(sql.slice(0, 40))
-    this.#running.set(id, sql)
+    const queryId = randomUUID()
+    if (key !== undefined) this.#running.set(queryId, key)
     try {
-      const result = await call({ ...limits, deadlineMs })
-      this.#guard.clear(sql)
+      const result = await call({ ...limits, deadlineMs, queryId })
+      if (key !== undefined) this.#guard.clear(key)
       return result
+    } catch (error) {
+      if (!engineUnavailable.is(error)) throw error
+      // The connection broke. When the end of the process is known, so is whose query ended it.
+      await Promise.race([this.#process.ended(), delay(defaults.heartbeatMs, undefined, { ref: false })])
+      throw this.#overdue === queryId ? queryTimeout(limits.deadlineMs / 1000) : error
     } finally {
-      this.#running.delete(id)
+      this.#running.delete(queryId)
     }
   }
 
@@ -163,14 +175,17 @@ export class EmbeddedEngine implements Engine {
     try {
       await this.#process.whenReady(waitMs, limits.signal)
     } catch (error) {
+      if (limits.signal?.aborted) throw queryCancelled()
       throw engineUnavailable('The engine is being started again.', error)
     }
     return performance.now() - since
   }
 
-  #blame(): void {
-    for (const sql of this.#guard.blame(this.#running.values())) {
-      this.#options.log.error({ query: sql }, 'this query stopped the engine repeatedly and is refused')
+  #blame(overdueQueryId: string | undefined): void {
+    this.#overdue = overdueQueryId
+    const guilty = overdueQueryId === undefined ? undefined : this.#running.get(overdueQueryId)
+    for (const key of this.#guard.blame(guilty === undefined ? this.#running.values() : [guilty])) {
+      this.#options.log.error({ query: key }, 'this query stopped the engine repeatedly and is refused')
     }
   }
 
@@ -178,4 +193,12 @@ export class EmbeddedEngine implements Engine {
     await this.#process.stop(defaults.stopWithinMs)
     await this.#calls.close()
   }
+}
+
+/** The same SQL with other values is another query: one caller's values must not refuse another's. */
+function keyOf(statement: Statement): string {
+  const values = createHash('sha256')
+    .update(JSON.stringify(statement.parameters ?? {}))
+    .digest('hex')
+  return `${values.slice(0, 16)} ${statement.sql}`
 }

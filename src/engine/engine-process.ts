@@ -14,7 +14,10 @@ export interface EngineProcessOptions {
   /** No answer for so long: the process hangs and is ended. */
   hangsAfterMs: number
   startWithinMs: number
+  /** Waits before the first restart in a row, the second, and so on. */
   backoffMs: readonly number[]
+  /** Ready for so long, the engine counts as recovered. */
+  steadyAfterMs: number
   /** Told of each end that nobody asked for. */
   onCrash: (overdueQueryId: string | undefined) => void
 }
@@ -43,9 +46,9 @@ export class EngineProcess {
   #state: EngineState = { kind: 'starting', reason: 'The engine is starting.', restarts: 0 }
   #failuresInARow = 0
   #everReady = false
-  #waiting: { resolve: () => void; reject: (error: Error) => void }[] = []
+  #readySince = 0
+  readonly #waiting = new Set<{ resolve: () => void; reject: (error: Error) => void }>()
   #stopping = false
-  #overdue: string | undefined
   #restartTimer: NodeJS.Timeout | undefined
   #port: number | undefined
   #exited: Promise<void> = Promise.resolve()
@@ -76,14 +79,15 @@ export class EngineProcess {
   whenReady(withinMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#state.kind === 'ready') return Promise.resolve()
     if (this.#stopping) return Promise.reject(new Error('The engine is closed.'))
+    if (signal?.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const settle = (act: () => void) => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', onAbort)
-        this.#waiting = this.#waiting.filter((entry) => entry !== waiter)
+        this.#waiting.delete(waiter)
         act()
       }
-      const onAbort = () => settle(() => reject(new Error('The caller went away.')))
+      const onAbort = () => settle(() => reject(signal?.reason))
       const timer = setTimeout(
         () => settle(() => reject(new Error('The engine did not become ready in time.'))),
         withinMs,
@@ -93,105 +97,140 @@ export class EngineProcess {
         reject: (error: Error) => settle(() => reject(error)),
       }
       signal?.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.push(waiter)
+      this.#waiting.add(waiter)
     })
   }
 
+  /** Resolves when the process that runs now has ended and everything that it said was heard. */
+  ended(): Promise<void> {
+    return this.#exited
+  }
+
   #spawn(): void {
-    const { node, environment, host, log } = this.#options
+    const { node, environment, host } = this.#options
     const child = spawn(node, [fileURLToPath(hostMain)], {
       // An INSERT may read the host's standard input, so there is none.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...harmless(environment), UV_THREADPOOL_SIZE: String(host.sessions + spareThreads) },
     })
     this.#child = child
-    this.#overdue = undefined
-    let heardAt = Date.now()
-    let ready = false
-    const startedAt = Date.now()
-    const heartbeat = setInterval(() => {
-      const silentMs = Date.now() - heardAt
-      const allowedMs = ready ? this.#options.hangsAfterMs : this.#options.startWithinMs
-      if (silentMs > allowedMs) {
-        log.error({ silentMs }, 'the engine process does not answer; ending it')
-        child.kill('SIGKILL')
-      } else if (ready) send(child, { type: 'ping', id: Date.now() })
-    }, this.#options.heartbeatMs)
-    heartbeat.unref()
-    child.stderr?.on('data', (text: Buffer) =>
-      log.debug({ engine: text.toString().slice(0, 2000) }, 'engine'),
-    )
-    let failed: EngineStartError | undefined
+    const life = {
+      failed: undefined as EngineStartError | undefined,
+      overdue: undefined as string | undefined,
+    }
+    const heartbeat = this.#watch(child)
+    let lastWords = ''
+    child.stderr?.on('data', (text: Buffer) => {
+      lastWords = (lastWords + text.toString()).slice(-2000)
+    })
     child.on('message', (message: FromHost) => {
-      heardAt = Date.now()
-      switch (message.type) {
-        case 'ready':
-          ready = true
-          this.#port = message.port
-          this.#becomeReady(message.engineVersion, Date.now() - startedAt)
-          break
-        case 'failed':
-          failed = new EngineStartError(message.reason, message.message)
-          break
-        case 'giving-up':
-          this.#overdue = message.queryId
-          log.error({ queryId: message.queryId }, 'a query ignored its time limit; the engine ends itself')
-          break
-        case 'pong':
-          break
+      heartbeat.heard(message)
+      if (message.type === 'ready') this.#becomeReady(message.engineVersion, message.port)
+      else if (message.type === 'failed') life.failed = new EngineStartError(message.reason, message.message)
+      else if (message.type === 'giving-up') {
+        life.overdue = message.queryId
+        this.#options.log.error(
+          { queryId: message.queryId },
+          'a query ignored its time limit; the engine ends itself',
+        )
       }
     })
-    child.on('error', (error) => {
-      failed = new EngineStartError('no-engine', error.message)
-      if (child.pid === undefined) this.#ended(failed, 'spawn failed')
-    })
-    this.#exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        clearInterval(heartbeat)
-        this.#ended(failed, signal ?? `code ${code}`)
-        resolve()
+    const exited = new Promise<string>((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`))
+      child.once('error', (error) => {
+        life.failed ??= new EngineStartError('no-engine', error.message)
+        if (child.pid === undefined) resolve('it could not be started')
       })
+    })
+    // The last words may be read after the end is known.
+    const silent = new Promise<void>((resolve) => {
+      child.once('disconnect', resolve)
+      child.once('error', () => resolve())
+    })
+    this.#exited = Promise.all([exited, silent]).then(([how]) => {
+      heartbeat.stop()
+      this.#ended(life.failed, life.overdue, how, lastWords)
     })
     send(child, { type: 'start', options: host })
   }
 
-  #becomeReady(engineVersion: string, tookMs: number): void {
+  /** Counts what stays unanswered, not time: after a pause of this process the answers are still unread. */
+  #watch(child: ChildProcess): { heard(message: FromHost): void; stop(): void } {
+    const { heartbeatMs, hangsAfterMs, startWithinMs, log } = this.#options
+    let unanswered = 0
+    let started = false
+    const timer = setInterval(() => {
+      const allowed = Math.ceil((started ? hangsAfterMs : startWithinMs) / heartbeatMs)
+      if (unanswered >= allowed) {
+        log.error({ unanswered }, 'the engine process does not answer; ending it')
+        child.kill('SIGKILL')
+      } else {
+        unanswered++
+        if (started) send(child, { type: 'ping', id: unanswered })
+      }
+    }, heartbeatMs)
+    timer.unref()
+    return {
+      heard: (message) => {
+        unanswered = 0
+        if (message.type === 'ready') started = true
+      },
+      stop: () => clearInterval(timer),
+    }
+  }
+
+  #becomeReady(engineVersion: string, port: number | undefined): void {
     this.#everReady = true
+    this.#port = port
+    this.#readySince = performance.now()
     this.#state = { kind: 'ready', engineVersion, restarts: this.#state.restarts }
-    this.#options.log.info({ engineVersion, tookMs, pid: this.#child?.pid }, 'engine ready')
+    this.#options.log.info({ engineVersion, pid: this.#child?.pid }, 'engine ready')
     for (const waiter of [...this.#waiting]) waiter.resolve()
   }
 
-  #ended(failed: EngineStartError | undefined, how: string): void {
+  #ended(
+    failed: EngineStartError | undefined,
+    overdue: string | undefined,
+    how: string,
+    lastWords: string,
+  ): void {
     const wasReady = this.#state.kind === 'ready'
+    const { restarts } = this.#state
     if (this.#stopping) {
-      this.#state = { kind: 'closed', reason: 'The engine is closed.', restarts: this.#state.restarts }
+      this.#close()
       return
     }
-    this.#failuresInARow = wasReady ? 0 : this.#failuresInARow + 1
-    const restarts = this.#state.restarts + 1
-    this.#state = { kind: 'down', reason: failed?.message ?? `The engine process ended (${how}).`, restarts }
-    this.#options.log.error({ how, reason: failed?.message }, 'the engine process ended')
-    if (wasReady) this.#options.onCrash(this.#overdue)
+    const reason = failed?.message ?? `The engine process ended (${how}).`
+    this.#state = { kind: 'down', reason, restarts: restarts + 1 }
+    this.#options.log.error({ how, reason: failed?.message, lastWords }, 'the engine process ended')
+    if (wasReady) this.#options.onCrash(overdue)
     // What never worked will not work by itself; what did, is worth another try.
     if (failed && !this.#everReady) {
       for (const waiter of [...this.#waiting]) waiter.reject(failed)
       return
     }
-    const { backoffMs } = this.#options
-    const delayMs = wasReady ? 0 : (backoffMs[Math.min(this.#failuresInARow, backoffMs.length) - 1] ?? 0)
+    const { backoffMs, steadyAfterMs } = this.#options
+    if (wasReady && performance.now() - this.#readySince > steadyAfterMs) this.#failuresInARow = 0
+    const delayMs = backoffMs[Math.min(this.#failuresInARow++, backoffMs.length - 1)] ?? 0
     this.#restartTimer = setTimeout(() => this.#spawn(), delayMs)
+  }
+
+  #close(): void {
+    this.#state = { kind: 'closed', reason: 'The engine is closed.', restarts: this.#state.restarts }
+    for (const waiter of [...this.#waiting]) waiter.reject(new Error('The engine is closed.'))
   }
 
   async stop(withinMs: number): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#restartTimer)
     const child = this.#child
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    send(child, { type: 'stop', withinMs })
-    const killer = setTimeout(() => child.kill('SIGKILL'), withinMs + this.#options.hangsAfterMs)
-    await this.#exited
-    clearTimeout(killer)
+    if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      send(child, { type: 'stop', withinMs })
+      const killer = setTimeout(() => child.kill('SIGKILL'), withinMs + this.#options.hangsAfterMs)
+      await this.#exited
+      clearTimeout(killer)
+    }
+    this.#close()
   }
 }
 

@@ -32,6 +32,8 @@ export interface Limits {
   /** The query is really stopped after this long. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
+  /** Name of the call in the engine; made up where none is given. */
+  readonly queryId?: string
 }
 
 export interface Summary {

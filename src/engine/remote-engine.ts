@@ -65,7 +65,7 @@ export class RemoteEngine implements Engine {
     )
   }
 
-  /** A server that is away at the start may come later; one that refuses us is a mistake in the settings. */
+  /** A server that is away or refuses us at the start is most likely a mistake in the settings. */
   async start(): Promise<void> {
     await this.#bootstrap()
     const { body } = await this.query(
@@ -73,7 +73,11 @@ export class RemoteEngine implements Engine {
       { deadlineMs: defaults.pingWithinMs },
     )
     this.#becomeReady(body.toString().trim())
-    this.#timer = setInterval(() => void this.#check(), this.#checkEveryMs)
+    this.#checkLater()
+  }
+
+  #checkLater(): void {
+    this.#timer = setTimeout(() => void this.#check(), this.#checkEveryMs)
     this.#timer.unref()
   }
 
@@ -83,12 +87,13 @@ export class RemoteEngine implements Engine {
         { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
         { deadlineMs: defaults.pingWithinMs },
       )
-      if (this.#state.kind !== 'ready') this.#becomeReady(body.toString().trim())
+      if (this.#state.kind === 'down') this.#becomeReady(body.toString().trim())
     } catch (error) {
       if (this.#state.kind === 'closed') return
       if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not answer')
       this.#state = { kind: 'down', reason: 'ClickHouse does not answer.', restarts: this.#state.restarts }
     }
+    if (this.#state.kind !== 'closed') this.#checkLater()
   }
 
   #becomeReady(engineVersion: string): void {
@@ -114,7 +119,7 @@ export class RemoteEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
     await this.#calls.close()
   }

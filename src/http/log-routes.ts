@@ -11,14 +11,17 @@ const maxKeyLength = 256
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
     takeBodiesAsStreams(scope)
-    scope.post('/api/logs', async (request) => {
-      const source = sourceOf(request)
-      const key = idempotencyKeyOf(request)
-      const body = await readLogBody(request.body as Readable, request.headers['content-encoding'])
-      const entries = entriesOf(body, request.headers['content-type'] ?? '')
-      const answer = await intake.take(source, entries, key)
-      return { message: 'Logged!', ...answer }
-    })
+    // Senders made for Logflare know the second address.
+    for (const path of ['/api/logs', '/logs']) {
+      scope.post(path, async (request) => {
+        const source = sourceOf(request)
+        const key = idempotencyKeyOf(request)
+        const body = await readLogBody(request.body as Readable, request.headers['content-encoding'])
+        const entries = entriesOf(body, request.headers['content-type'] ?? '')
+        const answer = await intake.take(source, entries, key)
+        return { message: 'Logged!', ...answer }
+      })
+    }
   })
 }
 

@@ -61,8 +61,11 @@ const limits = {
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** Everything under these needs a token. */
-const guarded = /^\/(?:api|v1|metrics)(?:\/|\?|$)/i
+/** Routes that anybody may call. Every other one needs a token. */
+const publicRoutes = new Set(['/health', '/ready'])
+
+/** Where nothing is, a token is asked for all the same, so that the answer tells nothing. */
+const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const server = fastify({
@@ -96,10 +99,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
     reply.header('X-Content-Type-Options', 'nosniff')
-    if (options.stopping()) reply.header('Connection', 'close')
-    if (!guarded.test(request.url)) return
+    if (isPublic(request)) return
     request.caller = options.access.authenticate(tokenOf(request))
     if (!options.open()) throw engineUnavailable('The service is starting.')
+  })
+  server.addHook('onSend', async (_request, reply) => {
+    // A connection that is kept would keep the process.
+    if (options.stopping()) reply.header('Connection', 'close')
   })
   server.addHook('onResponse', async (request, reply) => {
     // Neither query string nor headers: they hold parameter values and tokens.
@@ -135,6 +141,22 @@ function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void 
     return state
   })
   server.get('/api/status', async () => ({ version, ...readiness(), engine: options.engineStatus() }))
+}
+
+/** Decided by the route that was found, not by the text of the address: there are many ways to write one. */
+function isPublic(request: FastifyRequest): boolean {
+  const route = request.routeOptions.url
+  if (route !== undefined) return publicRoutes.has(route)
+  return !guardedPath.test(decodedPath(request))
+}
+
+function decodedPath(request: FastifyRequest): string {
+  const path = URL.canParse(request.url) ? new URL(request.url).pathname : pathOf(request)
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }
 
 function requestId(message: { headers: IncomingMessage['headers'] }): string {

@@ -43,7 +43,11 @@ export async function openEmbedded(
 ): Promise<OpenEngine<EmbeddedEngine> & { dataDir: string }> {
   const directory = scratchDirectory()
   const engine = embeddedEngine(directory.path, choices)
-  await engine.start()
+  await engine.start().catch(async (error) => {
+    await engine.close()
+    directory.remove()
+    throw error
+  })
   return {
     engine,
     dataDir: directory.path,
@@ -76,6 +80,7 @@ export async function openServer(): Promise<{ url: string; close(): Promise<void
     hangsAfterMs: 2000 * defaultPatience,
     startWithinMs: 120_000,
     backoffMs: [100],
+    steadyAfterMs: 10_000,
     onCrash: () => {},
   })
   await server.start()

@@ -9,7 +9,7 @@ import type { SessionResult } from './session.ts'
 /** Serves the part of ClickHouse's HTTP interface that this service uses. */
 export function createHostServer(runner: QueryRunner, listen: HostOptions['listen']): Server {
   const expected = 'port' in listen ? basic(listen.user, listen.password) : undefined
-  const server = createServer({ maxHeaderSize: 64 * 1024, requestTimeout: 0 }, (message, response) => {
+  const server = createServer({ maxHeaderSize: 2 ** 20, requestTimeout: 0 }, (message, response) => {
     if (expected && !equals(message.headers.authorization ?? '', expected)) {
       message.resume()
       return fail(response, exceptions.wrongPassword())

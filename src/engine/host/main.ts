@@ -2,7 +2,7 @@
  * The engine process. It owns the data directory, answers queries on its socket, and does what the service
  * says over the channel between them. Without the service it ends.
  */
-import { accessSync, constants, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { accessSync, constants, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { durabilitySettings, writeEngineConfig } from './engine-config.ts'
@@ -39,10 +39,15 @@ async function loadSessions(directory: string, database: string, connectionArgs:
   })
   return async () => {
     const session = new EngineSession(directory, connectionArgs)
-    await session.verify()
-    await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
-    await session.run(`USE ${database}`, 'Null')
-    return session
+    try {
+      await session.verify()
+      await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
+      await session.run(`USE ${database}`, 'Null')
+      return session
+    } catch (error) {
+      session.close()
+      throw error
+    }
   }
 }
 
@@ -55,7 +60,11 @@ function prepareDirectory(directory: string): void {
   }
 }
 
-async function start(options: HostOptions): Promise<QueryRunner> {
+interface RunningHost {
+  stop(withinMs: number): Promise<void>
+}
+
+async function start(options: HostOptions): Promise<RunningHost> {
   prepareDirectory(options.directory)
   const open = await loadSessions(
     `${options.directory}/store`,
@@ -71,14 +80,15 @@ async function start(options: HostOptions): Promise<QueryRunner> {
     maxWaiting: options.maxWaiting,
     graceMs: options.graceMs,
     giveUp: (queryId) => {
-      say({ type: 'giving-up', queryId })
-      setImmediate(die)
+      // Said before it ends, so that the service knows which query it was.
+      process.send?.({ type: 'giving-up', queryId } satisfies FromHost, undefined, undefined, die)
     },
   })
   const { listen } = options
   const server = createHostServer(runner, listen)
   if ('socketPath' in listen) {
     mkdirSync(dirname(listen.socketPath), { recursive: true, mode: 0o700 })
+    checkOwner(dirname(listen.socketPath))
     rmSync(listen.socketPath, { force: true })
     process.umask(0o077)
   }
@@ -89,7 +99,19 @@ async function start(options: HostOptions): Promise<QueryRunner> {
   })
   const port = 'port' in listen ? (server.address() as AddressInfo).port : undefined
   say({ type: 'ready', engineVersion, port })
-  return runner
+  return {
+    stop: async (withinMs) => {
+      server.close()
+      await runner.stop(withinMs)
+    },
+  }
+}
+
+/** Where temporary files are kept, somebody else may have made the directory before. */
+function checkOwner(directory: string): void {
+  const { uid, mode } = lstatSync(directory)
+  if (uid === process.getuid?.() && (mode & 0o077) === 0) return
+  throw new StartError('unwritable', `${directory} must belong to this user alone`)
 }
 
 /** What decides over lost rows is read back before the first query is taken. */
@@ -128,14 +150,14 @@ function explain(error: unknown, directory: string): { reason: StartFailure; mes
   return { reason: 'other', message }
 }
 
-let runner: QueryRunner | undefined
+let host: RunningHost | undefined
 
 process.on('message', (message: ToHost) => {
   switch (message.type) {
     case 'start':
       start(message.options).then(
         (started) => {
-          runner = started
+          host = started
         },
         (error) => {
           say({ type: 'failed', ...explain(error, message.options.directory) })
@@ -147,7 +169,7 @@ process.on('message', (message: ToHost) => {
       say({ type: 'pong', id: message.id })
       break
     case 'stop':
-      void (runner?.stop(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
+      void (host?.stop(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
       break
   }
 })

@@ -1,11 +1,9 @@
 import { exceptions, fromNative } from './exceptions.ts'
+import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
 import { PoolFull, SessionPool } from './session-pool.ts'
-import { inspectStatement, parseInsert, quote } from './statement.ts'
-
-/** How often a stop is repeated until it holds: the query may not have been registered at the first. */
-const repeatKillMs = 50
+import { type InsertTarget, inspectStatement, parseInsert } from './statement.ts'
 
 export interface QueryRunnerOptions {
   open: () => Promise<EngineSession>
@@ -20,12 +18,13 @@ export interface QueryRunnerOptions {
 export class QueryRunner {
   readonly #options: QueryRunnerOptions
   readonly #pool: SessionPool
-  #control: Promise<EngineSession> | undefined
-  #lastTag = 0
+  readonly #killer: QueryKiller
   readonly #running = new Set<AbortController>()
+  #lastTag = 0
 
   constructor(options: QueryRunnerOptions) {
     this.#options = options
+    this.#killer = new QueryKiller(options.open)
     this.#pool = new SessionPool({
       open: options.open,
       size: options.sessions,
@@ -34,90 +33,59 @@ export class QueryRunner {
   }
 
   async run(request: EngineRequest, gone: AbortSignal): Promise<SessionResult> {
-    const statement = inspectStatement(request.sql)
-    if (statement.several) throw exceptions.severalStatements()
-    if (statement.touchesFile) throw exceptions.notImplemented('Reading or writing a file')
-    if (request.readOnly && statement.writes) throw exceptions.readOnly(statement.verb)
-    for (const name of statement.placeholders) {
-      if (!request.parameters.has(name)) throw exceptions.parameterMissing(name)
-    }
-    const target = request.rows && parseInsert(request.sql)
-    if (request.rows && !target) throw exceptions.notImplemented('This form of INSERT with a body')
-    const tag = `wh-${++this.#lastTag}`
-    try {
-      return await this.#pool.use(async (session) => {
-        gone.throwIfAborted()
-        await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
-        return await this.#watch(request, tag, gone, () =>
-          target && request.rows
-            ? session.insert(target, request.rows)
-            : session.run(request.sql, request.format),
-        )
-      })
-    } catch (error) {
-      if (error instanceof PoolFull) throw exceptions.tooMany()
-      throw fromNative(error)
-    }
-  }
-
-  async #watch<T>(
-    request: EngineRequest,
-    tag: string,
-    gone: AbortSignal,
-    work: () => Promise<T>,
-  ): Promise<T> {
+    const target = checkStatement(request)
     const limitSeconds = Number(request.settings.get('max_execution_time') ?? 0)
     const stop = new AbortController()
-    let late = false
-    let killing: NodeJS.Timeout | undefined
-    const kill = () => {
-      killing ??= setInterval(() => this.#kill(tag), repeatKillMs)
-      this.#kill(tag)
-    }
-    stop.signal.addEventListener('abort', kill, { once: true })
     const onGone = () => stop.abort()
     gone.addEventListener('abort', onGone, { once: true })
-    const deadlines =
-      limitSeconds > 0
-        ? [
-            setTimeout(() => {
-              late = true
-              stop.abort()
-            }, limitSeconds * 1000),
-            setTimeout(
-              () => this.#options.giveUp(request.queryId),
-              limitSeconds * 1000 + this.#options.graceMs,
-            ),
-          ]
-        : []
+    if (gone.aborted) stop.abort()
+    const limit = limitSeconds > 0 ? setTimeout(() => stop.abort('late'), limitSeconds * 1000) : undefined
     this.#running.add(stop)
     try {
-      return await work()
+      return await this.#pool.use(stop.signal, (session) =>
+        this.#onSession(session, request, target, stop.signal),
+      )
     } catch (error) {
-      throw late ? exceptions.timeout(limitSeconds) : error
+      if (error instanceof PoolFull) throw exceptions.tooMany()
+      throw stop.signal.reason === 'late' ? exceptions.timeout(limitSeconds) : fromNative(error)
     } finally {
       this.#running.delete(stop)
+      clearTimeout(limit)
       gone.removeEventListener('abort', onGone)
-      clearInterval(killing)
-      for (const timer of deadlines) clearTimeout(timer)
     }
   }
 
-  /** SYNC never returns in the embedded engine; ASYNC marks the query, which then stops by itself. */
-  async #kill(tag: string): Promise<void> {
-    this.#control ??= this.#options.open()
-    const control = await this.#control
-    if (control.spoiled) {
-      this.#control = undefined
-      return
+  async #onSession(
+    session: EngineSession,
+    request: EngineRequest,
+    target: InsertTarget | undefined,
+    stop: AbortSignal,
+  ): Promise<SessionResult> {
+    const tag = `wh-${++this.#lastTag}`
+    let givingUp: NodeJS.Timeout | undefined
+    const onStop = () => {
+      // What is sent for this tag may arrive after its query ended, and must not meet the next one.
+      session.spoil()
+      this.#killer.kill(tag)
+      if (stop.reason === 'late') {
+        givingUp = setTimeout(() => this.#options.giveUp(request.queryId), this.#options.graceMs)
+      }
     }
-    await control.run(`KILL QUERY WHERE Settings['log_comment'] = ${quote(tag)} ASYNC`, 'Null').catch(() => {
-      control.close()
-      this.#control = undefined
-    })
+    stop.addEventListener('abort', onStop, { once: true })
+    try {
+      await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
+      stop.throwIfAborted()
+      return await (target && request.rows
+        ? session.insert(target, request.rows)
+        : session.run(request.sql, request.format))
+    } finally {
+      clearTimeout(givingUp)
+      stop.removeEventListener('abort', onStop)
+      this.#killer.ended(tag)
+    }
   }
 
-  /** Lets what runs finish, stops what does not within the given time, then closes the engine. */
+  /** Lets what runs or waits finish, stops what does not within the given time, then closes the sessions. */
   async stop(withinMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const query of this.#running) query.abort()
@@ -125,7 +93,21 @@ export class QueryRunner {
     while (this.#running.size > 0) await new Promise((resolve) => setTimeout(resolve, 10))
     clearTimeout(timer)
     this.#pool.close()
-    const control = await this.#control
-    control?.close()
+    this.#killer.close()
   }
+}
+
+/** What this interface does not take. Gives the target of rows that came as a body. */
+function checkStatement(request: EngineRequest): InsertTarget | undefined {
+  const statement = inspectStatement(request.sql)
+  if (statement.several) throw exceptions.severalStatements()
+  if (statement.touchesFile) throw exceptions.notImplemented('Reading or writing a file')
+  if (request.readOnly && statement.writes) throw exceptions.readOnly(statement.verb)
+  for (const name of statement.placeholders) {
+    if (!request.parameters.has(name)) throw exceptions.parameterMissing(name)
+  }
+  if (request.rows === undefined) return undefined
+  const target = parseInsert(request.sql)
+  if (!target) throw exceptions.notImplemented('This form of INSERT with a body')
+  return target
 }

@@ -12,22 +12,20 @@ export interface SessionPoolOptions {
 export class SessionPool {
   readonly #options: SessionPoolOptions
   readonly #idle: EngineSession[] = []
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<() => void>()
   #lent = 0
 
   constructor(options: SessionPoolOptions) {
     this.#options = options
   }
 
-  get running(): number {
-    return this.#lent
-  }
-
-  async use<T>(work: (session: EngineSession) => Promise<T>): Promise<T> {
-    await this.#turn()
+  async use<T>(stop: AbortSignal, work: (session: EngineSession) => Promise<T>): Promise<T> {
+    stop.throwIfAborted()
+    await this.#turn(stop)
     let session: EngineSession | undefined
     try {
       session = this.#idle.pop() ?? (await this.#options.open())
+      stop.throwIfAborted()
       return await work(session)
     } finally {
       if (session?.spoiled) session.close()
@@ -36,20 +34,33 @@ export class SessionPool {
     }
   }
 
-  #turn(): Promise<void> | undefined {
+  #turn(stop: AbortSignal): Promise<void> | undefined {
     if (this.#lent < this.#options.size) {
       this.#lent++
       return undefined
     }
-    if (this.#waiting.length >= this.#options.maxWaiting) throw new PoolFull()
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    if (this.#waiting.size >= this.#options.maxWaiting) throw new PoolFull()
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        stop.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = () => {
+        this.#waiting.delete(start)
+        reject(stop.reason)
+      }
+      stop.addEventListener('abort', leave, { once: true })
+      this.#waiting.add(start)
+    })
   }
 
   /** The place goes straight to who waits longest, so that nobody overtakes. */
   #pass(): void {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#lent--
+    const [next] = this.#waiting
+    if (next) {
+      this.#waiting.delete(next)
+      next()
+    } else this.#lent--
   }
 
   close(): void {

@@ -4,6 +4,7 @@ import { type InsertTarget, quote } from './statement.ts'
 
 export interface SessionResult {
   bytes: Uint8Array
+  // Of a query, the binding tells what its result has; what was scanned for it, it does not tell.
   readRows: number
   readBytes: number
   writtenRows: number
@@ -35,6 +36,11 @@ export class EngineSession {
 
   get spoiled(): boolean {
     return this.#spoiled
+  }
+
+  /** Makes this the session's last query. */
+  spoil(): void {
+    this.#spoiled = true
   }
 
   /** Settings given at connect were once ignored by the binding, so they are read back. */

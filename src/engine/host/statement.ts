@@ -6,7 +6,7 @@ export interface Statement {
   verb: string
   /** Text after the first statement's end: the HTTP interface runs one statement a request. */
   several: boolean
-  /** INTO OUTFILE and FROM INFILE: the ways to a file that no grant governs. */
+  /** INTO OUTFILE, FROM INFILE and file(): the ways to a file that no grant governs. */
   touchesFile: boolean
   /** Something in it writes, whatever it begins with. */
   writes: boolean
@@ -39,6 +39,8 @@ export function inspectStatement(sql: string): Statement {
       if (pair === 'INTO OUTFILE' || pair === 'FROM INFILE') statement.touchesFile = true
       if (pair === 'INSERT INTO' || pair === 'PARALLEL WITH') statement.writes = true
     }
+    // The function of this name reads files without needing a grant.
+    if (text === '(' && /^[`"]?(?:file|executable)[`"]?$/i.test(previous.text)) statement.touchesFile = true
     if (text === ':' && previous.kind === 'word' && beforePrevious.text === '{') {
       statement.placeholders.add(previous.text)
     }

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { embeddedEngine, many } from './support/engines.ts'
+import { scratchDirectory } from './support/scratch.ts'
+import { childrenOf, type ServiceProcess, spawnService } from './support/service-process.ts'
+
+const token = 'a-token-for-the-crash-journey'
+
+/** Sends batches one after the other, each with a key of its own, until it is told to stop. */
+async function sender(
+  name: string,
+  url: () => Promise<string>,
+  stopped: () => boolean,
+  acknowledged: string[],
+) {
+  for (let batch = 0; !stopped(); batch++) {
+    const ids = Array.from({ length: 1 + (batch % 5) }, (_, i) => `${name}-${batch}-${i}`)
+    const body = JSON.stringify(ids.map((id) => ({ id, project: 'crash', metadata: { batch } })))
+    const headers = { 'X-API-KEY': token, 'Idempotency-Key': `${name}-${batch}` }
+    // As shippers do: the same batch with the same key until somebody says that it is stored.
+    for (;;) {
+      const base = await url()
+      const response = await fetch(`${base}/api/logs?source=edge_logs`, {
+        method: 'POST',
+        body,
+        headers,
+      }).catch(() => undefined)
+      const text = await response?.text().catch(() => undefined)
+      if (response?.status === 200 && text?.includes('"rejected":0')) break
+      if (stopped()) return
+    }
+    acknowledged.push(...ids)
+  }
+}
+
+test('nothing acknowledged is lost and nothing is doubled when everything is killed at random moments', async () => {
+  const directory = scratchDirectory()
+  const args = ['--port', '0', '--data-dir', directory.path]
+  const start = () => spawnService(args, { WELLHEAD_ADMIN_TOKEN: token, WELLHEAD_LOG_LEVEL: 'silent' })
+  let service: ServiceProcess = start()
+  let url = service.ready()
+  let stop = false
+  const acknowledged: string[] = []
+  const senders = Array.from({ length: 8 }, (_, i) =>
+    sender(
+      `s${i}`,
+      () => url,
+      () => stop,
+      acknowledged,
+    ),
+  )
+  const grown = async (by: number) => {
+    const from = acknowledged.length
+    await expect.poll(() => acknowledged.length, { timeout: 120_000, interval: 5 }).toBeGreaterThan(from + by)
+  }
+  for (let cycle = 0; cycle < many(6, 2); cycle++) {
+    await url
+    await grown(20 + ((cycle * 37) % 50))
+    if (cycle % 2 === 0) process.kill(childrenOf(service.child.pid as number)[0] as number, 'SIGKILL')
+    else {
+      service.child.kill('SIGKILL')
+      await service.exit
+      service = start()
+      url = service.ready()
+    }
+  }
+  await url
+  await grown(20)
+  stop = true
+  await Promise.all(senders)
+  service.child.kill('SIGKILL')
+  await service.exit
+
+  const engine = embeddedEngine(directory.path)
+  await expect
+    .poll(
+      () =>
+        engine.start().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 120_000 },
+    )
+    .toBe(true)
+  const { body } = await engine.query(
+    {
+      sql: "SELECT id, count() FROM edge_logs WHERE project = 'crash' GROUP BY id",
+      format: 'TabSeparatedRaw',
+    },
+    { deadlineMs: 60_000 },
+  )
+  await engine.close()
+  directory.remove()
+  const stored = new Map(
+    body
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t') as [string, string]),
+  )
+  expect(acknowledged.length).toBeGreaterThan(60)
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
+  expect([...stored].filter(([, count]) => count !== '1')).toEqual([])
+})
