@@ -255,7 +255,7 @@ describe('calling the saved queries', () => {
   })
 
   test('callers at the same time get their own rows', async () => {
-    const calls = many(1000, 40)
+    const calls = many(1000, 60)
     const results = await Promise.all(
       Array.from({ length: calls }, async (_, i) => {
         const project = i % 3 === 0 ? 'xyz' : 'abc'
@@ -374,6 +374,8 @@ describe('calling the saved queries', () => {
     'SELECT 1; SELECT 2',
     "SELECT 1 INTO OUTFILE '/tmp/x'",
     'SELECT 1 FORMAT JSON',
+    'SELECT * FROM {t:Identifier}',
+    'SELECT @t AS t, (SELECT count() FROM { t : Identifier })',
     'SELECT',
   ])('%s is refused when it is saved', async (sql) => {
     await expect(compile(sql)).rejects.toMatchObject({ code: 'invalid_query', status: 422 })

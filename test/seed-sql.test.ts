@@ -36,10 +36,15 @@ function compile(file: string, text: string) {
   return bindQuery(reading.definition.query, reading.definition.parameters)
 }
 
+function load(path: string) {
+  return compile(path, content(path))
+}
+
 const saved = {
-  stats: load('functions.invocation-stats'),
-  logs: load('logs.all'),
-  counts: load('usage.api-counts'),
+  stats: load('endpoints/functions.invocation-stats.sql'),
+  logs: load('endpoints/logs.all.sql'),
+  counts: load('endpoints/usage.api-counts.sql'),
+  example: compile('example.sql', /```sql\n([\s\S]+?)```/.exec(content('docs/endpoints.md'))?.[1] ?? ''),
 }
 
 const otherSources = [
@@ -448,7 +453,7 @@ describe('logs.all', () => {
     { tier: 'pro', reach: '1 day, as any other value does', expected: withinDay },
     { tier: '', reach: '1 day, as any other value does', expected: withinDay },
   ])(
-    'tier "$tier" reaches back $reach: entries strictly later than that, of the project only, newest first',
+    'tier $tier reaches back $reach: entries strictly later than that, of the project only, newest first',
     async ({ tier, expected }) => {
       expect(await ids({ project_tier: tier })).toEqual(expected)
     },
@@ -687,4 +692,50 @@ describe('usage.api-counts', () => {
     expect(explained).toMatch(/Partition\n[\s\S]*?toDate\(timestamp\) in/)
     expect(explained).toMatch(/Skip\n\s+Name: request_url_ngrams[\s\S]*?Granules: 0\/\d+/)
   })
+})
+
+test('a parameter of every type arrives in the engine as the value that was sent', async () => {
+  const types = ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex']
+  const { sql, check } = compile(
+    'types.sql',
+    `/*
+id: 3f8e2a70-61c4-4d0b-9b4e-0c1d5a7e9f21
+parameters: { ${types.map((type) => `${type}: { type: ${type} }`).join(', ')} }
+*/
+SELECT ${[...types, 'undeclared', 'now'].map((name) => `@${name} AS sent_${name}`).join(', ')}`,
+  )
+  const now = at('2026-03-10T12:34:56.789012Z')
+  const texts = { string: '\\N', regex: "it's \\ \t\n\0 😀", undeclared: '{x:String}' }
+  const others = { integer: '-4503599627370497', number: '1e300', boolean: 'false' }
+  const given = { ...texts, ...others, timestamp: '1969-12-31T23:59:59.999999Z' }
+  const sent = await run(sql, withNow(check(given), now))
+  expect(sent.rows).toEqual([
+    {
+      sent_string: texts.string,
+      sent_integer: -4503599627370497,
+      sent_number: 1e300,
+      sent_boolean: false,
+      sent_timestamp: '1969-12-31 23:59:59.999999',
+      sent_regex: texts.regex,
+      sent_undeclared: texts.undeclared,
+      sent_now: printed(now),
+    },
+  ])
+  const engineTypes = ['String', 'Int64', 'Float64', 'Bool', "DateTime64(6, 'UTC')", 'String', 'String']
+  expect(sent.types).toEqual([...engineTypes.map((type) => `Nullable(${type})`), "DateTime64(6, 'UTC')"])
+  const omitted = await run(sql, withNow(check({}), now))
+  expect(Object.values(omitted.rows[0] ?? {})).toEqual([...engineTypes.map(() => null), printed(now)])
+})
+
+test('the example of docs/endpoints.md gives the slowest requests', async () => {
+  const now = at('2027-06-01T00:00:00Z')
+  const request = (time: number, method: string) => ({
+    project: 'example',
+    at: now - minute,
+    metadata: { request: { path: `/${time}`, method }, response: { origin_time: time } },
+  })
+  await insert('edge_logs', [request(5, 'GET'), request(50.5, 'GET'), request(500, 'PUT')])
+  const given = { project: 'example', method: 'GET', since: '2027-05-31T00:00:00Z', limit: '1' }
+  const { rows } = await call('example', given, now)
+  expect(rows).toEqual([{ timestamp: printed(now - minute), request_path: '/50.5', origin_time: 50.5 }])
 })

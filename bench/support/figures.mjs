@@ -20,3 +20,12 @@ export function table(title, rows) {
     ...rows.map((row) => line(columns.map((c) => row[c]))),
   ].join('\n')
 }
+
+/** A number from the environment, for those who want another size. */
+export function numberFrom(variable, fallback) {
+  const given = process.env[variable]
+  if (!given) return fallback
+  const number = Number(given)
+  if (!(number >= 1)) throw new Error(`${variable} must be a number of at least 1; "${given}" was given.`)
+  return number
+}

@@ -127,6 +127,20 @@ function childrenOf(nodes: Node[], index: number): Node[] {
   return children
 }
 
+/**
+ * The engine's own placeholders have no place in saved SQL: with one that names a table, a caller could choose
+ * what is read.
+ */
+export function refusePlaceholders(query: string): void {
+  const tokens = [...sqlTokens(query)].filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+  const text = (index: number) => query.slice(tokens[index]?.start, tokens[index]?.end)
+  for (const [index, { kind }] of tokens.entries()) {
+    if (kind === 'word' && text(index - 1) === '{' && text(index + 1) === ':') {
+      throw invalidQuery(`Write the parameter as @${text(index)}; {${text(index)}:…} is not taken.`)
+    }
+  }
+}
+
 /** Names that the statement gives to subqueries: name AS (SELECT …). The tree does not show them. */
 function commonTableNames(sql: string): Set<string> {
   const names = new Set<string>()

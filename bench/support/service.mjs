@@ -1,0 +1,36 @@
+/** A whole service in this process, with an engine in one of its own, on a directory that goes with it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { startService } from '../../dist/app.js'
+import { readSettings } from '../../dist/base/settings.js'
+
+export async function openService({ engineNode, patience, clock = { now: Date.now } }) {
+  const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
+  const remove = () => rmSync(scratch, { recursive: true, force: true })
+  const reading = readSettings({
+    WELLHEAD_PORT: '0',
+    WELLHEAD_DATA_DIR: join(scratch, 'data'),
+    WELLHEAD_ENGINE_PATIENCE: String(patience),
+    WELLHEAD_ENGINE_NODE: engineNode,
+  })
+  try {
+    if ('problems' in reading) throw new Error(reading.problems.join('\n'))
+    const service = await startService({
+      settings: reading.settings,
+      clock,
+      log: pino({ level: 'silent' }),
+      node: process.execPath,
+      environment: process.env,
+    })
+    const close = async () => {
+      await service.stop()
+      remove()
+    }
+    return { ...service, close }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
