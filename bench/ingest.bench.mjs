@@ -16,7 +16,6 @@ import { openSender } from './support/sender-process.mjs'
 import { openService } from './support/service.mjs'
 
 const seed = 20_260_101
-const maxRequestsPerConnection = 50
 const served = 'wellhead.edge_logs'
 const cases = ['lean', 'full'].flatMap((shape) =>
   [1, 100, 1_000, 10_000].flatMap((batch) => [1, 16].map((connections) => ({ shape, batch, connections }))),
@@ -27,7 +26,9 @@ export async function run({ engineNode, patience, quick }) {
   const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', quick ? 10 : 600)
   const service = await openService({ engineNode, patience })
   const sender = openSender()
-  const bench = { service, sender, rounds: quick ? 2 : 5, deadlineMs: 60_000 * patience, rowsPerRound }
+  const [rounds, requestsPerConnection] = quick ? [1, 5] : [5, 50]
+  const deadlineMs = 60_000 * patience
+  const bench = { service, sender, rounds, requestsPerConnection, deadlineMs, rowsPerRound }
   try {
     return [
       await compare(bench),
@@ -43,7 +44,7 @@ export async function run({ engineNode, patience, quick }) {
 
 /** Bodies on the one side, rows as the engine reads them on the other; both are ready before the clock runs. */
 async function compare(bench) {
-  const { service, sender, rounds, rowsPerRound } = bench
+  const { service, sender, rounds, requestsPerConnection, rowsPerRound } = bench
   const rawTable = await createEdgeTable(service.engine, 'bench_raw')
   const rows = []
   const leftOut = []
@@ -52,9 +53,10 @@ async function compare(bench) {
       leftOut.push(`${batch} × ${connections} (${shape})`)
       continue
     }
-    const most = maxRequestsPerConnection * connections
+    const most = requestsPerConnection * connections
     const requests = Math.max(connections, Math.min(most, Math.ceil(rowsPerRound / batch)))
     const load = { seed, shape, batch, connections, requests, nowMs: Date.now() }
+    console.error(`${requests} requests of ${batch} ${shape} entries on ${connections} connections`)
     const sent = await prepare(bench, load)
     const bodies = batchesOf(load).map(engineBody)
     const sides = {
