@@ -145,7 +145,6 @@ async function steady(bench, forMs) {
   const load = { seed, shape: 'full', batch, connections, requests: connections, nowMs: Date.now() }
   await prepare(bench, load)
   const started = performance.now()
-  const sending = sender.ask('steady', { everyMs, forMs })
   const rows = []
   const sample = async () => {
     const { parts, rows: entries } = await partsOf(service.engine, served)
@@ -158,13 +157,15 @@ async function steady(bench, forMs) {
     })
   }
   await sample()
-  const sampling = (async () => {
-    for (let i = 1; i <= samples; i++) {
-      await delay(Math.max(0, started + (i * forMs) / samples - performance.now()))
-      await sample()
-    }
-  })()
-  await Promise.all([sending, sampling])
+  let over = false
+  const sending = sender.ask('steady', { everyMs, forMs }).finally(() => {
+    over = true
+  })
+  while (!over) {
+    await Promise.race([sending, delay(forMs / samples)])
+    await sample()
+  }
+  await sending
   return table('Resident memory and parts while 16 connections send 100 entries every 0.4 s', rows)
 }
 

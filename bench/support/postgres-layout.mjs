@@ -1,0 +1,135 @@
+/**
+ * Logs in PostgreSQL as Logflare lays them out there: a table for each source, the whole entry in one jsonb, a BRIN
+ * index on the time. And the three saved queries over that layout.
+ */
+const sources = ['edge_logs', 'function_edge_logs']
+
+export async function createTables(postgres) {
+  for (const source of sources) {
+    await postgres.query(`DROP TABLE IF EXISTS ${source}`)
+    await postgres.query(
+      `CREATE TABLE ${source} (id text PRIMARY KEY, body jsonb, event_message text, timestamp timestamptz)`,
+    )
+    await postgres.query(`CREATE INDEX ON ${source} USING brin (timestamp)`)
+  }
+}
+
+/** Pages are read once before anything is measured, and the planner knows the tables. */
+export async function settleTables(postgres) {
+  for (const source of sources) await postgres.query(`VACUUM ANALYZE ${source}`)
+}
+
+export function openLoad(postgres) {
+  const copies = Object.fromEntries(sources.map((source) => [source, postgres.copyInto(source)]))
+  return {
+    write: (source, entries) =>
+      copies[source].write(
+        entries.map((entry) => [entry.id, JSON.stringify(entry), entry.event_message, entry.timestamp]),
+      ),
+    end: () => Promise.all(Object.values(copies).map((copy) => copy.end())),
+  }
+}
+
+const iso = (seconds) => new Date(seconds * 1000).toISOString()
+const daysOf = { FREE: 1, PRO: 7 }
+const seriesOf = {
+  '1day': { length: 86_400, bucket: 3_600, unit: 'hour' },
+  '7day': { length: 604_800, bucket: 86_400, unit: 'day' },
+}
+const windowOf = {
+  minutely: { length: 3_600, unit: 'minute' },
+  daily: { length: 604_800, unit: 'day' },
+}
+
+/** Bounds are written out, so that the planner may use the index on the time. */
+const queries = {
+  'logs.all': ({ project, project_tier: tier }, now) => `
+    SELECT id, timestamp, event_message, body -> 'metadata' AS metadata
+    FROM edge_logs
+    WHERE body ->> 'project' = '${project}' AND timestamp > '${iso(now - daysOf[tier] * 86_400)}'
+    ORDER BY timestamp DESC, id DESC
+    LIMIT 100`,
+
+  'functions.invocation-stats': ({ project, interval }, now) => {
+    const { length, bucket, unit } = seriesOf[interval]
+    const first = Math.floor((now - length) / bucket) * bucket
+    return `
+      SELECT
+        series.bucket AS timestamp,
+        min_execution_time, max_execution_time, avg_execution_time, p95_execution_time, p99_execution_time,
+        coalesce(statistics.count, 0) AS count,
+        coalesce(statistics.error_count, 0) AS error_count
+      FROM generate_series(
+        timestamptz '${iso(first)}', timestamptz '${iso(first + length)}', interval '${bucket} seconds'
+      ) AS series (bucket)
+      LEFT JOIN (
+        SELECT
+          date_trunc('${unit}', timestamp) AS bucket,
+          min(execution_time) AS min_execution_time,
+          max(execution_time) AS max_execution_time,
+          avg(execution_time) AS avg_execution_time,
+          percentile_disc(0.95) WITHIN GROUP (ORDER BY execution_time) AS p95_execution_time,
+          percentile_disc(0.99) WITHIN GROUP (ORDER BY execution_time) AS p99_execution_time,
+          count(*) AS count,
+          count(*) FILTER (WHERE status_code >= 400) AS error_count
+        FROM (
+          SELECT
+            timestamp,
+            (body #>> '{metadata,execution_time_ms}')::float8 AS execution_time,
+            (body #>> '{metadata,response,status_code}')::int AS status_code
+          FROM function_edge_logs
+          WHERE
+            body #>> '{metadata,project_ref}' = '${project}'
+            AND timestamp >= '${iso(first)}' AND timestamp < '${iso(first + length + bucket)}'
+        ) AS invocations
+        GROUP BY 1
+      ) AS statistics ON statistics.bucket = series.bucket
+      ORDER BY 1`
+  },
+
+  'usage.api-counts': ({ project, interval }, now) => {
+    const { length, unit } = windowOf[interval]
+    const area = (name) =>
+      `count(*) FILTER (WHERE body #>> '{metadata,request,path}' ~ '/${name}') AS total_${name}_requests`
+    return `
+      SELECT
+        date_trunc('${unit}', timestamp) AS timestamp,
+        ${['rest', 'storage', 'auth', 'realtime'].map(area).join(', ')}
+      FROM edge_logs
+      WHERE timestamp >= '${iso(now - length)}' AND body #>> '{metadata,request,url}' ~ '${project}'
+      GROUP BY 1
+      ORDER BY 1`
+  },
+}
+
+export function queryOf({ endpoint, parameters }, nowMs) {
+  return queries[endpoint](parameters, nowMs / 1000)
+}
+
+const microseconds = '(extract(epoch FROM timestamp) * 1000000)::bigint AS timestamp'
+
+/** What both sides must agree on. Percentiles are left out: the saved query's are approximate. */
+const compared = {
+  'logs.all': { columns: ['id', 'timestamp', 'event_message'], select: `id, ${microseconds}, event_message` },
+  'functions.invocation-stats': {
+    columns: ['timestamp', 'min_execution_time', 'max_execution_time', 'count', 'error_count'],
+    select: `${microseconds}, min_execution_time, max_execution_time, count, error_count`,
+  },
+  'usage.api-counts': {
+    columns: ['timestamp', 'total_rest_requests', 'total_storage_requests', 'total_auth_requests'],
+    select: `to_char(timestamp, 'YYYY-MM-DD"T"HH24:MI:SS') AS timestamp,
+      total_rest_requests, total_storage_requests, total_auth_requests`,
+  },
+}
+
+/** Throws where PostgreSQL has other rows than the endpoint gave: then the two are not the same query. */
+export async function checkSameRows(postgres, call, nowMs, served) {
+  const { columns, select } = compared[call.endpoint]
+  const sql = `SELECT coalesce(json_agg(r), '[]') FROM (SELECT ${select} FROM (${queryOf(call, nowMs)}) AS q) AS r`
+  const stored = JSON.parse(await postgres.query(sql))
+  const text = (rows) => JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
+  if (text(stored) === text(served)) return
+  throw new Error(
+    `${call.endpoint} differs from PostgreSQL's rows:\n${text(served).slice(0, 1000)}\n${text(stored).slice(0, 1000)}`,
+  )
+}
