@@ -5,6 +5,9 @@ import { childrenOf, type ServiceProcess, spawnService } from './support/service
 
 const token = 'a-token-for-the-crash-journey'
 
+/** `npm run torture` asks for many more. */
+const cycles = Number(process.env.TORTURE_CYCLES ?? many(6, 2))
+
 /** Sends batches one after the other, each with a key of its own, until it is told to stop. */
 async function sender(
   name: string,
@@ -56,7 +59,7 @@ test('nothing acknowledged is lost and nothing is doubled when everything is kil
       const most = { timeout: 180_000, interval: 5 }
       await expect.poll(() => acknowledged.length, most).toBeGreaterThan(from + by)
     }
-    for (let cycle = 0; cycle < many(6, 2); cycle++) {
+    for (let cycle = 0; cycle < cycles; cycle++) {
       await url
       await grown(5 + ((cycle * 37) % many(50, 10)))
       if (cycle % 2 === 0) process.kill(childrenOf(service.child.pid as number)[0] as number, 'SIGKILL')
