@@ -69,7 +69,9 @@ describe('calling the saved queries', () => {
   afterAll(() => service?.close())
 
   test('functions.invocation-stats answers with the whole series in the envelope, by name and by id', async () => {
-    const response = await query('functions.invocation-stats?project=abc&interval=1hr')
+    const response = await query('functions.invocation-stats?project=abc&interval=1hr&_version=1', {
+      headers: { 'Content-Type': 'application/json; charset=utf-8' },
+    })
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(response.headers.get('cache-control')).toMatch(/^private/)
@@ -208,6 +210,10 @@ describe('calling the saved queries', () => {
     })
     expect(await problem('logs.all?project=a', { headers: { Accept: 'text/html' } })).toMatchObject({
       status: 406,
+    })
+    expect(await problem('logs.all?project=a&_version=2')).toMatchObject({
+      status: 400,
+      parameter: '_version',
     })
     expect(await problem('nothing.here')).toMatchObject({ status: 404, code: 'endpoint_not_found' })
     expect(await problem('logs.all?project=a', { method: 'DELETE' })).toMatchObject({
@@ -375,6 +381,10 @@ describe('calling the saved queries', () => {
     "SELECT 1 INTO OUTFILE '/tmp/x'",
     'SELECT 1 FORMAT JSON',
     'SELECT * FROM {t:Identifier}',
+    'SELECT * FROM wellhead._catalog WHERE 1 IN (WITH `wellhead._catalog` AS (SELECT 1) SELECT 1)',
+    "SELECT * APPLY(file) FROM (SELECT '/etc/passwd' AS p)",
+    'SELECT * APPLY(upper) FROM edge_logs',
+    'SELECT 1 AS `a\nb` WHERE `a\nb` IN _catalog',
     'SELECT @t AS t, (SELECT count() FROM { t : Identifier })',
     'SELECT',
   ])('%s is refused when it is saved', async (sql) => {

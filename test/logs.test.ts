@@ -150,6 +150,11 @@ describe('sending logs', () => {
       ['edge_logs', '', {}, 400, 'invalid_body'],
       ['edge_logs', 'no json', {}, 400, 'invalid_body'],
       ['edge_logs', '[{"id":1}', {}, 400, 'invalid_body'],
+      ['edge_logs', '[\n{"id":"a"},\n{"id":"b"}\n', {}, 400, 'invalid_body'],
+      ['edge_logs', '{"id":\n1', { 'Content-Type': 'application/json' }, 400, 'invalid_body'],
+      ['edge_logs', '{}', { 'Content-Encoding': 'constructor' }, 415, 'unsupported_media_type'],
+      ['edge_logs', Buffer.alloc(2 ** 20, 'x'), { 'Content-Encoding': 'gzip' }, 400, 'invalid_body'],
+      ['edge_logs', `[${'{},'.repeat(50_000)}{}]`, {}, 413, 'too_large'],
       ['edge_logs', Buffer.from([0xff, 0xfe]), {}, 400, 'invalid_body'],
       ['edge_logs', 'not gzip', { 'Content-Encoding': 'gzip' }, 400, 'invalid_body'],
       ['edge_logs', '{}', { 'Content-Encoding': 'br' }, 415, 'unsupported_media_type'],
@@ -223,6 +228,7 @@ describe('sending logs', () => {
       '{"metadata":{"a%2Eb":1}}',
       '{"metadata":[1,2],"id":7,"project":null}',
       '{"metadata":{"a":{"b":1},"a.b":2}}',
+      '{"metadata":{"twice":1,"twice":1234567890123456789}}',
     ]
     const answers: [number, number][] = []
     for (const body of bodies) {
@@ -240,8 +246,9 @@ describe('sending logs', () => {
       [0, 1],
       [1, 0],
       [1, 0],
+      [1, 0],
     ])
-    expect(await recent('pgbouncer_logs')).toHaveLength(49)
+    expect(await recent('pgbouncer_logs')).toHaveLength(50)
     const schema = (await (await service.call('/api/sources/pgbouncer_logs/schema')).json()) as {
       path: string
     }[]

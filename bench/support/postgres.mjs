@@ -6,6 +6,7 @@ import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { atTheEnd } from './at-the-end.mjs'
 
 const debianDirectory = '/usr/lib/postgresql'
 const user = 'bench'
@@ -55,15 +56,19 @@ export async function openPostgres(bin) {
   const as = { ...lentUser(), cwd: directory }
   if (as.uid !== undefined) chownSync(directory, as.uid, as.gid)
   let server
-  const sessions = []
+  let session
+  const remove = atTheEnd(() => {
+    if (runs(server)) server.kill('SIGQUIT')
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+  })
   const close = async () => {
-    for (const session of sessions) await session.end()
-    if (server && server.exitCode === null && server.signalCode === null) {
+    await session?.end()
+    if (runs(server)) {
       const ended = once(server, 'exit')
       server.kill('SIGINT')
       await ended
     }
-    rmSync(directory, { recursive: true, force: true })
+    remove()
   }
   try {
     const data = join(directory, 'data')
@@ -75,13 +80,16 @@ export async function openPostgres(bin) {
       stdio: 'ignore',
     })
     await ready(bin, directory, server)
-    const session = openSession(bin, directory)
-    sessions.push(session)
+    session = openSession(bin, directory)
     return { query: session.query, copyInto: (into) => openCopy(bin, directory, into), close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+function runs(server) {
+  return server !== undefined && server.exitCode === null && server.signalCode === null
 }
 
 async function ready(bin, directory, server) {
@@ -90,7 +98,7 @@ async function ready(bin, directory, server) {
       await promisify(execFile)(join(bin, 'pg_isready'), ['-h', directory, '-U', user])
       return
     } catch {
-      if (server.exitCode !== null) throw new Error(`PostgreSQL did not start (code ${server.exitCode}).`)
+      if (!runs(server)) throw new Error(`PostgreSQL did not start (code ${server.exitCode}).`)
       await delay(100)
     }
   }

@@ -5,10 +5,16 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { startService } from '../../dist/app.js'
 import { readSettings } from '../../dist/base/settings.js'
+import { atTheEnd } from './at-the-end.mjs'
 
 export async function openService({ engineNode, patience, clock = { now: Date.now } }) {
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
-  const remove = () => rmSync(scratch, { recursive: true, force: true })
+  let service
+  const remove = atTheEnd(() => {
+    // It would go on writing into what is being removed.
+    if (service && service.engine.state().kind !== 'closed') process.kill(service.engine.pid, 'SIGKILL')
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
+  })
   const reading = readSettings({
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: join(scratch, 'data'),
@@ -17,7 +23,7 @@ export async function openService({ engineNode, patience, clock = { now: Date.no
   })
   try {
     if ('problems' in reading) throw new Error(reading.problems.join('\n'))
-    const service = await startService({
+    service = await startService({
       settings: reading.settings,
       clock,
       log: pino({ level: 'silent' }),

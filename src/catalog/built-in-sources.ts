@@ -36,3 +36,9 @@ export const builtInSources: readonly NewSource[] = [
   { name: quarantineSource, description: 'Entries that were rejected, as text, with the reason.' },
   { name: otelSource, description: 'OpenTelemetry records that name no source.' },
 ].map((source) => newSourceShape.parse(source))
+
+const names = new Set(builtInSources.map(({ name }) => name))
+
+export function isBuiltIn(name: string): boolean {
+  return names.has(name)
+}

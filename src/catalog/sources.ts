@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { nameTaken, sourceNotFound } from '../base/errors.ts'
-import { builtInSources } from './built-in-sources.ts'
+import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
+import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import type { CatalogLog } from './catalog-log.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
 import { changeRetention, createSourceTable, dropSourceTable } from './tables.ts'
@@ -54,7 +54,9 @@ export class Sources {
       for (const name of [given.name, ...given.aliases]) if (this.find(name)) throw nameTaken(name)
       const source = this.#fresh(given)
       // The table first: a source that is listed can be written to.
-      await this.#log.run(createSourceTable(source, this.#log.topology))
+      const { topology } = this.#log
+      // Whatever a deletion or a creation that was cut short has left is nobody's.
+      await this.#log.run([...dropSourceTable(source.name, topology), ...createSourceTable(source, topology)])
       await this.#write(by, source)
       return source
     })
@@ -85,6 +87,8 @@ export class Sources {
   delete(name: string, by: string): Promise<void> {
     return this.#alone(async () => {
       const source = this.get(name)
+      if (isBuiltIn(source.name))
+        throw invalidParameter('name', `${source.name} is built in and cannot be deleted.`)
       await this.#log.append({
         kind: 'source',
         id: source.id,

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition, ParameterDeclaration } from './definition.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
-import { checkSql, refusePlaceholders } from './sql-check.ts'
+import { checkSql, checkTokens } from './sql-check.ts'
 
 /** An endpoint that was checked: its query compiles, reads only what it may, and has these columns. */
 export interface Endpoint {
@@ -33,7 +33,7 @@ export async function compileEndpoint(
   version: number,
   sources: ReadonlySet<string>,
 ): Promise<Endpoint> {
-  refusePlaceholders(definition.query)
+  checkTokens(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters)
   const given = Object.fromEntries(
     Object.entries(definition.parameters).map(([name, declaration]) => [name, sampleOf(declaration)]),

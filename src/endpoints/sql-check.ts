@@ -21,10 +21,10 @@ const forbiddenFunctions = [
   /^url$/,
   /^filesystem/,
   /^hascolumnintable$/,
-  /^get(macro|serverport|setting|settingordefault|oskernelversion|clienthttpheader|maxtablename.*|querykind)/,
+  /^get(macro|serverport|serversetting|mergetreesetting|setting|settingordefault|oskernelversion|clienthttpheader|maxtablename.*|querykind)/,
   /^(hostname|fqdn|fullhostname|tcpport|serveruuid|servertimezone|uptime|displayname|buildid|zookeepersessionuptime)$/,
   /^(current|initial)_?(user|roles|database|profiles|query.*|schemas)$/,
-  /^(user|enabledroles|enabledprofiles|defaultroles|defaultprofiles|queryid|initialqueryid|connectionid|connection_id)$/,
+  /^(user|authenticateduser|query_id|initial_query_id|database|schema|region.*|enabledroles|enabledprofiles|defaultroles|defaultprofiles|queryid|initialqueryid|connectionid|connection_id)$/,
   /^sleep/,
   /^(addressto|demangle|trap|throwif$)/,
   /^(evalmlmethod|modelevaluate|catboostevaluate|naivebayesclassifier|lemmatize|synonyms)$/,
@@ -62,8 +62,7 @@ export async function checkSql(
 }
 
 function readNode(line: string): Node {
-  const match = /^( *)(\S+) ?(.*)$/.exec(line) as RegExpExecArray
-  const [, indent, kind, rest] = match as unknown as [string, string, string, string]
+  const [, indent = '', kind = '', rest = ''] = /^( *)(\S*) ?(.*)$/.exec(line) ?? []
   return { depth: indent.length, kind, name: rest.replace(/ ?\((?:children|alias) .*$/, '') }
 }
 
@@ -78,6 +77,7 @@ function checkNode(node: Node, nodes: Node[], index: number, tables: ReadonlySet
       checkFunction(node, nodes, index, tables)
       break
     default:
+      if (node.kind.endsWith('ApplyTransformer')) throw invalidQuery('APPLY is not allowed in saved SQL.')
       if (
         /(Insert|Create|Drop|Alter|System|Kill|Set|Use|Rename|Optimize|Backup|Explain)\w*Query$/.test(
           node.kind,
@@ -90,7 +90,7 @@ function checkNode(node: Node, nodes: Node[], index: number, tables: ReadonlySet
 
 function checkTable(name: string, tables: ReadonlySet<string>): void {
   // The service's own tables begin with an underscore, and no common table expression can make them visible.
-  if (name.startsWith('_') || !tables.has(name)) {
+  if (!/^[A-Za-z]\w*$/.test(name) || !tables.has(name)) {
     throw invalidQuery(`"${name}" is no source. Only sources and generators such as numbers() can be read.`)
   }
 }
@@ -128,13 +128,17 @@ function childrenOf(nodes: Node[], index: number): Node[] {
 }
 
 /**
- * The engine's own placeholders have no place in saved SQL: with one that names a table, a caller could choose
+ * What is told from the text alone. The engine's own placeholders have no place in saved SQL: with one that names a table, a caller could choose
  * what is read.
  */
-export function refusePlaceholders(query: string): void {
+export function checkTokens(query: string): void {
   const tokens = [...sqlTokens(query)].filter(({ kind }) => kind !== 'space' && kind !== 'comment')
   const text = (index: number) => query.slice(tokens[index]?.start, tokens[index]?.end)
   for (const [index, { kind }] of tokens.entries()) {
+    // The tree is read line by line, and a name may not begin a line of its own.
+    if (kind === 'quoted-identifier' && /[\x00-\x1f]/.test(text(index))) {
+      throw invalidQuery('A quoted name holds a control character.')
+    }
     if (kind === 'word' && text(index - 1) === '{' && text(index + 1) === ':') {
       throw invalidQuery(`Write the parameter as @${text(index)}; {${text(index)}:…} is not taken.`)
     }
@@ -155,7 +159,8 @@ function commonTableNames(sql: string): Set<string> {
       /^as$/i.test(as ?? '') &&
       name !== undefined
     ) {
-      names.add(name.replace(/^[`"](.*)[`"]$/, '$1'))
+      const plain = name.replace(/^[`"](.*)[`"]$/, '$1')
+      if (/^[A-Za-z]\w*$/.test(plain)) names.add(plain)
     }
     words.push(text)
   }

@@ -1,5 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client'
 import {
+  diskFull,
   engineUnavailable,
   internal,
   invalidQuery,
@@ -25,6 +26,10 @@ const known: Record<number, (error: ClickHouseError, outcome: CallOutcome) => We
   202: () => overloaded('The engine has too many queries waiting.'),
   193: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),
   516: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),
+  242: (error) => engineUnavailable('The engine can only read at the moment.', error),
+  243: () => diskFull(),
+  252: () => overloaded('The engine has too many parts to merge.'),
+  999: (error) => engineUnavailable('The cluster cannot be written at the moment.', error),
   210: (error) => engineUnavailable('ClickHouse cannot be reached.', error),
   1001: (error) => internal(error),
   1002: (error) => internal(error),
@@ -46,6 +51,14 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
 export function engineCodeOf(error: unknown): number | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof ClickHouseError ? Number(cause.code) : undefined
+}
+
+/** Codes that blame the text of a row, and nothing else. */
+const unreadableRow = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 321, 349])
+
+/** Whether the engine refused rows for what is in them, so that others of the same insert may be fine. */
+export function isUnreadableRow(error: unknown): boolean {
+  return unreadableRow.has(engineCodeOf(error) ?? 0)
 }
 
 function sqlError(error: ClickHouseError): WellheadError {

@@ -16,7 +16,10 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
       scope.post(path, async (request) => {
         const source = sourceOf(request)
         const key = idempotencyKeyOf(request)
-        const body = await readLogBody(request.body as Readable, request.headers['content-encoding'])
+        const body = await readLogBody(
+          request.body as Readable | undefined,
+          request.headers['content-encoding'],
+        )
         const entries = entriesOf(body, request.headers['content-type'] ?? '')
         const answer = await intake.take(source, entries, key)
         return { message: 'Logged!', ...answer }

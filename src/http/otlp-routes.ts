@@ -25,7 +25,10 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
     scope.post('/v1/logs', async (request, reply) => {
       const encoding = encodingOf(request)
       if (!encoding) throw unsupportedMediaType('OTLP is read as application/x-protobuf or application/json.')
-      const body = await readLogBody(request.body as Readable, request.headers['content-encoding'])
+      const body = await readLogBody(
+        request.body as Readable | undefined,
+        request.headers['content-encoding'],
+      )
       const { rejected, reason } = await store(intake, request, decodeOtlpLogs(body, encoding))
       return reply.type(contentTypes[encoding]).send(encodeOtlpResponse(encoding, rejected, reason))
     })
@@ -41,27 +44,32 @@ async function store(
   const preset = typeof header === 'string' && header !== '' ? header : defaultOtlpSource
   const key = idempotencyKeyOf(request)
   const bySource = new Map<string, typeof records>()
+  const unknown: string[] = []
   for (const record of records) {
-    const source = record.source ?? preset
-    const group = bySource.get(source)
-    if (group) group.push(record)
-    else bySource.set(source, [record])
+    try {
+      // By the one name that a source has: records for its aliases belong together.
+      const source = intake.sourceNamed(record.source ?? preset)
+      const group = bySource.get(source)
+      if (group) group.push(record)
+      else bySource.set(source, [record])
+    } catch (error) {
+      // Records for a source that is not there must not keep their neighbours out.
+      if (!sourceNotFound.is(error)) throw error
+      unknown.push(error.message)
+    }
   }
   const answers = await Promise.all(
-    [...bySource].map(async ([source, group]) => {
-      const entries = group.map(({ entry }) => ({ value: entry }))
-      try {
-        return await intake.take(source, entries, key)
-      } catch (error) {
-        // Records for a source that is not there must not keep their neighbours out.
-        if (!sourceNotFound.is(error)) throw error
-        return { rejected: group.length, errors: [{ reason: error.message }] }
-      }
-    }),
+    [...bySource].map(([source, group]) =>
+      intake.take(
+        source,
+        group.map(({ entry }) => ({ value: entry })),
+        key,
+      ),
+    ),
   )
   return {
-    rejected: answers.reduce((count, answer) => count + answer.rejected, 0),
-    reason: answers.flatMap((answer) => answer.errors)[0]?.reason ?? '',
+    rejected: answers.reduce((count, answer) => count + answer.rejected, unknown.length),
+    reason: unknown[0] ?? answers.flatMap((answer) => answer.errors)[0]?.reason ?? '',
   }
 }
 

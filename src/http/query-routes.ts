@@ -26,6 +26,7 @@ export function addQueryRoutes(server: FastifyInstance, { endpoints, runner }: Q
       caller: request.caller?.id ?? '',
       signal: goneSignal(request, reply),
     }
+    checkVersion(control.get('_version'), endpoint.version)
     reply.header('Wellhead-Version', String(endpoint.version))
     reply.header('Cache-Control', 'private, no-store')
     if (control.has('_explain')) return runner.explain(call)
@@ -38,17 +39,24 @@ export function addQueryRoutes(server: FastifyInstance, { endpoints, runner }: Q
     reply.header('Vary', 'Accept')
     return reply.type(call.format.contentType).send(result.body)
   }
-  server.get<Call>(path, (request, reply) => {
-    // Read by hand: the framework's own reading cannot tell one that is sent twice from a list.
-    const search = request.url.slice(request.url.indexOf('?') + 1)
-    return answer(request, reply, request.url.includes('?') ? [...new URLSearchParams(search)] : [])
-  })
+  server.get<Call>(path, (request, reply) => answer(request, reply, inAddress(request)))
   server.post<Call>(path, (request, reply) => {
     const body = request.body ?? {}
     if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
-    const inAddress = [...new URLSearchParams(request.url.split('?')[1] ?? '')]
-    return answer(request, reply, [...inAddress, ...Object.entries(body)])
+    return answer(request, reply, [...inAddress(request), ...Object.entries(body)])
   })
+}
+
+/** Read by hand: the framework's own reading cannot tell one that is sent twice from a list. */
+function inAddress(request: FastifyRequest): [string, unknown][] {
+  const at = request.url.indexOf('?')
+  return at < 0 ? [] : [...new URLSearchParams(request.url.slice(at + 1))]
+}
+
+/** A caller that was made for one version is told when there is another. */
+function checkVersion(asked: string | undefined, current: number): void {
+  if (asked === undefined || asked === String(current)) return
+  throw invalidParameter('_version', `_version must be ${current}; only the newest version can be called.`)
 }
 
 /** What begins with an underscore steers the call and cannot meet a parameter of a query. */
@@ -71,6 +79,9 @@ function readParameters(sent: [string, unknown][]) {
 function textOf(name: string, value: unknown): string | undefined {
   if (value === null) return undefined
   if (typeof value === 'string') return value
+  if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
+    throw invalidParameter(name, `${name} is too large for a number of JSON; send it as a text.`)
+  }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   throw invalidParameter(name, `${name} must be a text.`)
 }

@@ -1,15 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { engineUnavailable, invalidQuery, rateLimited } from '../base/errors.ts'
+import { engineUnavailable, rateLimited } from '../base/errors.ts'
 
 export interface CommitterOptions {
   /** Stores lines so that they are on disk when it resolves; the same token is stored once. */
   insert: (source: string, lines: Buffer, token: string) => Promise<void>
+  /** Whether an insert was refused for what is in its lines, so that some of them may be fine. */
+  isUnreadable: (error: unknown) => boolean
   /** Bytes that may wait or be on their way at once; beyond them senders are told to wait. */
   maxPendingBytes: number
   /** An insert takes so much at once. */
   maxInsertBytes: number
   /** How often an insert is tried while the engine is away; each try waits for it by itself. */
   attempts: number
+}
+
+export interface Batch {
+  source: string
+  lines: Buffer[]
+  /** With one, the lines are an insert of their own, which the engine stores once however often it comes. */
+  token?: string | undefined
+  /** Belongs to a request that is stored already in part, and so is never refused. */
+  begun?: boolean
 }
 
 interface Waiting {
@@ -43,17 +54,20 @@ export class Committer {
     return this.#pendingBytes
   }
 
-  /**
-   * Resolves when the lines are on disk, with those that the engine refused and why. With a token they are
-   * an insert of their own, which the engine stores once however often it comes.
-   */
-  submit(source: string, lines: Buffer[], token?: string): Promise<Map<number, string>> {
-    if (lines.length === 0) return Promise.resolve(new Map())
-    let bytes = 0
-    for (const line of lines) bytes += line.length
-    if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > this.#options.maxPendingBytes) {
+  /** Resolves when all lines are on disk, with those of each batch that the engine refused and why. */
+  async submit(...batches: Batch[]): Promise<Map<number, string>[]> {
+    const bytes = batches.map(({ lines }) => lines.reduce((sum, line) => sum + line.length, 0))
+    const total = bytes.reduce((sum, size) => sum + size, 0)
+    // All of a request or nothing of it; and whatever was begun is finished.
+    const full = this.#pendingBytes > 0 && this.#pendingBytes + total > this.#options.maxPendingBytes
+    if (full && !batches.every(({ begun }) => begun)) {
       throw rateLimited('More logs are on their way than can be stored at the moment.', 1)
     }
+    return Promise.all(batches.map((batch, index) => this.#enqueue(batch, bytes[index] as number)))
+  }
+
+  #enqueue({ source, lines, token }: Batch, bytes: number): Promise<Map<number, string>> {
+    if (lines.length === 0) return Promise.resolve(new Map())
     this.#pendingBytes += bytes
     const queue = this.#queues.get(source) ?? { waiting: [], running: false }
     this.#queues.set(source, queue)
@@ -130,7 +144,7 @@ export class Committer {
     try {
       await this.#insert(source, lines, token)
     } catch (error) {
-      if (!invalidQuery.is(error)) throw error
+      if (!this.#options.isUnreadable(error)) throw error
       if (lines.length === 1) {
         refused.set(offset, 'the engine cannot store it')
         return

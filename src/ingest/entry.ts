@@ -43,14 +43,29 @@ export function readEntry(value: unknown, nowMs: number): EntryReading {
 
 /** A number that a double cannot hold is kept as an integer of 64 bits, or marked as one that cannot be kept. */
 export function parseJson(text: string): unknown {
-  // Only long runs of digits and large exponents can lose anything in a double.
-  if (!/\d{16}|[eE][+-]?\d{3}/.test(text)) return JSON.parse(text)
-  return parseLossless(text, undefined, (digits) => {
-    if (isSafeNumber(digits)) return Number(digits)
-    if (!/^-?\d+$/.test(digits)) return Number(digits)
-    const integer = BigInt(digits)
-    return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : Number.NaN
+  const value: unknown = JSON.parse(text)
+  // The slow parser is for the few bodies in which the fast one may have lost something.
+  if (!holdsUnsafeNumber(value)) return value
+  return parseLossless(text, undefined, {
+    parseNumber: (digits) => {
+      if (isSafeNumber(digits) || !/^-?\d+$/.test(digits)) return Number(digits)
+      const integer = BigInt(digits)
+      return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : Number.NaN
+    },
+    // As the native parser does it.
+    onDuplicateKey: ({ newValue }) => newValue,
   })
+}
+
+/** Without recursion: a body may be nested deeper than the stack. */
+function holdsUnsafeNumber(value: unknown): boolean {
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    if (typeof next === 'number' && Math.abs(next) > Number.MAX_SAFE_INTEGER) return true
+    if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) open.push(member)
+  }
+  return false
 }
 
 /** The native one cannot write integers beyond a double, and is much faster for all the others. */

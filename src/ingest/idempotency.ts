@@ -16,6 +16,8 @@ export class IdempotencyKeys {
   readonly #clock: Clock
   readonly #answers = new Map<string, { at: number; answer: unknown }>()
   readonly #running = new Map<string, Promise<unknown>>()
+  /** Whether there are keys of the last day that are not in memory. */
+  #forgetful = false
 
   constructor(engine: Engine, clock: Clock) {
     this.#engine = engine
@@ -34,7 +36,9 @@ export class IdempotencyKeys {
       },
       limits,
     )
-    for (const line of body.toString().split('\n').filter(Boolean).reverse()) {
+    const lines = body.toString().split('\n').filter(Boolean)
+    this.#forgetful = lines.length >= maxKeys
+    for (const line of lines.reverse()) {
       const { key, at, answer } = JSON.parse(line) as { key: string; at: number; answer: string }
       this.#answers.set(key, { at, answer: JSON.parse(answer) })
     }
@@ -54,7 +58,23 @@ export class IdempotencyKeys {
     return run
   }
 
+  async #lookUp<T>(key: string): Promise<T | undefined> {
+    const { body } = await this.#engine.query(
+      {
+        sql: `SELECT answer FROM ${database}._idempotency WHERE key = {key:String} AND at > fromUnixTimestamp64Milli({since:Int64}) LIMIT 1`,
+        parameters: { key, since: this.#clock.now() - keptMs },
+        format: 'JSONEachRow',
+      },
+      limits,
+    )
+    if (body.length === 0) return undefined
+    return JSON.parse((JSON.parse(body.toString()) as { answer: string }).answer) as T
+  }
+
   async #run<T>(token: string, work: (token: string) => Promise<T>): Promise<T> {
+    // Keys that no longer fit into memory are still in the engine.
+    const stored = this.#forgetful ? await this.#lookUp<T>(token) : undefined
+    if (stored !== undefined) return stored
     const answer = await work(token)
     const at = this.#clock.now()
     const row = { key: token, at: (at / 1000).toFixed(3), answer: JSON.stringify(answer) }
@@ -65,7 +85,10 @@ export class IdempotencyKeys {
     )
     this.#answers.delete(token)
     this.#answers.set(token, { at, answer })
-    if (this.#answers.size > maxKeys) this.#answers.delete(this.#answers.keys().next().value as string)
+    if (this.#answers.size > maxKeys) {
+      this.#answers.delete(this.#answers.keys().next().value as string)
+      this.#forgetful = true
+    }
     return answer
   }
 }

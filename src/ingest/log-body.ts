@@ -6,21 +6,32 @@ export const bodyLimits = { maxSentBytes: 12 * 2 ** 20, maxUnpackedBytes: 64 * 2
 
 type Unpacker = () => zlib.Gunzip | zlib.Inflate
 
-const unpackers: Record<string, Unpacker | undefined> = {
-  gzip: () => zlib.createGunzip(),
-  'x-gzip': () => zlib.createGunzip(),
-  deflate: () => zlib.createInflate(),
+const unpackers = new Map<string, Unpacker | undefined>([
+  ['gzip', () => zlib.createGunzip()],
+  ['x-gzip', () => zlib.createGunzip()],
+  ['deflate', () => zlib.createInflate()],
   // Newer than the oldest Node that is supported.
-  zstd: (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress,
-}
+  ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
+])
 
 /** Reads and unpacks a body; both bounds hold while it is read, not after. */
-export async function readLogBody(sent: Readable, encoding: string | undefined): Promise<Buffer> {
+export async function readLogBody(sent: Readable | undefined, encoding: string | undefined): Promise<Buffer> {
+  if (sent === undefined) return Buffer.alloc(0)
+  try {
+    return await readAll(sent, encoding)
+  } catch (error) {
+    // What still comes is read and dropped: cut off in the middle, the sender would not hear the answer.
+    sent.resume()
+    throw error
+  }
+}
+
+async function readAll(sent: Readable, encoding: string | undefined): Promise<Buffer> {
   const name = (encoding ?? 'identity').trim().toLowerCase()
   if (name === 'identity' || name === '') {
     return gather(sent, bodyLimits.maxSentBytes, 'The body is larger than 12 MiB.')
   }
-  const unpacker = unpackers[name]?.()
+  const unpacker = unpackers.get(name)?.()
   if (!unpacker) throw unsupportedMediaType(`The content encoding "${name}" is not read here.`)
   const failed = new Promise<never>((_resolve, reject) => unpacker.once('error', reject))
   failed.catch(() => {})
@@ -40,7 +51,7 @@ export async function readLogBody(sent: Readable, encoding: string | undefined):
 
 async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
   let length = 0
-  for await (const chunk of sent as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(sent)) {
     length += chunk.length
     if (length > bodyLimits.maxSentBytes) {
       const error = tooLarge('The body is larger than 12 MiB.')
@@ -61,10 +72,15 @@ async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
 async function gather(stream: Readable, maxBytes: number, message: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(stream)) {
     length += chunk.length
     if (length > maxBytes) throw tooLarge(message)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, length)
+}
+
+/** Leaving the loop early must not destroy the stream, and with it the connection. */
+function chunksOf(stream: Readable): AsyncIterable<Buffer> {
+  return stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
 }

@@ -11,7 +11,9 @@ export function entriesOf(body: Buffer, contentType: string): SentEntry[] {
   if (/ndjson|jsonl|json-seq/i.test(contentType)) return lines(text)
   const whole = tryParse(text)
   if (whole === undefined) {
-    if (text.trim().includes('\n')) return lines(text)
+    // A broken array is no list of lines, and what says that it is one JSON is held to it.
+    const oneDocument = /\bjson\b/i.test(contentType) || text.trimStart().startsWith('[')
+    if (!oneDocument && text.trim().includes('\n')) return lines(text)
     throw invalidBody('The body is not valid JSON.')
   }
   if (Array.isArray(whole.value)) return whole.value.map((value) => ({ value }))

@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
+import { internal, tooLarge } from '../base/errors.ts'
 import { otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
+import { isUnreadableRow } from '../engine/engine-errors.ts'
 import { Committer } from './committer.ts'
 import type { DiskGuard } from './disk-guard.ts'
 import { entryLimits, readEntry, stringifyJson } from './entry.ts'
@@ -40,6 +43,10 @@ const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as c
 
 const limits = { deadlineMs: 60_000 }
 
+/** A small body can hold millions of empty entries, each of which costs as much as a real one. */
+const maxEntries = 50_000
+const entriesPerTurn = 500
+
 /** Takes entries and answers when each of them is on disk, in its source or in quarantine. */
 export class LogIntake {
   readonly #options: LogIntakeOptions
@@ -49,6 +56,7 @@ export class LogIntake {
     this.#options = options
     this.#committer = new Committer({
       insert: (source, lines, token) => this.#insert(source, lines, token),
+      isUnreadable: isUnreadableRow,
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
       attempts: 30,
@@ -60,11 +68,19 @@ export class LogIntake {
     return this.#committer.pendingBytes
   }
 
+  /** The name of the source that this is the name or an alias of. */
+  sourceNamed(name: string): string {
+    return this.#options.sources.get(name).name
+  }
+
   async take(sourceName: string, entries: SentEntry[], idempotencyKey?: string): Promise<IntakeAnswer> {
-    const source = this.#options.sources.get(sourceName).name
+    const source = this.#options.sources.get(sourceName)
+    if (entries.length > maxEntries) throw tooLarge(`More than ${maxEntries} entries came at once.`)
     this.#options.disk.check()
-    if (idempotencyKey === undefined) return this.#store(source, entries)
-    return this.#options.keys.once(source, idempotencyKey, (token) => this.#store(source, entries, token))
+    if (idempotencyKey === undefined) return this.#store(source.name, entries)
+    return this.#options.keys.once(source.id, idempotencyKey, (token) =>
+      this.#store(source.name, entries, token),
+    )
   }
 
   async #store(source: string, entries: SentEntry[], token?: string): Promise<IntakeAnswer> {
@@ -73,6 +89,8 @@ export class LogIntake {
     const indexOfLine: number[] = []
     const errors: IntakeAnswer['errors'] = []
     for (const [index, entry] of entries.entries()) {
+      // Others want their turn, too.
+      if (index % entriesPerTurn === entriesPerTurn - 1) await nextTurn()
       const reading =
         'unreadable' in entry ? { reason: 'the line is not valid JSON' } : readEntry(entry.value, nowMs)
       if ('reason' in reading) errors.push({ index, reason: reading.reason })
@@ -81,24 +99,20 @@ export class LogIntake {
         indexOfLine.push(index)
       }
     }
-    const quarantine = (rejected: IntakeAnswer['errors'], part: string) =>
-      this.#committer.submit(
-        quarantineSource,
-        rejected.map(({ index, reason }) =>
-          quarantineLine(source, index, reason, entries[index] as SentEntry, nowMs),
-        ),
-        token && `${token}/${part}`,
-      )
-    const [refused] = await Promise.all([
-      this.#committer.submit(source, lines, token),
-      quarantine(errors, 'rejected'),
-    ])
-    if (refused.size > 0) {
-      const late = [...refused].map(([line, reason]) => ({ index: indexOfLine[line] as number, reason }))
-      await quarantine(late, 'refused')
-      errors.push(...late)
-      errors.sort((a, b) => a.index - b.index)
-    }
+    const quarantine = (rejected: IntakeAnswer['errors'], part: string) => ({
+      source: quarantineSource,
+      lines: rejected.map(({ index, reason }) =>
+        quarantineLine(source, index, reason, entries[index] as SentEntry, nowMs),
+      ),
+      token: token && `${token}/${part}`,
+    })
+    const stored = await this.#committer.submit({ source, lines, token }, quarantine(errors, 'rejected'))
+    const [refused, notKept] = stored as [Map<number, string>, Map<number, string>]
+    const late = [...refused].map(([line, reason]) => ({ index: indexOfLine[line] as number, reason }))
+    const [lateNotKept] = await this.#committer.submit({ ...quarantine(late, 'refused'), begun: true })
+    if (notKept.size > 0 || (lateNotKept?.size ?? 0) > 0) throw internal('a rejected entry could not be kept')
+    for (const error of late) errors.push(error)
+    errors.sort((one, other) => one.index - other.index)
     return { accepted: entries.length - errors.length, rejected: errors.length, errors }
   }
 

@@ -61,6 +61,8 @@ export function writeEngineConfig(directory: string, memoryBytes: number): strin
     `<clickhouse><users_config>${escapeXml(usersPath)}</users_config>` +
       `${elements({ max_server_memory_usage: String(memoryBytes), mark_cache_size: '67108864' })}` +
       '<remote_url_allow_hosts></remote_url_allow_hosts>' +
+      // Whoever deletes a source has said its name twice already.
+      '<max_table_size_to_drop>0</max_table_size_to_drop>' +
       `<merge_tree>${elements(durabilitySettings)}</merge_tree></clickhouse>`,
     { mode: 0o600 },
   )

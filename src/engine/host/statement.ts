@@ -16,6 +16,8 @@ export interface Statement {
 
 const readingVerbs = new Set(['SELECT', 'WITH', 'FROM', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS'])
 
+const readsFiles = /^[`"]?(?:file|executable)[`"]?$/i
+
 export function inspectStatement(sql: string): Statement {
   const statement: Statement = {
     verb: '',
@@ -40,7 +42,10 @@ export function inspectStatement(sql: string): Statement {
       if (pair === 'INSERT INTO' || pair === 'PARALLEL WITH') statement.writes = true
     }
     // The function of this name reads files without needing a grant.
-    if (text === '(' && /^[`"]?(?:file|executable)[`"]?$/i.test(previous.text)) statement.touchesFile = true
+    if (text === '(' && readsFiles.test(previous.text)) statement.touchesFile = true
+    if (readsFiles.test(text) && [previous.text, beforePrevious.text].some((word) => /^apply$/i.test(word))) {
+      statement.touchesFile = true
+    }
     if (text === ':' && previous.kind === 'word' && beforePrevious.text === '{') {
       statement.placeholders.add(previous.text)
     }
