@@ -22,9 +22,12 @@ function materialised(field: HotField): string {
     .map((part) => `\`${part}\``)
     .join('.')}`
   // Whatever was sent there, the expression has a value: a strange type must not refuse an entry.
-  return field.type === 'text'
-    ? `\`${field.column}\` String MATERIALIZED ifNull(${path}::Nullable(String), '') CODEC(ZSTD(1))`
-    : `\`${field.column}\` Nullable(Float64) MATERIALIZED toFloat64OrNull(${path}::Nullable(String)) CODEC(ZSTD(1))`
+  if (field.type === 'text') {
+    return `\`${field.column}\` String MATERIALIZED ifNull(${path}::Nullable(String), '') CODEC(ZSTD(1))`
+  }
+  // The texts "nan" and "inf" are numbers to the engine, and one of them would spoil every average.
+  const number = `toFloat64OrNull(${path}::Nullable(String))`
+  return `\`${field.column}\` Nullable(Float64) MATERIALIZED if(isFinite(${number}), ${number}, NULL) CODEC(ZSTD(1))`
 }
 
 function retention(days: number): string {

@@ -43,6 +43,8 @@ async function readAll(sent: Readable, encoding: string | undefined): Promise<Bu
     return body
   } catch (error) {
     unpacker.destroy()
+    // Until it has let go, nobody else can read what still comes.
+    await feeding.catch(() => {})
     if ((error as NodeJS.ErrnoException).code?.startsWith('Z_'))
       throw invalidBody(`The body is no valid ${name}.`)
     throw error
