@@ -6,7 +6,9 @@ import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs
 import { pino } from 'pino'
 import { createWriteStream } from 'pino-logflare'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { migrate, migrations } from '../src/catalog/migrations.ts'
 import { many } from './support/engines.ts'
+import { hostileEntries } from './support/hostile-entries.ts'
 import { openService, type RunningService } from './support/service.ts'
 
 interface Answer {
@@ -204,34 +206,8 @@ describe('sending logs', () => {
   })
 
   test('hostile entries are stored or rejected, never an error of the service', async () => {
-    const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
-    const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i])))
-    const paths = Array.from({ length: 40 }, (_, i) =>
-      Object.fromEntries(Array.from({ length: 250 }, (_, k) => [`p${i * 250 + k}`, i])),
-    )
-    const mixed = [
-      { v: 1 },
-      { v: 'a' },
-      { v: [1, 'b'] },
-      { v: { w: 1 } },
-      { v: null },
-      { v: true },
-      { v: 1.5 },
-    ]
-    const bodies = [
-      `{"metadata":${deep}}`,
-      `{"metadata":${wide}}`,
-      JSON.stringify(paths.map((metadata) => ({ metadata }))),
-      JSON.stringify(mixed.map((metadata) => ({ metadata }))),
-      '{"metadata":{"huge":1e999}}',
-      '{"metadata":{"huge":123456789012345678901234567890}}',
-      '{"metadata":{"a%2Eb":1}}',
-      '{"metadata":[1,2],"id":7,"project":null}',
-      '{"metadata":{"a":{"b":1},"a.b":2}}',
-      '{"metadata":{"twice":1,"twice":1234567890123456789}}',
-    ]
     const answers: [number, number][] = []
-    for (const body of bodies) {
+    for (const body of hostileEntries) {
       const sent = await send('pgbouncer_logs', body)
       expect(sent.status).toBe(200)
       answers.push([sent.body.accepted, sent.body.rejected])
@@ -385,6 +361,20 @@ describe('sending logs', () => {
     expect((await post('{')).status).toBe(400)
     expect((await post('{}', 'text/plain')).status).toBe(415)
     expect(await (await post('{}')).json()).toEqual({})
+  })
+
+  test('changes of the schema run once, in order, and data of a newer version is not touched', async () => {
+    const topology = { cluster: undefined }
+    const table = (id: number) => ({
+      id,
+      statements: () => [`CREATE TABLE wellhead._migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
+    })
+    expect(await migrate(service.engine, topology)).toEqual([])
+    const known = [...migrations, table(1001), table(1002)]
+    expect(await migrate(service.engine, topology, known)).toEqual([1001, 1002])
+    // Neither statement bears being run twice.
+    expect(await migrate(service.engine, topology, known)).toEqual([])
+    await expect(migrate(service.engine, topology)).rejects.toThrow('newer Wellhead (schema 1002)')
   })
 
   test('nothing is taken without the token', async () => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Engine } from '../engine/engine.ts'
-import { createOwnTables, database, type Topology } from './tables.ts'
+import { migrate } from './migrations.ts'
+import { database, type Topology } from './tables.ts'
 
 export interface CatalogRecord {
   kind: 'source' | 'endpoint' | 'token'
@@ -26,9 +27,8 @@ export class CatalogLog {
     this.topology = topology
   }
 
-  /** Makes what is not there yet. Every statement may run again: a start that was cut short loses nothing. */
   async prepare(): Promise<void> {
-    await this.run(createOwnTables(this.topology))
+    await migrate(this.#engine, this.topology)
   }
 
   async run(statements: string[]): Promise<void> {

@@ -96,20 +96,34 @@ export function dropSourceTable(name: string, topology: Topology): string[] {
   return topology.cluster === undefined ? [drop(name)] : [drop(name), drop(localName(name, topology))]
 }
 
-/** Tables that are the service's own; their names cannot be those of sources. */
-export function createOwnTables(topology: Topology): string[] {
-  const own = (table: string, columns: string, rest: string) => [
+/** Tables that are the service's own; no source can have such a name. */
+function ownTable(topology: Topology, table: string, columns: string, rest: string): string[] {
+  return [
     `CREATE TABLE IF NOT EXISTS ${database}.\`${localName(table, topology)}\`${onCluster(topology)} (${columns}) ` +
       `ENGINE = ${mergeTree(topology, table)} ${rest}`,
     ...distributed(table, '0', topology),
   ]
+}
+
+export function createMigrationsTable(topology: Topology): string[] {
+  return ownTable(
+    topology,
+    '_migrations',
+    "id UInt32, at DateTime64(6, 'UTC') DEFAULT now64(6)",
+    'ORDER BY id',
+  )
+}
+
+export function createOwnTables(topology: Topology): string[] {
   return [
-    ...own(
+    ...ownTable(
+      topology,
       '_catalog',
       "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String",
       'ORDER BY (kind, id, version)',
     ),
-    ...own(
+    ...ownTable(
+      topology,
       '_idempotency',
       "key String, at DateTime64(6, 'UTC'), answer String",
       'ORDER BY key TTL toDateTime(at) + INTERVAL 1 DAY DELETE',

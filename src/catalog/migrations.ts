@@ -1,0 +1,47 @@
+import type { Engine } from '../engine/engine.ts'
+import { createMigrationsTable, createOwnTables, database, type Topology } from './tables.ts'
+
+export interface Migration {
+  id: number
+  statements: (topology: Topology) => string[]
+}
+
+/**
+ * Changes of the schema, in the order in which they run, each once. A statement must bear being run again: a
+ * start may be cut short between a change and its record. None that was ever released is changed or removed.
+ */
+export const migrations: readonly Migration[] = [{ id: 1, statements: createOwnTables }]
+
+const limits = { deadlineMs: 60_000 }
+
+/** Runs what has not been run on this data yet, and tells which that was. */
+export async function migrate(
+  engine: Engine,
+  topology: Topology,
+  known: readonly Migration[] = migrations,
+): Promise<number[]> {
+  for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
+  const { body } = await engine.query(
+    { sql: `SELECT DISTINCT id FROM ${database}._migrations ORDER BY id`, format: 'TabSeparatedRaw' },
+    limits,
+  )
+  const done = new Set(body.toString().split('\n').filter(Boolean).map(Number))
+  const newest = Math.max(0, ...done)
+  if (newest > Math.max(0, ...known.map(({ id }) => id))) {
+    throw new Error(
+      `The data was written by a newer Wellhead (schema ${newest}). Start that one, or restore a backup.`,
+    )
+  }
+  const ran: number[] = []
+  for (const { id, statements } of known) {
+    if (done.has(id)) continue
+    for (const sql of statements(topology)) await engine.command({ sql }, limits)
+    await engine.insert(
+      { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
+      Buffer.from(`${JSON.stringify({ id })}\n`),
+      limits,
+    )
+    ran.push(id)
+  }
+  return ran
+}
