@@ -29,8 +29,6 @@ export interface EndpointCall {
 export interface EndpointAnswer {
   body: Buffer
   truncated: boolean
-  readRows: number
-  readBytes: number
   queueMs: number
   engineMs: number
 }
@@ -80,8 +78,6 @@ export class EndpointRunner {
     return {
       body: format.frame(cut.body),
       truncated: cut.truncated,
-      readRows: answer.readRows,
-      readBytes: answer.readBytes,
       queueMs: startedAt - since,
       engineMs: endedAt - startedAt,
     }

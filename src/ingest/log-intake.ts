@@ -63,11 +63,6 @@ export class LogIntake {
     })
   }
 
-  /** Bytes that wait to be stored. */
-  get pendingBytes(): number {
-    return this.#committer.pendingBytes
-  }
-
   /** The name of the source that this is the name or an alias of. */
   sourceNamed(name: string): string {
     return this.#options.sources.get(name).name

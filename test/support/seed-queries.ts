@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
 import { formatMicros, parseIsoTimestamp } from '../../src/base/timestamps.ts'
+import { builtInSources } from '../../src/catalog/built-in-sources.ts'
+import { createSourceTable } from '../../src/catalog/tables.ts'
 import { readDefinition } from '../../src/endpoints/definition-file.ts'
 import { bindQuery, withNow } from '../../src/endpoints/parameters.ts'
 import type { Engine } from '../../src/engine/engine.ts'
@@ -50,19 +52,6 @@ export const otherSources = [
   ...['postgres_logs', 'function_edge_logs', 'function_logs', 'auth_logs', 'realtime_logs'],
   ...['storage_logs', 'postgrest_logs', 'pgbouncer_logs'],
 ]
-
-const hotColumns: Record<string, string[]> = {
-  edge_logs: [
-    "request_url String MATERIALIZED ifNull(metadata.request.url::Nullable(String), '')",
-    "request_path String MATERIALIZED ifNull(metadata.request.path::Nullable(String), '')",
-    'INDEX request_url_ngrams request_url TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 1',
-  ],
-  function_edge_logs: [
-    "function_id String MATERIALIZED ifNull(metadata.function_id::Nullable(String), '')",
-    'execution_time_ms Nullable(Float64) MATERIALIZED toFloat64OrNull(metadata.execution_time_ms::Nullable(String))',
-    'status_code Nullable(Float64) MATERIALIZED toFloat64OrNull(metadata.response.status_code::Nullable(String))',
-  ],
-}
 
 let opened: OpenEngine
 let engine: Engine
@@ -136,13 +125,10 @@ export function useSeedEngine(): void {
   beforeAll(async () => {
     opened = await openEmbedded()
     engine = opened.engine
-    for (const table of ['edge_logs', ...otherSources]) {
-      const columns = [
-        ...['project String', 'id String', "timestamp DateTime64(6, 'UTC')", 'event_message String'],
-        ...['metadata JSON(max_dynamic_paths = 128)', ...(hotColumns[table] ?? [])],
-      ]
-      const layout = 'ENGINE = MergeTree PARTITION BY toDate(timestamp) ORDER BY (project, timestamp)'
-      await engine.command({ sql: `CREATE TABLE ${table} (${columns.join(', ')}) ${layout}` }, limits)
+    for (const source of builtInSources) {
+      // The times of the tests are theirs; the retention goes by the time of the machine.
+      const kept = { ...source, retention_days: 3650 }
+      for (const sql of createSourceTable(kept, { cluster: undefined })) await engine.command({ sql }, limits)
     }
   })
   afterAll(() => opened?.close())
