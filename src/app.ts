@@ -3,15 +3,18 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { createAccess } from './access/access.ts'
+import { Access } from './access/access.ts'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
+import { TokenAdmin } from './access/token-admin.ts'
 import type { Clock } from './base/clock.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
-import { CatalogLog } from './catalog/catalog-log.ts'
+import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
+import { readDefinitions } from './endpoints/definition-directory.ts'
+import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
-import { Endpoints, readDefinitions } from './endpoints/endpoints.ts'
+import { Endpoints } from './endpoints/endpoints.ts'
 import { QueryQueue } from './endpoints/query-queue.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
@@ -58,8 +61,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const shipped = readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const engine = createEngine(options)
-  const topology = { cluster: settings.clickhouseCluster }
-  const catalog = new CatalogLog(engine, clock, topology)
+  const catalog = new Catalog({
+    engine,
+    clock,
+    log,
+    topology: { cluster: settings.clickhouseCluster },
+    shared: settings.clickhouseUrl !== undefined,
+  })
+  const access = new Access(adminToken.token, clock)
+  const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
   const sources = new Sources(catalog, clock)
   const keys = new IdempotencyKeys(engine, clock)
   const intake = new LogIntake({
@@ -70,7 +80,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clock,
     maxPendingBytes: maxPendingLogBytes,
   })
-  const endpoints = new Endpoints()
+  const endpoints = new Endpoints(catalog)
+  const endpointAdmin = new EndpointAdmin({
+    engine,
+    catalog,
+    endpoints,
+    sources: () => sources.names(),
+    clock,
+    log,
+  })
   const queue = new QueryQueue({
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,
@@ -82,31 +100,34 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clock,
     maxMemoryBytes: Math.floor(settings.engineMemory / 2),
     maxThreads: Math.max(1, availableParallelism() >> 1),
+    sources: () => sources.names(),
   })
   let stopping = false
   let open = false
   const http = createServer({
     log,
-    access: createAccess(adminToken.token),
+    access,
     engineStatus: () => statusOf(engine),
     stopping: () => stopping,
     open: () => open,
     intake,
     sources: new SourceAdmin(engine, sources),
     queries: { endpoints, runner },
+    endpoints: endpointAdmin,
+    tokens,
   })
   try {
     // The port is taken first: a busy one is told before an engine is started for nothing.
     await http.listen({ host: settings.host, port: settings.port })
     await engine.start()
-    await catalog.prepare()
+    await catalog.open()
     await sources.open()
-    await keys.open()
-    await endpoints.open(engine, shipped, new Set(sources.list().map(({ name }) => name)))
+    await Promise.all([keys.open(), tokens.open(), endpointAdmin.seed(shipped)])
     adminToken.keep()
     open = true
   } catch (error) {
     await http.close()
+    await catalog.stop()
     await engine.close()
     throw error
   }
@@ -121,6 +142,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await http.close()
       clearTimeout(impatient)
       await intake.settled()
+      await catalog.stop()
+      await tokens.stop()
       await engine.close()
     },
   }

@@ -286,6 +286,7 @@ describe('calling the saved queries', () => {
       clock,
       maxMemoryBytes: 2 ** 30,
       maxThreads: 1,
+      sources: () => sourceNames,
     })
     const endpoint = await compile('SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)')
     const call = runner.run({ endpoint, parameters: {}, format: json, caller: 'x', signal: caller.signal })
@@ -325,6 +326,7 @@ describe('calling the saved queries', () => {
       clock,
       maxMemoryBytes: 2 ** 30,
       maxThreads: 2,
+      sources: () => sourceNames,
     })
     const sql = `SELECT toUInt64(9007199254740990 + number) AS n, toDateTime64('2026-01-01 00:00:00.5', 3, 'UTC') AS t3,
         toDateTime('2026-01-01 00:00:00', 'Europe/Berlin') AS d, toDate('2026-01-01') AS day, CAST(NULL, 'Nullable(DateTime64(6))') AS none

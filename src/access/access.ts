@@ -1,24 +1,87 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
 import { unauthorized } from '../base/errors.ts'
 import { hashToken } from './admin-token.ts'
+import { type Caller, callerWith } from './caller.ts'
+import { type Quota, RequestQuota } from './request-quota.ts'
+import type { StoredToken } from './token.ts'
 
-/** Who is calling. */
-export interface Caller {
-  kind: 'admin'
-  id: string
+export interface Admission {
+  caller: Caller
+  /** Undefined for a token without a limit. */
+  quota: Quota | undefined
 }
 
-export interface Access {
+interface Key {
+  hash: Buffer
+  caller: Caller
+  requestsPerMinute: number | null
+  validUntilMs: number
+}
+
+/** The tokens that are valid, by the hash of their secret. A request costs one hash and one look-up. */
+export class Access {
+  readonly #clock: Clock
+  readonly #keys = new Map<string, Key>()
+  readonly #keysOf = new Map<string, string[]>()
+  readonly #quota = new RequestQuota()
+  readonly #lastUse = new Map<string, number>()
+  /** Compared with where no key is found, so that the work is the same. */
+  readonly #nobody: Key
+
+  constructor(adminToken: string, clock: Clock) {
+    this.#clock = clock
+    const rights = { scopes: ['admin'], project: null, parameters: {} }
+    const admin = callerWith({ id: 'admin', ...rights })
+    this.#add({ hash: hashToken(adminToken), caller: admin, requestsPerMinute: null, validUntilMs: Infinity })
+    this.#nobody = { hash: Buffer.alloc(32), caller: admin, requestsPerMinute: null, validUntilMs: -Infinity }
+  }
+
   /** Throws the same error, after the same work, for every token that is not valid. */
-  authenticate(token: string | undefined): Caller
-}
+  admit(token: string | undefined): Admission {
+    const hash = hashToken(token ?? '')
+    const key = this.#keys.get(hash.toString('base64')) ?? this.#nobody
+    const nowMs = this.#clock.now()
+    const isSame = timingSafeEqual(hash, key.hash)
+    if (!isSame || nowMs >= key.validUntilMs) throw unauthorized()
+    const { caller, requestsPerMinute } = key
+    this.#lastUse.set(caller.id, nowMs)
+    const quota =
+      requestsPerMinute === null ? undefined : this.#quota.take(caller.id, requestsPerMinute, nowMs)
+    return { caller, quota }
+  }
 
-export function createAccess(adminToken: string): Access {
-  const expected = hashToken(adminToken)
-  return {
-    authenticate(token) {
-      if (!timingSafeEqual(hashToken(token ?? ''), expected)) throw unauthorized()
-      return { kind: 'admin', id: 'admin' }
-    },
+  /** From now on this is what the token may. */
+  put(id: string, token: StoredToken): void {
+    this.#removeKeys(id)
+    const caller = callerWith({ ...token, id })
+    const requestsPerMinute = token.requests_per_minute
+    const expiresMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
+    this.#add({ hash: Buffer.from(token.hash, 'hex'), caller, requestsPerMinute, validUntilMs: expiresMs })
+    if (token.previous) {
+      const validUntilMs = Math.min(expiresMs, Date.parse(token.previous.valid_until))
+      this.#add({ hash: Buffer.from(token.previous.hash, 'hex'), caller, requestsPerMinute, validUntilMs })
+    }
+  }
+
+  remove(id: string): void {
+    this.#removeKeys(id)
+    this.#quota.forget(id)
+    this.#lastUse.delete(id)
+  }
+
+  lastUse(id: string): number | undefined {
+    return this.#lastUse.get(id)
+  }
+
+  #add(key: Key): void {
+    const name = key.hash.toString('base64')
+    this.#keys.set(name, key)
+    this.#keysOf.set(key.caller.id, [...(this.#keysOf.get(key.caller.id) ?? []), name])
+  }
+
+  #removeKeys(id: string): void {
+    for (const name of this.#keysOf.get(id) ?? []) this.#keys.delete(name)
+    this.#keysOf.delete(id)
   }
 }

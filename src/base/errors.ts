@@ -93,6 +93,7 @@ export const unauthorized = define(
   401,
   () => 'A valid access token is needed: send it as X-API-KEY or as Authorization: Bearer.',
 )
+export const forbidden = define('forbidden', 403, (message: string) => message)
 export const endpointNotFound = define(
   'endpoint_not_found',
   404,
@@ -108,6 +109,7 @@ export const notFound = define(
   404,
   (method: string, path: string) => `There is no ${method} ${path}.`,
 )
+export const tokenNotFound = define('not_found', 404, (id: string) => `No access token has the id "${id}".`)
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
   message: `${method} is not allowed here; allowed: ${allowed.join(', ')}.`,
   details: { allowed },
@@ -117,6 +119,12 @@ export const notAcceptable = define('not_acceptable', 406, (allowed: string[]) =
   details: { allowed },
 }))
 export const nameTaken = define('name_taken', 409, (name: string) => `The name "${name}" is taken.`)
+export const versionConflict = define(
+  'version_conflict',
+  412,
+  (expected: string, current: number) =>
+    `The version in use is ${current}, not ${expected}: somebody changed it. Read it again.`,
+)
 export const requestTooSlow = define('request_timeout', 408, () => 'The request did not arrive in time.')
 export const headersTooLarge = define(
   'headers_too_large',

@@ -1,5 +1,12 @@
 import type { Engine } from '../engine/engine.ts'
-import { createMigrationsTable, createOwnTables, database, type Topology } from './tables.ts'
+import {
+  createMigrationsTable,
+  createOwnTables,
+  createTokenUses,
+  database,
+  orderCatalog,
+  type Topology,
+} from './tables.ts'
 
 export interface Migration {
   id: number
@@ -10,7 +17,11 @@ export interface Migration {
  * Changes of the schema, in the order in which they run, each once. A statement must bear being run again: a
  * start may be cut short between a change and its record. None that was ever released is changed or removed.
  */
-export const migrations: readonly Migration[] = [{ id: 1, statements: createOwnTables }]
+export const migrations: readonly Migration[] = [
+  { id: 1, statements: createOwnTables },
+  { id: 2, statements: orderCatalog },
+  { id: 3, statements: createTokenUses },
+]
 
 const limits = { deadlineMs: 60_000 }
 

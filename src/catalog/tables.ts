@@ -96,12 +96,14 @@ export function dropSourceTable(name: string, topology: Topology): string[] {
   return topology.cluster === undefined ? [drop(name)] : [drop(name), drop(localName(name, topology))]
 }
 
-/** Tables that are the service's own; no source can have such a name. */
+/** Tables that are the service's own; no source can have such a name. On a cluster every node has all of their rows. */
 function ownTable(topology: Topology, table: string, columns: string, rest: string): string[] {
+  const engine =
+    topology.cluster === undefined
+      ? 'MergeTree'
+      : `ReplicatedMergeTree('/clickhouse/tables/${database}/${table}', '{shard}-{replica}')`
   return [
-    `CREATE TABLE IF NOT EXISTS ${database}.\`${localName(table, topology)}\`${onCluster(topology)} (${columns}) ` +
-      `ENGINE = ${mergeTree(topology, table)} ${rest}`,
-    ...distributed(table, '0', topology),
+    `CREATE TABLE IF NOT EXISTS ${database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
 }
 
@@ -129,4 +131,23 @@ export function createOwnTables(topology: Topology): string[] {
       'ORDER BY key TTL toDateTime(at) + INTERVAL 1 DAY DELETE',
     ),
   ]
+}
+
+/** The place of each change in the log, kept through merges, and a name for each change. */
+export function orderCatalog(topology: Topology): string[] {
+  const alter = `ALTER TABLE ${database}._catalog${onCluster(topology)}`
+  return [
+    `${alter} ADD COLUMN IF NOT EXISTS entry String`,
+    `${alter} MODIFY SETTING enable_block_number_column = 1`,
+  ]
+}
+
+/** When each token was used last, as far as it was written down. */
+export function createTokenUses(topology: Topology): string[] {
+  return ownTable(
+    topology,
+    '_token_uses',
+    "id String, at DateTime64(3, 'UTC')",
+    'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
+  )
 }

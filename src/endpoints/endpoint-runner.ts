@@ -7,6 +7,7 @@ import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { outwardSettings, wrapQuery } from './result-columns.ts'
+import { filtersInOrder, onlyProject } from './row-filters.ts'
 
 export interface EndpointRunnerOptions {
   engine: Engine
@@ -14,6 +15,8 @@ export interface EndpointRunnerOptions {
   clock: Clock
   maxMemoryBytes: number
   maxThreads: number
+  /** Every source that there is now. */
+  sources: () => Iterable<string>
 }
 
 export interface EndpointCall {
@@ -23,6 +26,8 @@ export interface EndpointCall {
   format: OutputFormat
   /** Who calls, for a fair share of the engine. */
   caller: string
+  /** Only rows of this project are read, whatever the query says. */
+  project?: string | undefined
   signal?: AbortSignal
 }
 
@@ -134,6 +139,7 @@ export class EndpointRunner {
           settings: {
             ...outwardSettings,
             ...output.settings,
+            ...this.#filters(call),
             max_memory_usage: maxMemoryBytes,
             max_threads: maxThreads,
           },
@@ -150,6 +156,11 @@ export class EndpointRunner {
       }
       throw error
     }
+  }
+
+  #filters({ project, endpoint }: EndpointCall): Record<string, string | number> {
+    if (project !== undefined) return onlyProject(project, this.#options.sources())
+    return endpoint.definition.sandbox ? filtersInOrder : {}
   }
 
   /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */

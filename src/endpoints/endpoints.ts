@@ -1,45 +1,104 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { z } from 'zod'
 import { endpointNotFound } from '../base/errors.ts'
-import type { Engine } from '../engine/engine.ts'
-import type { EndpointDefinition } from './definition.ts'
-import { describeProblem, readDefinition } from './definition-file.ts'
-import { compileEndpoint, type Endpoint } from './endpoint.ts'
+import { type Catalog, readBody } from '../catalog/catalog.ts'
+import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import { definitionShape } from './definition.ts'
+import type { Endpoint } from './endpoint.ts'
+import { bindQuery } from './parameters.ts'
 
-/** The endpoints that can be called, by name and by id. */
+/** What the catalog keeps of an endpoint. Its columns were learnt when it was saved, so a start asks nothing. */
+export const storedEndpointShape = z.object({
+  definition: definitionShape,
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+  created_at: z.string(),
+})
+
+export type StoredEndpoint = z.output<typeof storedEndpointShape>
+
+export interface SavedEndpoint extends Endpoint {
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
+/** The endpoints that can be called, by name and by id, as the catalog has them now. */
 export class Endpoints {
-  readonly #byName = new Map<string, Endpoint>()
-  readonly #byId = new Map<string, Endpoint>()
+  readonly #catalog: Catalog
+  readonly #byName = new Map<string, SavedEndpoint>()
+  readonly #byId = new Map<string, SavedEndpoint>()
+  readonly #onChange: ((id: string) => void)[] = []
 
-  async open(
-    engine: Engine,
-    definitions: readonly EndpointDefinition[],
-    sources: ReadonlySet<string>,
-  ): Promise<void> {
-    const compiled = await Promise.all(
-      definitions.map((definition) => compileEndpoint(engine, definition, 1, sources)),
-    )
-    for (const endpoint of compiled) {
-      this.#byName.set(endpoint.definition.name, endpoint)
-      this.#byId.set(endpoint.definition.id, endpoint)
-    }
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog
+    catalog.onChange('endpoint', (changed) => this.#take(changed))
+  }
+
+  /** Called with the id of whatever is no longer as it was. */
+  onChange(listener: (id: string) => void): void {
+    this.#onChange.push(listener)
+  }
+
+  list(): SavedEndpoint[] {
+    return [...this.#byName.values()].sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
   }
 
   /** A name is looked for first: one that has the form of a UUID is still a name. */
-  get(reference: string): Endpoint {
-    const endpoint = this.#byName.get(reference) ?? this.#byId.get(reference.toLowerCase())
+  find(reference: string): SavedEndpoint | undefined {
+    return this.#byName.get(reference) ?? this.#byId.get(reference.toLowerCase())
+  }
+
+  get(reference: string): SavedEndpoint {
+    const endpoint = this.find(reference)
     if (!endpoint) throw endpointNotFound(reference)
     return endpoint
   }
+
+  /** Every version, newest first. */
+  versions(reference: string): SavedEndpoint[] {
+    const { id } = this.get(reference).definition
+    return this.#catalog
+      .history('endpoint', id)
+      .map(read)
+      .sort((a, b) => b.version - a.version)
+  }
+
+  /** One version, the current one or an older one. */
+  version(reference: string, version: number): SavedEndpoint | undefined {
+    const current = this.get(reference)
+    if (current.version === version) return current
+    const record = this.#catalog.history('endpoint', current.definition.id).find((r) => r.version === version)
+    return record && read(record)
+  }
+
+  #take(changed: readonly CatalogRecord[]): void {
+    // Everything is read before anything changes: a record that cannot be read changes nothing.
+    const readings = changed.map((record) => ({ record, endpoint: read(record) }))
+    for (const { endpoint } of readings) {
+      const before = this.#byId.get(endpoint.definition.id)
+      if (before && this.#byName.get(before.definition.name) === before) {
+        this.#byName.delete(before.definition.name)
+      }
+      this.#byId.delete(endpoint.definition.id)
+    }
+    for (const { record, endpoint } of readings) {
+      if (!record.deleted) {
+        this.#byName.set(endpoint.definition.name, endpoint)
+        this.#byId.set(endpoint.definition.id, endpoint)
+      }
+      for (const listener of this.#onChange) listener(endpoint.definition.id)
+    }
+  }
 }
 
-/** The definitions in a directory. Every problem of every file is told at once. */
-export function readDefinitions(directory: string): EndpointDefinition[] {
-  const readings = readdirSync(directory)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => readDefinition(file, readFileSync(join(directory, file), 'utf8')))
-  const problems = readings.flatMap((reading) => ('problems' in reading ? reading.problems : []))
-  if (problems.length > 0) throw new Error(problems.map(describeProblem).join('\n'))
-  return readings.flatMap((reading) => ('definition' in reading ? [reading.definition] : []))
+function read(record: CatalogRecord): SavedEndpoint {
+  const { definition, columns, created_at } = readBody(record, storedEndpointShape)
+  return {
+    definition,
+    version: record.version,
+    compiled: bindQuery(definition.query, definition.parameters),
+    columns,
+    createdAt: created_at,
+    updatedAt: record.changed_at,
+    updatedBy: record.changed_by,
+  }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
+import { type Caller, withFixedParameters } from '../access/caller.ts'
+import { endpointNotFound, forbidden, invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
 import type { EndpointRunner } from '../endpoints/endpoint-runner.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
@@ -17,19 +18,23 @@ const path = '/api/endpoints/query/:reference'
 export function addQueryRoutes(server: FastifyInstance, { endpoints, runner }: QueryRoutes): void {
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
-    const endpoint = endpoints.get(request.params.reference)
+    const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
+    const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
     const call = {
       endpoint,
-      parameters,
+      parameters: withFixedParameters(caller, parameters),
       format: chooseFormat(control.get('_format'), request.headers.accept),
-      caller: request.caller?.id ?? '',
+      caller: caller.id,
+      project: caller.project,
       signal: goneSignal(request, reply),
     }
-    checkVersion(control.get('_version'), endpoint.version)
     reply.header('Wellhead-Version', String(endpoint.version))
     reply.header('Cache-Control', 'private, no-store')
-    if (control.has('_explain')) return runner.explain(call)
+    if (control.has('_explain')) {
+      if (!caller.isAdmin) throw forbidden('_explain needs a token with the scope admin.')
+      return runner.explain(call)
+    }
     const result = await runner.run(call)
     if (result.truncated) reply.header('Wellhead-Truncated', 'true')
     reply.header(
@@ -39,8 +44,9 @@ export function addQueryRoutes(server: FastifyInstance, { endpoints, runner }: Q
     reply.header('Vary', 'Accept')
     return reply.type(call.format.contentType).send(result.body)
   }
-  server.get<Call>(path, (request, reply) => answer(request, reply, inAddress(request)))
-  server.post<Call>(path, (request, reply) => {
+  const config = { access: 'query' } as const
+  server.get<Call>(path, { config }, (request, reply) => answer(request, reply, inAddress(request)))
+  server.post<Call>(path, { config }, (request, reply) => {
     const body = request.body ?? {}
     if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
     return answer(request, reply, [...inAddress(request), ...Object.entries(body)])
@@ -53,10 +59,20 @@ function inAddress(request: FastifyRequest): [string, unknown][] {
   return at < 0 ? [] : [...new URLSearchParams(request.url.slice(at + 1))]
 }
 
-/** A caller that was made for one version is told when there is another. */
-function checkVersion(asked: string | undefined, current: number): void {
-  if (asked === undefined || asked === String(current)) return
-  throw invalidParameter('_version', `_version must be ${current}; only the newest version can be called.`)
+/** The endpoint, in the version that the caller was made for if it names one. */
+function allowedEndpoint(endpoints: Endpoints, caller: Caller, reference: string, asked: string | undefined) {
+  const endpoint = endpoints.find(reference)
+  // Whoever may call some endpoints only is not told which others there are.
+  if (!caller.mayQuery(endpoint?.definition.name ?? ''))
+    throw forbidden('This token may not call this endpoint.')
+  if (!endpoint) throw endpointNotFound(reference)
+  if (asked === undefined) return endpoint
+  const version = /^[1-9]\d{0,8}$/.test(asked) ? endpoints.version(reference, Number(asked)) : undefined
+  if (version) return version
+  throw invalidParameter(
+    '_version',
+    `_version must be a version of the endpoint; the newest is ${endpoint.version}.`,
+  )
 }
 
 /** What begins with an underscore steers the call and cannot meet a parameter of a query. */

@@ -7,7 +7,9 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import type { Access, Caller } from '../access/access.ts'
+import type { Access } from '../access/access.ts'
+import type { Caller } from '../access/caller.ts'
+import type { TokenAdmin } from '../access/token-admin.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -19,18 +21,27 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
+import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
+import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addOtlpRoutes } from './otlp-routes.ts'
 import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
+import { admitCaller, type RouteAccess } from './route-access.ts'
 import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
+import { addTokenRoutes } from './token-routes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Undefined only where a route can be called without a token. */
     caller: Caller | undefined
+  }
+  interface FastifyContextConfig {
+    /** Who may call the route; admins where nothing is said. */
+    access?: RouteAccess
   }
 }
 
@@ -45,6 +56,8 @@ export interface ServerOptions {
   intake: LogIntake
   sources: SourceAdmin
   queries: QueryRoutes
+  endpoints: EndpointAdmin
+  tokens: TokenAdmin
 }
 
 /** Bounds of a request, and times against clients that are slow on purpose. */
@@ -60,9 +73,6 @@ const limits = {
 } as const
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-
-/** Routes that anybody may call. Every other one needs a token. */
-const publicRoutes = new Set(['/health', '/ready'])
 
 /** Where nothing is, a token is asked for all the same, so that the answer tells nothing. */
 const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
@@ -99,8 +109,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
     reply.header('X-Content-Type-Options', 'nosniff')
-    if (isPublic(request)) return
-    request.caller = options.access.authenticate(tokenOf(request))
+    const access = accessOf(request)
+    if (access === 'public') return
+    request.caller = admitCaller(options.access, access, request, reply)
     if (!options.open()) throw engineUnavailable('The service is starting.')
   })
   server.addHook('onSend', async (_request, reply) => {
@@ -123,6 +134,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addSourceRoutes(server, options.sources)
+  addEndpointRoutes(server, options.endpoints)
+  addTokenRoutes(server, options.tokens)
   addQueryRoutes(server, options.queries)
   return server
 }
@@ -134,8 +147,9 @@ function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void 
     if (ready && !options.open()) return { ready: false, reason: 'The service is starting.' }
     return ready ? { ready } : { ready, reason }
   }
-  server.get('/health', { logLevel: 'silent' }, async () => ({ status: 'alive' }))
-  server.get('/ready', { logLevel: 'silent' }, async (_request, reply) => {
+  const config = { access: 'public' } as const
+  server.get('/health', { logLevel: 'silent', config }, async () => ({ status: 'alive' }))
+  server.get('/ready', { logLevel: 'silent', config }, async (_request, reply) => {
     const state = readiness()
     if (!state.ready) reply.code(503).header('Retry-After', '1')
     return state
@@ -144,10 +158,10 @@ function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void 
 }
 
 /** Decided by the route that was found, not by the text of the address: there are many ways to write one. */
-function isPublic(request: FastifyRequest): boolean {
-  const route = request.routeOptions.url
-  if (route !== undefined) return publicRoutes.has(route)
-  return !guardedPath.test(decodedPath(request))
+function accessOf(request: FastifyRequest): RouteAccess {
+  const { url, config } = request.routeOptions
+  if (url !== undefined) return config.access ?? 'admin'
+  return guardedPath.test(decodedPath(request)) ? 'any' : 'public'
 }
 
 function decodedPath(request: FastifyRequest): string {
@@ -162,12 +176,6 @@ function decodedPath(request: FastifyRequest): string {
 function requestId(message: { headers: IncomingMessage['headers'] }): string {
   const given = message.headers['x-request-id']
   return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
-}
-
-function tokenOf(request: FastifyRequest): string | undefined {
-  const key = request.headers['x-api-key']
-  if (typeof key === 'string') return key
-  return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
+import { changedBy } from './management.ts'
 
 type Named = { Params: { name: string } }
 
@@ -17,19 +18,19 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
   )
   server.post('/api/sources', async (request, reply) => {
     reply.code(201)
-    return admin.create(request.body, 'admin')
+    return admin.create(request.body, changedBy(request))
   })
   for (const method of ['PUT', 'PATCH'] as const) {
     server.route<Named>({
       method,
       url: '/api/sources/:name',
-      handler: async (request) => admin.change(request.params.name, request.body, 'admin'),
+      handler: async (request) => admin.change(request.params.name, request.body, changedBy(request)),
     })
   }
   server.delete<Named & { Querystring: { confirm?: string } }>(
     '/api/sources/:name',
     async (request, reply) => {
-      await admin.delete(request.params.name, request.query.confirm, 'admin')
+      await admin.delete(request.params.name, request.query.confirm, changedBy(request))
       return reply.code(204).send()
     },
   )

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import { invalidParameter, tokenNotFound } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { readShape } from '../base/validation.ts'
+import { type Catalog, readBody } from '../catalog/catalog.ts'
+import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import { database } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Access } from './access.ts'
+import { createToken, hashToken } from './admin-token.ts'
+import {
+  rotationShape,
+  type StoredToken,
+  storedTokenShape,
+  type TokenFields,
+  tokenChangeShape,
+  tokenShape,
+} from './token.ts'
+
+export interface TokenView extends TokenFields {
+  id: string
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
+  /** Until then the secret from before the last rotation works, too. */
+  previous_valid_until: string | null
+}
+
+/** With the secret, which is told this once. */
+export type NewToken = TokenView & { token: string }
+
+export interface TokenAdminOptions {
+  access: Access
+  catalog: Catalog
+  engine: Engine
+  clock: Clock
+  log: Log
+}
+
+const limits = { deadlineMs: 10_000 }
+const writeUsesEveryMs = 30_000
+
+/** Makes, changes, rotates and revokes access tokens. */
+export class TokenAdmin {
+  readonly #options: TokenAdminOptions
+  readonly #stored = new Map<string, { token: StoredToken; record: CatalogRecord }>()
+  /** The last uses that are written down. */
+  readonly #uses = new Map<string, number>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: TokenAdminOptions) {
+    this.#options = options
+    options.catalog.onChange('token', (changed) => this.#take(changed))
+  }
+
+  async open(): Promise<void> {
+    const { body } = await this.#options.engine.query(
+      {
+        sql: `SELECT id, toUnixTimestamp64Milli(max(at)) AS at FROM ${database}._token_uses GROUP BY id`,
+        format: 'JSONEachRow',
+        settings: { output_format_json_quote_64bit_integers: 0 },
+      },
+      limits,
+    )
+    for (const line of body.toString().split('\n').filter(Boolean)) {
+      const { id, at } = JSON.parse(line) as { id: string; at: number }
+      this.#uses.set(id, at)
+    }
+    this.#timer = setInterval(() => void this.#writeUses(), writeUsesEveryMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#writeUses()
+  }
+
+  list(): TokenView[] {
+    return [...this.#stored.keys()].map((id) => this.get(id)).sort(byCreation)
+  }
+
+  get(id: string): TokenView {
+    const { token, record } = this.#find(id)
+    const { hash: _, previous, ...fields } = token
+    const lastUse = Math.max(this.#options.access.lastUse(id) ?? 0, this.#uses.get(id) ?? 0)
+    return {
+      id,
+      ...fields,
+      updated_at: record.changed_at,
+      last_used_at: lastUse === 0 ? null : new Date(lastUse).toISOString(),
+      previous_valid_until: previous?.valid_until ?? null,
+    }
+  }
+
+  async create(given: unknown, by: string): Promise<NewToken> {
+    const fields = readShape(tokenShape, given)
+    if (fields.expires_at !== null && Date.parse(fields.expires_at) <= this.#options.clock.now()) {
+      throw invalidParameter('expires_at', 'expires_at must be later than now.')
+    }
+    const secret = createToken()
+    const id = randomUUID()
+    await this.#write(id, 1, by, { ...fields, hash: hashOf(secret), created_at: this.#now(), previous: null })
+    return { ...this.get(id), token: secret }
+  }
+
+  /** The whole token anew, or only the fields that are given. The secret stays. */
+  async change(id: string, given: unknown, by: string, whole: boolean): Promise<TokenView> {
+    const { token, record } = this.#find(id)
+    const { hash, created_at, previous, ...current } = token
+    const fields = readShape(
+      tokenShape,
+      whole ? given : { ...current, ...readShape(tokenChangeShape, given) },
+    )
+    await this.#write(id, record.version + 1, by, { ...fields, hash, created_at, previous })
+    return this.get(id)
+  }
+
+  /** A new secret for the same token; the old one goes on working for a while. */
+  async rotate(id: string, given: unknown, by: string): Promise<NewToken> {
+    const { token, record } = this.#find(id)
+    const { overlap_seconds: overlap } = readShape(rotationShape, given ?? {})
+    const secret = createToken()
+    await this.#write(id, record.version + 1, by, {
+      ...token,
+      hash: hashOf(secret),
+      previous: {
+        hash: token.hash,
+        valid_until: new Date(this.#options.clock.now() + overlap * 1000).toISOString(),
+      },
+    })
+    return { ...this.get(id), token: secret }
+  }
+
+  async revoke(id: string, by: string): Promise<void> {
+    const { token, record } = this.#find(id)
+    await this.#options.catalog.append(by, {
+      kind: 'token',
+      id,
+      version: record.version + 1,
+      deleted: true,
+      body: token,
+    })
+  }
+
+  #find(id: string) {
+    const found = this.#stored.get(id.toLowerCase())
+    if (!found) throw tokenNotFound(id)
+    return found
+  }
+
+  #write(id: string, version: number, by: string, body: StoredToken): Promise<void> {
+    return this.#options.catalog.append(by, { kind: 'token', id, version, deleted: false, body })
+  }
+
+  #take(changed: readonly CatalogRecord[]): void {
+    const readings = changed.map((record) => ({ record, token: readBody(record, storedTokenShape) }))
+    for (const { record, token } of readings) {
+      if (record.deleted) {
+        this.#stored.delete(record.id)
+        this.#options.access.remove(record.id)
+      } else {
+        this.#stored.set(record.id, { token, record })
+        this.#options.access.put(record.id, token)
+      }
+    }
+  }
+
+  /** Late and in one row for each token that was used: no call waits for it. */
+  async #writeUses(): Promise<void> {
+    const news = [...this.#stored.keys()].flatMap((id) => {
+      const at = this.#options.access.lastUse(id) ?? 0
+      return at > (this.#uses.get(id) ?? 0) ? [{ id, at }] : []
+    })
+    if (news.length === 0) return
+    try {
+      await this.#options.engine.insert(
+        { table: `${database}._token_uses`, format: 'JSONEachRow' },
+        Buffer.from(
+          news.map(({ id, at }) => `${JSON.stringify({ id, at: (at / 1000).toFixed(3) })}\n`).join(''),
+        ),
+        limits,
+      )
+      for (const { id, at } of news) this.#uses.set(id, at)
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the last use of tokens could not be written down')
+    }
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString()
+  }
+}
+
+function hashOf(secret: string): string {
+  return hashToken(secret).toString('hex')
+}
+
+function byCreation(one: TokenView, other: TokenView): number {
+  return one.created_at < other.created_at ? -1 : 1
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { scopePattern } from './caller.ts'
+
+const day = 86_400
+
+/** A project, or the value of a parameter: text that can be shown. */
+const fixedValue = z.string().max(256, 'must be at most 256 characters long')
+const project = fixedValue
+  .min(1, 'must not be empty')
+  .regex(/^[^\x00-\x1f\x7f]*$/, 'must not hold control characters')
+
+const fields = {
+  description: z.string().max(1000, 'must be at most 1000 characters long'),
+  scopes: z
+    .array(
+      z.string().regex(scopePattern, 'must be admin, query, query:<endpoint>, ingest or ingest:<source>'),
+    )
+    .min(1, 'must name at least one scope')
+    .max(100, 'must be at most 100 scopes'),
+  project: project.nullable(),
+  parameters: z
+    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name of a parameter'), fixedValue)
+    .refine((parameters) => !Object.hasOwn(parameters, 'project'), {
+      error: 'must not hold project, which has a field of its own',
+    }),
+  expires_at: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp' }).nullable(),
+  requests_per_minute: z.int().min(1).max(1_000_000).nullable(),
+}
+
+const adminIsWhole = {
+  path: ['scopes'],
+  error: 'cannot hold admin together with a project or with fixed parameters',
+}
+
+function isWhole(token: { scopes: string[]; project: string | null; parameters: object }): boolean {
+  return (
+    !token.scopes.includes('admin') || (token.project === null && Object.keys(token.parameters).length === 0)
+  )
+}
+
+/** What an admin says of a token. */
+export const tokenShape = z
+  .strictObject({
+    ...fields,
+    description: fields.description.default(''),
+    project: fields.project.default(null),
+    parameters: fields.parameters.default({}),
+    expires_at: fields.expires_at.default(null),
+    requests_per_minute: fields.requests_per_minute.default(null),
+  })
+  .refine(isWhole, adminIsWhole)
+
+export type TokenFields = z.output<typeof tokenShape>
+
+export const tokenChangeShape = z.strictObject(fields).partial()
+
+export const rotationShape = z.strictObject({
+  /** So long the old secret goes on working. */
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(30 * day)
+    .default(day),
+})
+
+/** What the catalog keeps: the hash, never the secret. */
+export const storedTokenShape = z.object({
+  ...fields,
+  hash: z.string(),
+  created_at: z.string(),
+  previous: z.object({ hash: z.string(), valid_until: z.string() }).nullable(),
+})
+
+export type StoredToken = z.output<typeof storedTokenShape>

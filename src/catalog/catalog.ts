@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
+import { nameTaken, versionConflict } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Engine } from '../engine/engine.ts'
+import {
+  type CatalogKind,
+  type CatalogRecord,
+  CatalogState,
+  type NamesOf,
+  type Verdict,
+} from './catalog-replay.ts'
+import { migrate } from './migrations.ts'
+import { database, type Topology } from './tables.ts'
+
+export interface CatalogOptions {
+  engine: Engine
+  clock: Clock
+  log: Log
+  topology: Topology
+  /** Whether other services may write to the same tables. */
+  shared: boolean
+}
+
+export type CatalogChange = Pick<CatalogRecord, 'kind' | 'id' | 'version' | 'deleted' | 'body'>
+
+/** Takes what became of a kind; what it throws at the start stops the start. */
+export type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
+
+const limits = { deadlineMs: 60_000 }
+const followEveryMs = 1_000
+
+/** Names of the things that can be called by name. Whatever is in a record, this does not throw. */
+export const namesOf: NamesOf = (kind, body) => {
+  const { name, aliases, definition } = (body ?? {}) as Record<string, unknown>
+  switch (kind) {
+    case 'token':
+      return []
+    case 'endpoint':
+      return texts((definition as { name?: unknown } | undefined)?.name)
+    case 'source':
+      return texts(name, ...(Array.isArray(aliases) ? aliases : []))
+  }
+}
+
+function texts(...values: unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string')
+}
+
+/**
+ * What the service is told to be, as rows that are only ever added; the current state is in memory. Several
+ * services on one ClickHouse write to the same log and follow each other: the order in which the engine took the
+ * rows decides who came first.
+ */
+export class Catalog {
+  readonly #options: CatalogOptions
+  readonly #listeners = new Map<CatalogKind, CatalogListener>()
+  #state = new CatalogState(namesOf)
+  #rows = -1
+  /** Whether there may be rows in the log that the state does not know. */
+  #behind = true
+  /** Changes and reloads run one after the other. */
+  #last: Promise<unknown> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+  #failing = false
+
+  constructor(options: CatalogOptions) {
+    this.#options = options
+  }
+
+  get topology(): Topology {
+    return this.#options.topology
+  }
+
+  /** Called with what changed, and at the opening with everything. One part of the service owns a kind. */
+  onChange(kind: CatalogKind, listener: CatalogListener): void {
+    this.#listeners.set(kind, listener)
+  }
+
+  async open(): Promise<void> {
+    await migrate(this.#options.engine, this.topology)
+    await this.#alone(() => this.#reload())
+    this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#last
+  }
+
+  current(kind: CatalogKind, id: string): CatalogRecord | undefined {
+    const record = this.#state.current(kind, id)
+    return record?.deleted ? undefined : record
+  }
+
+  /** Every version, oldest first. Of what was deleted, too. */
+  history(kind: CatalogKind, id: string): readonly CatalogRecord[] {
+    return this.#state.history(kind, id)
+  }
+
+  /** Writes changes and resolves when they hold here. Throws if somebody else was first. */
+  append(by: string, ...changes: CatalogChange[]): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#behind) await this.#reload()
+      for (const change of changes) refuse(this.#state.judge(change), change, this.#state)
+      const records = changes.map((change) => ({
+        ...change,
+        entry: randomUUID(),
+        changed_at: new Date(this.#options.clock.now()).toISOString(),
+        changed_by: by,
+      }))
+      // Until it is read again nobody knows what became of it.
+      this.#behind = true
+      await this.#insert(records)
+      const verdicts = await this.#reload()
+      for (const record of records) {
+        refuse(verdicts.get(record.entry) ?? { accepted: false, because: 'version' }, record, this.#state)
+      }
+    })
+  }
+
+  async run(statements: string[]): Promise<void> {
+    for (const sql of statements) await this.#options.engine.command({ sql }, limits)
+  }
+
+  /** An outage of the engine leaves the state as it was. */
+  async #follow(): Promise<void> {
+    if (!this.#options.shared && !this.#behind) return
+    try {
+      await this.#alone(async () => {
+        if (this.#behind || (await this.#count()) !== this.#rows) await this.#reload()
+      })
+      this.#failing = false
+    } catch (error) {
+      if (!this.#failing) this.#options.log.warn({ err: error }, 'the catalog cannot be followed')
+      this.#failing = true
+    }
+  }
+
+  async #count(): Promise<number> {
+    const { body } = await this.#query(`SELECT count() FROM ${database}._catalog`, 'TabSeparatedRaw')
+    return Number(body.toString())
+  }
+
+  async #reload(): Promise<Map<string, Verdict>> {
+    const { body } = await this.#query(
+      "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
+        `FROM ${database}._catalog ORDER BY _block_number, changed_at, version, id`,
+      'JSONEachRow',
+    )
+    const rows = body.toString().split('\n').filter(Boolean).map(readRecord)
+    const state = new CatalogState(namesOf)
+    const verdicts = new Map(rows.map((record) => [record.entry, state.apply(record)]))
+    const changed = state.newest().filter(({ kind, id, entry, version }) => {
+      const before = this.#state.current(kind, id)
+      return before?.entry !== entry || before.version !== version
+    })
+    for (const [kind, listener] of this.#listeners) {
+      const ofKind = changed.filter((record) => record.kind === kind)
+      if (ofKind.length > 0) await listener(ofKind)
+    }
+    this.#state = state
+    this.#rows = rows.length
+    this.#behind = false
+    return verdicts
+  }
+
+  #query(sql: string, format: string) {
+    return this.#options.engine.query(
+      { sql, format, ...(this.topology.cluster && { settings: { select_sequential_consistency: 1 } }) },
+      limits,
+    )
+  }
+
+  async #insert(records: CatalogRecord[]): Promise<void> {
+    const lines = records.map((record) => {
+      const row = {
+        ...record,
+        changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
+        body: JSON.stringify(record.body),
+      }
+      return `${JSON.stringify(row)}\n`
+    })
+    const settings = this.topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
+    await this.#options.engine.insert(
+      { table: `${database}._catalog`, format: 'JSONEachRow', settings },
+      Buffer.from(lines.join('')),
+      limits,
+    )
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#last.then(work)
+    this.#last = run.catch(() => {})
+    return run
+  }
+}
+
+function readRecord(line: string): CatalogRecord {
+  const { at, body, ...row } = JSON.parse(line) as Omit<CatalogRecord<string>, 'changed_at'> & { at: string }
+  try {
+    return { ...row, changed_at: at, body: JSON.parse(body) as unknown }
+  } catch {
+    throw new Error(`The catalog cannot be read: version ${row.version} of ${row.kind} ${row.id} is no JSON.`)
+  }
+}
+
+function refuse(verdict: Verdict, { kind, id, version }: CatalogChange, state: CatalogState): void {
+  if (verdict.accepted) return
+  if (verdict.because === 'name') throw nameTaken(verdict.name ?? '')
+  throw versionConflict(String(version - 1), state.current(kind, id)?.version ?? 0)
+}
+
+/** Reads the body of a record by its shape. */
+export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
+  const parsed = shape.safeParse(record.body)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new Error(
+    `The catalog cannot be read: version ${record.version} of ${record.kind} ${record.id}: ` +
+      `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
+  )
+}

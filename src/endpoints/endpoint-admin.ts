@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import { invalidBody, invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import type { Engine } from '../engine/engine.ts'
+import { definitionShape, type EndpointDefinition, fieldProblems } from './definition.ts'
+import { compileEndpoint } from './endpoint.ts'
+import type { Endpoints, SavedEndpoint, StoredEndpoint } from './endpoints.ts'
+
+export interface EndpointAdminOptions {
+  engine: Engine
+  catalog: Catalog
+  endpoints: Endpoints
+  sources: () => ReadonlySet<string>
+  clock: Clock
+  log: Log
+}
+
+/** An endpoint as the management interface shows it. */
+export type EndpointView = EndpointDefinition & {
+  version: number
+  columns: readonly { name: string; type: string }[]
+  created_at: string
+  updated_at: string
+  updated_by: string
+}
+
+/** Who shipped what; the records of a person have the id of a token. */
+const shippedBy = 'wellhead'
+
+/** Fields that people send back as they read them, and that only the service sets. */
+const readOnly = ['version', 'columns', 'created_at', 'updated_at', 'updated_by'] as const
+
+/** Makes, changes and deletes endpoints. Every change is checked, and is a new version. */
+export class EndpointAdmin {
+  readonly #options: EndpointAdminOptions
+
+  constructor(options: EndpointAdminOptions) {
+    this.#options = options
+  }
+
+  /** The shipped endpoints are put in once; what became of them since is the business of whoever changed them. */
+  async seed(shipped: readonly EndpointDefinition[]): Promise<void> {
+    const { catalog, log, endpoints } = this.#options
+    const history = (id: string) =>
+      catalog.history('endpoint', id) as readonly CatalogRecord<StoredEndpoint>[]
+    const fresh = shipped.filter(({ id }) => history(id).length === 0)
+    const free = fresh.filter(({ name }) => endpoints.find(name) === undefined)
+    for (const { name } of fresh.filter((definition) => !free.includes(definition))) {
+      log.warn({ endpoint: name }, 'a shipped endpoint is left out, since its name is taken')
+    }
+    const stored = await Promise.all(free.map((definition) => this.#compile(definition)))
+    if (stored.length > 0) {
+      await catalog
+        .append(shippedBy, ...stored.map((body) => change(body, 1)))
+        // Another service that started at the same time was first.
+        .catch((error) => {
+          if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
+        })
+    }
+    for (const definition of shipped) {
+      const given = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
+      if (given && !same(given.body.definition, definition) && endpoints.find(definition.id)) {
+        log.info(
+          { endpoint: definition.name },
+          'the shipped file of this endpoint is newer than the one that was put in; it is not changed by itself',
+        )
+      }
+    }
+  }
+
+  list(): EndpointView[] {
+    return this.#options.endpoints.list().map(view)
+  }
+
+  get(reference: string): EndpointView {
+    return view(this.#options.endpoints.get(reference))
+  }
+
+  /** Every version, newest first. */
+  versions(reference: string): EndpointView[] {
+    return this.#options.endpoints.versions(reference).map(view)
+  }
+
+  async create(given: unknown, by: string): Promise<EndpointView> {
+    const definition = readFields({ id: randomUUID(), ...fieldsOf(given) })
+    if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
+    if (this.#options.endpoints.find(definition.name)?.definition.name === definition.name) {
+      throw nameTaken(definition.name)
+    }
+    await this.#options.catalog.append(by, change(await this.#compile(definition), 1))
+    return this.get(definition.id)
+  }
+
+  /** The whole definition anew; a field that is left out has its default again. */
+  replace(
+    reference: string,
+    given: unknown,
+    by: string,
+    expected: number | undefined,
+  ): Promise<EndpointView> {
+    return this.#change(reference, expected, by, () => fieldsOf(given))
+  }
+
+  /** Only the fields that are given. */
+  patch(reference: string, given: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
+    return this.#change(reference, expected, by, (current) => ({ ...current, ...fieldsOf(given) }))
+  }
+
+  restore(
+    reference: string,
+    version: number,
+    by: string,
+    expected: number | undefined,
+  ): Promise<EndpointView> {
+    const { endpoints } = this.#options
+    const old = endpoints.version(reference, version)
+    if (!old) throw invalidParameter('version', `There is no version ${version} of ${reference}.`)
+    return this.#change(reference, expected, by, () => old.definition)
+  }
+
+  async delete(reference: string, by: string, expected: number | undefined): Promise<void> {
+    const current = this.#options.endpoints.get(reference)
+    expectVersion(current, expected)
+    const { definition, columns, version, createdAt } = current
+    const body = { definition, columns: [...columns], created_at: createdAt }
+    await this.#options.catalog.append(by, { ...change(body, version + 1), deleted: true })
+  }
+
+  async #change(
+    reference: string,
+    expected: number | undefined,
+    by: string,
+    next: (current: EndpointDefinition) => Record<string, unknown>,
+  ): Promise<EndpointView> {
+    const current = this.#options.endpoints.get(reference)
+    expectVersion(current, expected)
+    const { id } = current.definition
+    const fields = next(current.definition)
+    if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
+      throw invalidParameter('id', 'id cannot be changed.')
+    }
+    const definition = readFields({ ...fields, id })
+    const stored = await this.#compile(definition, current.createdAt)
+    await this.#options.catalog.append(by, change(stored, current.version + 1))
+    return this.get(id)
+  }
+
+  async #compile(definition: EndpointDefinition, createdAt?: string): Promise<StoredEndpoint> {
+    const { engine, sources, clock } = this.#options
+    const { columns } = await compileEndpoint(engine, definition, 1, sources())
+    return {
+      definition,
+      columns: [...columns],
+      created_at: createdAt ?? new Date(clock.now()).toISOString(),
+    }
+  }
+}
+
+function change(body: StoredEndpoint, version: number) {
+  return { kind: 'endpoint', id: body.definition.id, version, deleted: false, body } as const
+}
+
+function expectVersion({ version }: SavedEndpoint, expected: number | undefined): void {
+  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
+}
+
+function fieldsOf(given: unknown): Record<string, unknown> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidBody('The body must be a JSON object.')
+  }
+  const fields: Record<string, unknown> = { ...given }
+  for (const name of readOnly) delete fields[name]
+  return fields
+}
+
+function readFields(fields: unknown): EndpointDefinition {
+  const parsed = definitionShape.safeParse(fields)
+  if (parsed.success) return parsed.data
+  const [problem] = fieldProblems(parsed.error)
+  const field = problem?.path.join('.') ?? ''
+  throw invalidParameter(field, `${field} ${problem?.message ?? 'does not fit'}.`)
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+function view({
+  definition,
+  version,
+  columns,
+  createdAt,
+  updatedAt,
+  updatedBy,
+}: SavedEndpoint): EndpointView {
+  return {
+    ...definition,
+    version,
+    columns,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    updated_by: updatedBy,
+  }
+}

@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../access/access.ts'
+import type { Caller } from '../access/caller.ts'
+import { forbidden, rateLimited } from '../base/errors.ts'
+
+/**
+ * Who may call a route: everybody; everybody, and with a token they see more; whoever has a valid token; or those
+ * whose token has the scope.
+ */
+export type RouteAccess = 'public' | 'optional' | 'any' | 'query' | 'ingest' | 'admin'
+
+/** Throws 401, 429 or 403, in this order. Which endpoint or source it is about is checked later. */
+export function admitCaller(
+  access: Access,
+  needed: RouteAccess,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Caller | undefined {
+  const token = tokenOf(request)
+  if (needed === 'optional' && token === undefined) return undefined
+  const { caller, quota } = access.admit(token)
+  if (quota) {
+    const { limit, remaining, resetSeconds } = quota
+    reply.header('RateLimit-Policy', `"requests";q=${limit};w=60`)
+    reply.header('RateLimit', `"requests";r=${remaining};t=${resetSeconds}`)
+    reply.header('X-RateLimit-Limit', String(limit))
+    reply.header('X-RateLimit-Remaining', String(remaining))
+    reply.header('X-RateLimit-Reset', String(resetSeconds))
+    if (quota.exceeded) {
+      throw rateLimited(`This token may make ${limit} requests a minute.`, resetSeconds)
+    }
+  }
+  if (needed === 'admin' && !caller.isAdmin) throw forbidden('This needs a token with the scope admin.')
+  if ((needed === 'query' || needed === 'ingest') && !caller.mayAny(needed)) {
+    throw forbidden(`This needs a token with the scope ${needed}.`)
+  }
+  return caller
+}
+
+/** A key that is sent twice is none. */
+function tokenOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['x-api-key']
+  if (key !== undefined) return typeof key === 'string' ? key : ''
+  const { authorization } = request.headers
+  if (authorization === undefined) return undefined
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+}

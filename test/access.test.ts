@@ -1,0 +1,18 @@
+import { afterAll, beforeAll } from 'vitest'
+import { manualClock } from '../src/base/clock.ts'
+import { managingJourneys } from './support/managing-journeys.ts'
+import { openService, type RunningService } from './support/service.ts'
+import { tenantJourneys } from './support/tenant-journeys.ts'
+import { tokenJourneys } from './support/token-journeys.ts'
+
+/** One service for all of them: each makes the tokens and endpoints that it uses. */
+const clock = manualClock(Date.UTC(2026, 10, 14, 12, 30, 15))
+let service: RunningService
+beforeAll(async () => {
+  service = await openService({ clock })
+})
+afterAll(() => service?.close())
+
+tokenJourneys(() => service, clock)
+managingJourneys(() => service)
+tenantJourneys(() => service, clock)
