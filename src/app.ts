@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { Access } from './access/access.ts'
@@ -9,13 +10,18 @@ import { TokenAdmin } from './access/token-admin.ts'
 import type { Clock } from './base/clock.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
+import { type CacheTime, systemTime } from './cache/cache-time.ts'
+import { HotKeysFile } from './cache/hot-keys-file.ts'
+import { ResultCache } from './cache/result-cache.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
 import { readDefinitions } from './endpoints/definition-directory.ts'
 import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
+import { EndpointCalls } from './endpoints/endpoint-calls.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
 import { Endpoints } from './endpoints/endpoints.ts'
 import { QueryQueue } from './endpoints/query-queue.ts'
+import { Sandboxes } from './endpoints/sandboxes.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
@@ -29,6 +35,8 @@ import { SourceAdmin } from './ingest/source-admin.ts'
 export interface ServiceOptions {
   settings: Settings
   clock: Clock
+  /** The time that cached results age by; made from the clock where none is given. */
+  time?: CacheTime
   log: Log
   /** Node executable of the engine process where the settings name none. */
   node: string
@@ -50,6 +58,12 @@ const finishWithinMs = 30_000
 
 /** Logs that wait to be stored take at most this much memory. */
 const maxPendingLogBytes = 256 * 2 ** 20
+
+/** Callers who want a new result and ask within so long of each other share one. */
+const gatherFreshCallsMs = 2
+
+/** So many texts of callers, checked, are remembered. */
+const maxKnownSandboxes = 1000
 
 /** Below this the engine could not even merge what it has. */
 const minFreeBytes = 256 * 2 ** 20
@@ -102,6 +116,32 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxThreads: Math.max(1, availableParallelism() >> 1),
     sources: () => sources.names(),
   })
+  const time = options.time ?? systemTime(clock)
+  const cache = new ResultCache({
+    time,
+    maxBytes: settings.cacheMemory,
+    maxRefreshes: Math.max(1, availableParallelism() >> 1),
+    busy: () => queue.waiting > 0,
+    gatherMs: gatherFreshCallsMs,
+    onFailure: ({ group, error, times }) =>
+      log.warn({ endpoint: group, err: error, times }, 'a cached result could not be renewed'),
+  })
+  endpoints.onChange((id) => cache.drop(id))
+  const calls = new EndpointCalls({
+    runner,
+    cache,
+    endpoints,
+    sandboxes: new Sandboxes(engine, maxKnownSandboxes),
+  })
+  const hotKeys = new HotKeysFile({
+    path: join(settings.dataDir, 'hot-keys.json'),
+    time,
+    everyMs: 10_000,
+    maxKeys: 2_000,
+    maxBytes: 4 * 2 ** 20,
+    read: (limit) => cache.hotKeys(limit),
+    onFailure: (error) => log.warn({ err: error }, 'which results were hot could not be kept'),
+  })
   let stopping = false
   let open = false
   const http = createServer({
@@ -112,7 +152,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     open: () => open,
     intake,
     sources: new SourceAdmin(engine, sources),
-    queries: { endpoints, runner },
+    queries: { endpoints, calls },
     endpoints: endpointAdmin,
     tokens,
   })
@@ -125,26 +165,38 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([keys.open(), tokens.open(), endpointAdmin.seed(shipped)])
     adminToken.keep()
     open = true
+    // What was hot is warmed while others are served already.
+    void hotKeys.load().then(async (hot) => {
+      hotKeys.start()
+      await calls.prewarm(hot)
+    })
   } catch (error) {
     await http.close()
     await catalog.stop()
     await engine.close()
     throw error
   }
+  let stopped: Promise<void> | undefined
+  const stop = async () => {
+    stopping = true
+    const impatient = setTimeout(() => http.server.closeAllConnections(), finishWithinMs)
+    await http.close()
+    clearTimeout(impatient)
+    await hotKeys.stop()
+    await cache.stop()
+    await intake.settled()
+    await catalog.stop()
+    await tokens.stop()
+    await engine.close()
+  }
   return {
     http,
     engine,
     adminToken,
     url: urlOf(http),
-    async stop() {
-      stopping = true
-      const impatient = setTimeout(() => http.server.closeAllConnections(), finishWithinMs)
-      await http.close()
-      clearTimeout(impatient)
-      await intake.settled()
-      await catalog.stop()
-      await tokens.stop()
-      await engine.close()
+    stop() {
+      stopped ??= stop()
+      return stopped
     },
   }
 }

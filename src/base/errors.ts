@@ -172,6 +172,12 @@ export const queryTimeout = define(
   504,
   (seconds: number) => `The query was stopped after its time limit of ${seconds} s.`,
 )
+/** RFC 9111 names this status for a caller who wants only what is here already. */
+export const notCached = define(
+  'not_cached',
+  504,
+  () => 'No result is in the cache, and only such a one was asked for.',
+)
 /** Nobody reads this answer: its caller went away. The status is the one that proxies log for that. */
 export const queryCancelled = define(
   'query_cancelled',

@@ -26,6 +26,7 @@ describe('readSettings', () => {
       engineMemory: expect.toSatisfy(
         (bytes: number) => bytes >= 2 ** 29 && bytes <= Math.max(2 ** 29, totalmem() / 2),
       ),
+      cacheMemory: 128 * 2 ** 20,
       diskReserve: 256 * 2 ** 20,
       enginePatience: 1,
       logLevel: 'info',
@@ -71,6 +72,7 @@ describe('readSettings', () => {
       clickhousePassword: ' with spaces ',
       clickhouseCluster: 'main-2',
       engineMemory: 4 * 2 ** 30,
+      cacheMemory: 128 * 2 ** 20,
       diskReserve: 256 * 2 ** 20,
       engineNode: '/opt/node',
       enginePatience: 2.5,
@@ -181,6 +183,33 @@ describe('readSettings', () => {
       expect(problemsOf({ WELLHEAD_CLICKHOUSE_URL: url })).toHaveLength(1)
     },
   )
+})
+
+describe('origins', () => {
+  test.each([
+    ['*', ['*']],
+    ['https://app.example.com', ['https://app.example.com']],
+    ['http://127.0.0.1:5173, https://app.example.com', ['http://127.0.0.1:5173', 'https://app.example.com']],
+  ])('%s', (written, origins) => {
+    expect(settingsOf({ WELLHEAD_CORS_ORIGINS: written }).corsOrigins).toEqual(origins)
+  })
+
+  test.each([
+    'app.example.com',
+    'https://app.example.com/',
+    'https://app.example.com/path',
+    'https://App.example.com',
+    'https://app.example.com:443',
+    'https://user@app.example.com',
+    'https://*.example.com',
+    '*, https://app.example.com',
+    'https://a.example.com,',
+    'null',
+    'file://',
+    ' ',
+  ])('"%s" is none that a browser would send', (written) => {
+    expect(problemsOf({ WELLHEAD_CORS_ORIGINS: written })).toHaveLength(1)
+  })
 })
 
 describe('docs/settings.md', () => {

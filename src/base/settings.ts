@@ -43,6 +43,16 @@ const byteSize = z
     return Math.floor(Number.parseFloat(value) * byteUnits[unit])
   })
 
+/** Origins as browsers send them, so that comparing texts is enough; or the star alone, for all of them. */
+const originList = z
+  .string()
+  .transform((value) => value.split(',').map((origin) => origin.trim()))
+  .refine((origins) => (origins.length === 1 && origins[0] === '*') || origins.every(isOrigin))
+
+function isOrigin(text: string): boolean {
+  return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
 /** What a container may use, where it is less than what its machine has. */
 function availableMemory(): number {
   const constrained = process.constrainedMemory()
@@ -84,6 +94,13 @@ export const settingDefinitions = {
     description: 'The admin token. Unset: made at the first start and kept in <data>/admin-token.',
     secret: true,
   }),
+  corsOrigins: setting({
+    env: 'WELLHEAD_CORS_ORIGINS',
+    schema: originList,
+    default: undefined,
+    expected: 'origins such as https://app.example.com, with commas between them, or *',
+    description: 'Origins of pages in browsers that may call the service. Unset: none.',
+  }),
   clickhouseUrl: setting({
     env: 'WELLHEAD_CLICKHOUSE_URL',
     schema: z.string().refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)),
@@ -120,6 +137,13 @@ export const settingDefinitions = {
     default: `${Math.max(512, Math.floor(availableMemory() / 2 / 2 ** 20))}MiB`,
     expected: 'a size of at least 512MiB, such as 4GiB',
     description: 'Memory that the embedded engine may use. The default is half of what the machine has.',
+  }),
+  cacheMemory: setting({
+    env: 'WELLHEAD_CACHE_MEMORY',
+    schema: byteSize.refine((value) => value >= 2 ** 20),
+    default: '128MiB',
+    expected: 'a size of at least 1MiB, such as 256MiB',
+    description: 'Memory for cached results, over all of their forms. The least recently used go first.',
   }),
   diskReserve: setting({
     env: 'WELLHEAD_DISK_RESERVE',

@@ -7,7 +7,7 @@ import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { outwardSettings, wrapQuery } from './result-columns.ts'
-import { filtersInOrder, onlyProject } from './row-filters.ts'
+import { filtersInOrder, onlyRows, type TimeRange } from './row-filters.ts'
 
 export interface EndpointRunnerOptions {
   engine: Engine
@@ -19,20 +19,28 @@ export interface EndpointRunnerOptions {
   sources: () => Iterable<string>
 }
 
-export interface EndpointCall {
+/** A call whose parameters are checked and bound. */
+export interface BoundCall {
   endpoint: Endpoint
-  /** As the caller sent them, unchecked. */
-  parameters: Readonly<Record<string, string>>
+  values: BoundValues
   format: OutputFormat
   /** Who calls, for a fair share of the engine. */
   caller: string
   /** Only rows of this project are read, whatever the query says. */
-  project?: string | undefined
-  signal?: AbortSignal
+  project: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** A run that does not see everything, or not now. */
+export interface Part {
+  nowMicros?: bigint
+  range?: TimeRange | undefined
 }
 
 export interface EndpointAnswer {
   body: Buffer
+  /** How many there are, where the format lets them be counted. */
+  rows: number
   truncated: boolean
   queueMs: number
   engineMs: number
@@ -56,9 +64,9 @@ export class EndpointRunner {
     this.#options = options
   }
 
-  async run(call: EndpointCall): Promise<EndpointAnswer> {
+  async run(call: BoundCall, part: Part = {}): Promise<EndpointAnswer> {
     const { endpoint, format } = call
-    const values = this.#bind(call)
+    const values = this.#atTime(call, part.nowMicros)
     const maxRows = endpoint.definition.max_rows
     const since = performance.now()
     let startedAt = since
@@ -74,14 +82,16 @@ export class EndpointRunner {
           format: format.engineFormat,
           settings: format.settings,
         },
+        part.range,
       )
       return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
     })
     const endedAt = performance.now()
     const { answer, more } = result
-    const cut = format.cut?.(answer.body, maxRows) ?? { body: answer.body, truncated: more }
+    const cut = format.cut?.(answer.body, maxRows) ?? { body: answer.body, rows: 0, truncated: more }
     return {
       body: format.frame(cut.body),
+      rows: cut.rows,
       truncated: cut.truncated,
       queueMs: startedAt - since,
       engineMs: endedAt - startedAt,
@@ -89,8 +99,8 @@ export class EndpointRunner {
   }
 
   /** What a call would do and read, without doing it. */
-  async explain(call: EndpointCall): Promise<EndpointPlan> {
-    const values = this.#bind(call)
+  async explain(call: BoundCall): Promise<EndpointPlan> {
+    const values = this.#atTime(call)
     const { endpoint } = call
     const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
     return this.#queued(call, async () => {
@@ -115,19 +125,20 @@ export class EndpointRunner {
     })
   }
 
-  #bind({ endpoint, parameters }: EndpointCall): BoundValues {
-    return withNow(endpoint.compiled.check(parameters), BigInt(this.#options.clock.now()) * 1000n)
+  #atTime({ values }: BoundCall, nowMicros?: bigint): BoundValues {
+    return withNow(values, nowMicros ?? BigInt(this.#options.clock.now()) * 1000n)
   }
 
-  #queued<T>(call: EndpointCall, work: () => Promise<T>): Promise<T> {
+  #queued<T>(call: BoundCall, work: () => Promise<T>): Promise<T> {
     return this.#options.queue.run(call.caller, work, call.signal)
   }
 
   async #query(
-    call: EndpointCall,
+    call: BoundCall,
     parameters: BoundValues,
     sql: string,
     output: Pick<Statement, 'format' | 'settings'>,
+    range?: TimeRange,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
     try {
@@ -139,7 +150,7 @@ export class EndpointRunner {
           settings: {
             ...outwardSettings,
             ...output.settings,
-            ...this.#filters(call),
+            ...this.#filters(call, range),
             max_memory_usage: maxMemoryBytes,
             max_threads: maxThreads,
           },
@@ -158,13 +169,15 @@ export class EndpointRunner {
     }
   }
 
-  #filters({ project, endpoint }: EndpointCall): Record<string, string | number> {
-    if (project !== undefined) return onlyProject(project, this.#options.sources())
-    return endpoint.definition.sandbox ? filtersInOrder : {}
+  #filters({ project, endpoint }: BoundCall, range?: TimeRange): Record<string, string | number> {
+    if (project === undefined && range === undefined) {
+      return endpoint.definition.sandbox ? filtersInOrder : {}
+    }
+    return onlyRows(this.#options.sources(), { project, range })
   }
 
   /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */
-  async #hasMore(call: EndpointCall, values: BoundValues): Promise<boolean> {
+  async #hasMore(call: BoundCall, values: BoundValues): Promise<boolean> {
     const { compiled, definition } = call.endpoint
     const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
     const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' })

@@ -7,14 +7,36 @@ import { engineDatabase } from '../engine/engine.ts'
  */
 export const filtersInOrder = { optimize_move_to_prewhere: 0, query_plan_merge_filters: 0 } as const
 
-/** Lets a query see rows of one project only, in whatever way it reads a source. */
-export function onlyProject(project: string, sources: Iterable<string>): Record<string, string | number> {
-  const condition = `project = ${literal(project)}`
+/** Entries before one instant, or from another one on. */
+export interface TimeRange {
+  beforeMicros: bigint
+  fromMicros: bigint
+}
+
+export interface RowFilter {
+  project?: string | undefined
+  range?: TimeRange | undefined
+}
+
+/** Lets a query see only such rows, in whatever way it reads a source. */
+export function onlyRows(sources: Iterable<string>, { project, range }: RowFilter) {
+  const conditions: string[] = []
+  if (project !== undefined) conditions.push(`project = ${literal(project)}`)
+  if (range) {
+    conditions.push(
+      `(timestamp < ${instant(range.beforeMicros)} OR timestamp >= ${instant(range.fromMicros)})`,
+    )
+  }
+  const condition = literal(conditions.join(' AND '))
   const filters = [...sources]
     // On a cluster the rows are in tables of their own behind those that queries name.
     .flatMap((source) => [`${engineDatabase}.${source}`, `${engineDatabase}.${source}_local`])
-    .map((table) => `${literal(table)}:${literal(condition)}`)
+    .map((table) => `${literal(table)}:${condition}`)
   return { ...filtersInOrder, additional_table_filters: `{${filters.join(',')}}` }
+}
+
+function instant(micros: bigint): string {
+  return `fromUnixTimestamp64Micro(${micros}, 'UTC')`
 }
 
 function literal(text: string): string {

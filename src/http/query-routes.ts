@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
-import type { EndpointRunner } from '../endpoints/endpoint-runner.ts'
+import type { EndpointCall, EndpointCalls } from '../endpoints/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
+import { readCacheDirectives } from './cache-headers.ts'
+import { sendResult } from './send-result.ts'
 
 export interface QueryRoutes {
   endpoints: Endpoints
-  runner: EndpointRunner
+  calls: EndpointCalls
 }
 
 type Call = { Params: { reference: string } }
@@ -15,34 +17,29 @@ type Call = { Params: { reference: string } }
 const path = '/api/endpoints/query/:reference'
 
 /** GET and POST of a saved query. */
-export function addQueryRoutes(server: FastifyInstance, { endpoints, runner }: QueryRoutes): void {
+export function addQueryRoutes(server: FastifyInstance, { endpoints, calls }: QueryRoutes): void {
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
     const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
-    const call = {
+    const call: EndpointCall = {
       endpoint,
       parameters: withFixedParameters(caller, parameters),
       format: chooseFormat(control.get('_format'), request.headers.accept),
       caller: caller.id,
       project: caller.project,
       signal: goneSignal(request, reply),
+      wants: readCacheDirectives(request.headers['cache-control']),
     }
     reply.header('Wellhead-Version', String(endpoint.version))
-    reply.header('Cache-Control', 'private, no-store')
     if (control.has('_explain')) {
       if (!caller.isAdmin) throw forbidden('_explain needs a token with the scope admin.')
-      return runner.explain(call)
+      return calls.explain(call)
     }
-    const result = await runner.run(call)
-    if (result.truncated) reply.header('Wellhead-Truncated', 'true')
-    reply.header(
-      'Server-Timing',
-      timing({ queue: result.queueMs, engine: result.engineMs, total: performance.now() - since }),
-    )
-    reply.header('Vary', 'Accept')
-    return reply.type(call.format.contentType).send(result.body)
+    const answered = calls.call(call)
+    const result = answered instanceof Promise ? await answered : answered
+    return sendResult(request, reply, result, call.format.contentType, since)
   }
   const config = { access: 'query' } as const
   server.get<Call>(path, { config }, (request, reply) => answer(request, reply, inAddress(request)))
@@ -139,10 +136,4 @@ function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
     if (!reply.raw.writableFinished) gone.abort(new Error(`The caller of ${request.id} went away.`))
   })
   return gone.signal
-}
-
-function timing(durations: Record<string, number>): string {
-  return Object.entries(durations)
-    .map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`)
-    .join(', ')
 }

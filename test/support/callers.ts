@@ -26,7 +26,7 @@ export async function ask(
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') && text !== ''
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== ''
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
@@ -35,7 +35,10 @@ export interface MadeToken {
   token: string
 }
 
-export async function makeToken(service: RunningService, fields: Record<string, unknown>): Promise<MadeToken> {
+export async function makeToken(
+  service: RunningService,
+  fields: Record<string, unknown>,
+): Promise<MadeToken> {
   const made = await ask(service, service.adminToken.token, 'POST', '/api/access-tokens', fields)
   if (made.status !== 201) throw new Error(JSON.stringify(made.body))
   return made.body as MadeToken

@@ -4,6 +4,7 @@ import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { type Engine, engineDatabase } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
 import { RemoteEngine } from '../../src/engine/remote-engine.ts'
+import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
 
 /** Under emulation a query costs a hundred times more, so long runs are shorter there. */
@@ -11,7 +12,7 @@ export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined
 export const many = (native: number, underEmulation: number) => (emulated ? underEmulation : native)
 
 export const log = pino({ level: process.env.WELLHEAD_TEST_LOG ?? 'silent' })
-const node = process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
+export const engineNode = process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
 const defaultPatience = emulated ? 10 : 1
 
 export interface OpenEngine<E extends Engine = Engine> {
@@ -30,7 +31,7 @@ export function embeddedEngine(dataDir: string, choices: EmbeddedChoices = {}): 
     memoryBytes: 2 * 2 ** 30,
     patience: defaultPatience,
     ...choices,
-    node,
+    node: engineNode,
     environment: process.env,
     clock: systemClock,
     log,
@@ -64,7 +65,7 @@ export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 export async function openServer(): Promise<{ url: string; close(): Promise<void> }> {
   const directory = scratchDirectory()
   const server = new EngineProcess({
-    node,
+    node: engineNode,
     environment: process.env,
     host: {
       directory: directory.path,
@@ -93,10 +94,11 @@ export async function openServer(): Promise<{ url: string; close(): Promise<void
   }
 }
 
-export async function openRemote(): Promise<OpenEngine> {
+export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network: Relay }> {
   const server = await openServer()
+  const network = await openRelay(Number(new URL(server.url).port))
   const engine = new RemoteEngine({
-    url: server.url,
+    url: network.url,
     ...remoteCredentials,
     log,
     maxResultBytes: 32 * 2 ** 20,
@@ -104,8 +106,10 @@ export async function openRemote(): Promise<OpenEngine> {
   await engine.start()
   return {
     engine,
+    network,
     close: async () => {
       await engine.close()
+      await network.cut()
       await server.close()
     },
   }

@@ -48,19 +48,24 @@ export function managingJourneys(running: () => RunningService): void {
       expect(await call('greet?_version=1')).toEqual({ result: [{ word: 'one' }] })
       expect((await admin('GET', '/api/endpoints/query/greet?_version=3')).status).toBe(400)
 
-      const renamed = await admin('PUT', `/api/endpoints/${made.body.id}`, { ...changed.body, name: 'greet.all' })
+      const renamed = await admin('PUT', `/api/endpoints/${made.body.id}`, {
+        ...changed.body,
+        name: 'greet.all',
+      })
       expect(renamed.body).toMatchObject({ name: 'greet.all', version: 3 })
       expect((await admin('GET', '/api/endpoints/query/greet')).status).toBe(404)
 
       const restored = await admin('POST', '/api/endpoints/greet.all/versions/1/restore')
       expect(restored.body).toMatchObject({ name: 'greet', version: 4, query: "SELECT 'one' AS word" })
       const versions = (await admin('GET', '/api/endpoints/greet/versions')).body
-      expect(versions.map(({ version, name }: { version: number; name: string }) => [version, name])).toEqual([
-        [4, 'greet'],
-        [3, 'greet.all'],
-        [2, 'greet'],
-        [1, 'greet'],
-      ])
+      expect(versions.map(({ version, name }: { version: number; name: string }) => [version, name])).toEqual(
+        [
+          [4, 'greet'],
+          [3, 'greet.all'],
+          [2, 'greet'],
+          [1, 'greet'],
+        ],
+      )
       expect(versions[0]).toMatchObject({ updated_by: 'admin', created_at: made.body.created_at })
 
       expect((await admin('DELETE', '/api/endpoints/greet')).status).toBe(204)
@@ -117,7 +122,10 @@ export function managingJourneys(running: () => RunningService): void {
       ]
       for (const [body, status, parameter] of cases) {
         const refused = await admin('POST', '/api/endpoints', body)
-        expect([refused.status, refused.body.error.parameter], JSON.stringify(body)).toEqual([status, parameter])
+        expect([refused.status, refused.body.error.parameter], JSON.stringify(body)).toEqual([
+          status,
+          parameter,
+        ])
       }
       expect((await admin('GET', '/api/endpoints/bad')).status).toBe(404)
     })

@@ -1,6 +1,7 @@
 import { type Service, startService } from '../../src/app.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
+import type { CacheTime } from '../../src/cache/cache-time.ts'
 import { emulated, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 
@@ -13,6 +14,7 @@ export interface RunningService extends Service {
 
 export interface ServiceChoices {
   clock?: Clock
+  time?: CacheTime
   environment?: Record<string, string>
   dataDir?: string
 }
@@ -32,6 +34,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const service = await startService({
     settings,
     clock: choices.clock ?? systemClock,
+    ...(choices.time && { time: choices.time }),
     log,
     node: process.execPath,
     environment: process.env,

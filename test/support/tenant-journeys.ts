@@ -1,10 +1,222 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../src/base/clock.ts'
-import { ask, makeToken } from './callers.ts'
+import { type Answer, ask, type MadeToken, makeToken } from './callers.ts'
+import { many } from './engines.ts'
 import type { RunningService } from './service.ts'
 
+/** Names that a careless filter would let through, or would break on. */
+const projects = ['tenant-a', "o'neil\\", 'tenant-a%', 'Tenant-A'] as const
+const secretOf = (project: string) => `secret of ${project}`
+
+/** Ways to read a source; none of them says a word about projects. */
+const readers = {
+  plain: 'SELECT id, project FROM edge_logs',
+  'common-table': 'WITH c AS (SELECT * FROM edge_logs) SELECT id, project FROM c',
+  union: 'SELECT id, project FROM edge_logs UNION ALL SELECT id, project FROM auth_logs',
+  join: 'SELECT r.id AS id, r.project AS project FROM edge_logs AS l INNER JOIN auth_logs AS r ON l.event_message = r.event_message',
+  'in-subquery':
+    'SELECT id, project FROM auth_logs WHERE event_message IN (SELECT event_message FROM edge_logs)',
+  scalar:
+    'SELECT id, project, (SELECT uniqExact(project) FROM auth_logs) AS seen FROM edge_logs WHERE seen != 1 OR project IN (SELECT project FROM auth_logs)',
+  alias: 'SELECT e.id AS id, e.project AS project FROM edge_logs AS e',
+  'array-join': 'SELECT id, p AS project FROM edge_logs ARRAY JOIN [project] AS p',
+  window: 'SELECT id, any(project) OVER () AS project FROM edge_logs',
+  grouped: 'SELECT arrayJoin(groupArray(id)) AS id, project FROM edge_logs GROUP BY project',
+}
+
+const counters = {
+  count: 'SELECT count() AS n FROM edge_logs',
+  'count-filtered': "SELECT count() AS n FROM edge_logs WHERE project != ''",
+  'count-distinct': 'SELECT uniqExact(project) + 1 AS n FROM edge_logs',
+  'max-of-two':
+    'SELECT toUInt64(count() + min(timestamp = max_at)) AS n FROM edge_logs CROSS JOIN (SELECT max(timestamp) AS max_at FROM edge_logs) AS m WHERE 0',
+}
+
+/** Each fails on a foreign row, if it is ever shown one. */
+const oracles = {
+  'oracle-where':
+    "SELECT count() AS n FROM edge_logs WHERE intDiv(1, NOT startsWith(event_message, 'secret of') OR event_message = @mine) = 1",
+  'oracle-nested':
+    "WITH c AS (SELECT * FROM edge_logs WHERE timestamp > '2000-01-01') SELECT count() AS n FROM c WHERE intDiv(1, event_message = @mine) = 1",
+  'oracle-join':
+    'SELECT count() AS n FROM edge_logs AS l LEFT JOIN auth_logs AS r ON l.id = r.id AND intDiv(1, r.event_message = @mine) = 1',
+  'oracle-union':
+    'SELECT count() AS n FROM (SELECT * FROM edge_logs UNION ALL SELECT * FROM auth_logs) WHERE intDiv(1, event_message = @mine) = 1',
+}
+
 export function tenantJourneys(running: () => RunningService, clock: ManualClock): void {
+  const admin = (method: string, path: string, body?: unknown) =>
+    ask(running(), running().adminToken.token, method, path, body)
+  const query = (token: MadeToken, path: string, body?: unknown) =>
+    ask(running(), token.token, body === undefined ? 'GET' : 'POST', `/api/endpoints/query/${path}`, body)
+
   describe('tenants', () => {
-    test.todo(`${clock.now()} ${typeof running} ${typeof ask} ${typeof makeToken} ${typeof expect}`)
+    const tokens = new Map<string, MadeToken>()
+    const tokenOf = (project: string) => tokens.get(project) as MadeToken
+
+    beforeAll(async () => {
+      const at = new Date(clock.now() - 60_000).toISOString()
+      const url = 'https://any.example.com/rest/v1'
+      for (const source of ['edge_logs', 'auth_logs']) {
+        const entries = projects.flatMap((project) =>
+          [1, 2].map((n) => ({
+            id: `${project}/${n}`,
+            project,
+            timestamp: at,
+            event_message: secretOf(project),
+            metadata: { request: { url, path: '/rest/v1' } },
+          })),
+        )
+        expect((await admin('POST', `/api/logs?source=${source}`, entries)).body.accepted).toBe(8)
+      }
+      await Promise.all(
+        projects.map(async (project) =>
+          tokens.set(project, await makeToken(running(), { scopes: ['query', 'ingest'], project })),
+        ),
+      )
+      await Promise.all(
+        Object.entries({ ...readers, ...counters, ...oracles }).map(async ([name, sql]) => {
+          const made = await admin('POST', '/api/endpoints', { name: `tenants.${name}`, query: sql })
+          expect(made.status, `${name} ${JSON.stringify(made.body)}`).toBe(201)
+        }),
+      )
+    })
+
+    test.each(projects)('%s sees its own rows only, however a source is read', async (project) => {
+      for (const name of Object.keys(readers)) {
+        const { status, body } = await query(tokenOf(project), `tenants.${name}`)
+        expect(status, JSON.stringify(body)).toBe(200)
+        const rows = body.result as { id: string; project: string }[]
+        expect(rows.length, name).toBeGreaterThan(0)
+        expect([...new Set(rows.map((row) => row.project))], name).toEqual([project])
+        expect(
+          rows.every(({ id }) => id.startsWith(`${project}/`)),
+          name,
+        ).toBe(true)
+      }
+    })
+
+    test('counts are those of the tenant, too', async () => {
+      for (const name of Object.keys(counters)) {
+        const { body } = await query(tokenOf('tenant-a'), `tenants.${name}`)
+        expect(body.result[0].n, name).toBe(name === 'max-of-two' ? 0 : 2)
+      }
+    })
+
+    test('a query that would fail on a foreign row does not fail, since it is shown none', async () => {
+      for (const name of Object.keys(oracles)) {
+        const mine = encodeURIComponent(secretOf('tenant-a'))
+        const own = await query(tokenOf('tenant-a'), `tenants.${name}?mine=${mine}`)
+        expect(own.status, `${name} ${JSON.stringify(own.body)}`).toBe(200)
+        // It does fail where it may see them: so the queries are what they are meant to be.
+        expect((await admin('GET', `/api/endpoints/query/tenants.${name}?mine=${mine}`)).status, name).toBe(
+          422,
+        )
+      }
+    })
+
+    test('the project of the token cannot be chosen, in whatever way it is sent', async () => {
+      const token = tokenOf('tenant-a')
+      const [refused, twice, fine] = [403, 400, 200]
+      const cases: [string, unknown, number][] = [
+        ['logs.all', undefined, fine],
+        ['logs.all?project=tenant-a', undefined, fine],
+        ['logs.all', { project: null }, fine],
+        ['logs.all?project=Tenant-A', undefined, refused],
+        ['logs.all?project=tenant-a%25', undefined, refused],
+        ['logs.all?project=tenant%252Da', undefined, refused],
+        ['logs.all?project=', undefined, refused],
+        ['logs.all?project=.*', undefined, refused],
+        ['logs.all?project=tenant-a&project=Tenant-A', undefined, twice],
+        ['logs.all?project=tenant-a', { project: 'Tenant-A' }, twice],
+        ['logs.all', { project: 'Tenant-A' }, refused],
+        ['logs.all', { project: ['tenant-a'] }, twice],
+        ['logs.all?Project=Tenant-A&PROJECT=x&project%00=x', undefined, fine],
+        ['logs.all?project%20=Tenant-A', undefined, fine],
+        ['tenants.plain?project=Tenant-A', undefined, refused],
+        ['usage.api-counts?interval=daily&project=.*', undefined, refused],
+        ['usage.api-counts?interval=daily&project=tenant-a|.*', undefined, refused],
+        ['logs.all?sql=SELECT%20*%20FROM%20edge_logs', undefined, fine],
+        ['logs.all?_explain=1', undefined, refused],
+        ['logs.all?_version=1&_format=ndjson', undefined, fine],
+      ]
+      for (const [path, body, status] of cases) {
+        const answer = await query(token, path, body)
+        expect(answer.status, `${path} ${JSON.stringify(body)}`).toBe(status)
+        const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
+        for (const other of projects.slice(1)) expect(text, path).not.toContain(secretOf(other))
+      }
+    })
+
+    test('a tenant cannot tell a project that is there from one that is not', async () => {
+      const [there, notThere] = await Promise.all(
+        ['Tenant-A', 'nobody-at-all'].map((project) =>
+          query(tokenOf('tenant-a'), `logs.all?project=${project}`),
+        ),
+      )
+      const { request_id: _one, ...one } = (there as Answer).body.error
+      const { request_id: _other, ...other } = (notThere as Answer).body.error
+      expect(one).toEqual(other)
+    })
+
+    test('a tenant sends for its own project only', async () => {
+      const sent = await ask(running(), tokenOf('tenant-a').token, 'POST', '/api/logs?source=storage_logs', [
+        { event_message: 'no project said' },
+        { event_message: 'own', project: 'tenant-a' },
+        { event_message: 'foreign', project: 'Tenant-A' },
+        { event_message: 'foreign inside', metadata: { project_ref: 'Tenant-A' } },
+      ])
+      expect(sent.body).toMatchObject({ accepted: 2, rejected: 2 })
+      expect(sent.body.errors.map(({ index }: { index: number }) => index)).toEqual([2, 3])
+      const { body } = await admin('GET', '/api/sources/storage_logs/recent')
+      expect(body.map(({ project }: { project: string }) => project)).toEqual(['tenant-a', 'tenant-a'])
+    })
+
+    test('among many callers, failing and stopped ones too, nobody ever sees a foreign row', async () => {
+      await admin('POST', '/api/endpoints', {
+        name: 'tenants.failing',
+        query:
+          'SELECT id, event_message, intDiv(1, number < 100) AS q FROM edge_logs CROSS JOIN numbers(1000) AS n ORDER BY number',
+      })
+      await admin('POST', '/api/endpoints', {
+        name: 'tenants.slow',
+        query:
+          'SELECT event_message, sum(sipHash64(number)) AS s FROM edge_logs CROSS JOIN numbers(100000000000) AS n GROUP BY event_message',
+        timeout_seconds: 1,
+      })
+      const paths = [
+        ...Object.keys(readers).map((name) => `tenants.${name}`),
+        ...['logs.all', 'usage.api-counts?interval=daily', 'functions.invocation-stats?interval=7day'],
+      ]
+      const attempts = many(10_000, 80)
+      const seen: string[] = []
+      let at = 0
+      const caller = async () => {
+        while (at < attempts) {
+          const n = at++
+          const project = projects[n % projects.length] as string
+          const trouble =
+            n % 10 === 3 ? 'tenants.failing' : n % (attempts / 4) === 7 ? 'tenants.slow' : undefined
+          const { status, body } = await query(
+            tokenOf(project),
+            trouble ?? (paths[n % paths.length] as string),
+          )
+          if (trouble) expect([422, 504]).toContain(status)
+          else expect(status, JSON.stringify(body)).toBe(200)
+          const text = JSON.stringify(body)
+          for (const other of projects) {
+            if (other === project) continue
+            if (
+              text.includes(JSON.stringify(secretOf(other))) ||
+              text.includes(JSON.stringify(`${other}/1`))
+            ) {
+              seen.push(`${project} saw ${text.slice(0, 200)}`)
+            }
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: 6 }, caller))
+      expect(seen).toEqual([])
+    })
   })
 }

@@ -91,11 +91,13 @@ export function tokenJourneys(running: () => RunningService, clock: ManualClock)
       clock.advance(60_000)
       const well = `${revoked.token.slice(0, 10)}x${revoked.token.slice(11)}`
       const answers = await Promise.all(
-        [undefined, '', 'x', expiring.token, revoked.token, well, 'wh_', 'Ü'.repeat(50)].map(async (token) => {
-          const { status, headers, body } = await ask(running(), token, 'GET', logsAll)
-          const { request_id: _, ...error } = body.error
-          return JSON.stringify([status, headers.get('www-authenticate'), error])
-        }),
+        [undefined, '', 'x', expiring.token, revoked.token, well, 'wh_', 'Ü'.repeat(50)].map(
+          async (token) => {
+            const { status, headers, body } = await ask(running(), token, 'GET', logsAll)
+            const { request_id: _, ...error } = body.error
+            return JSON.stringify([status, headers.get('www-authenticate'), error])
+          },
+        ),
       )
       expect(new Set(answers).size).toBe(1)
       expect(answers[0]).toContain('401')
@@ -164,7 +166,10 @@ export function tokenJourneys(running: () => RunningService, clock: ManualClock)
       [{ scopes: ['query'], requests_per_minute: 0 }, 'requests_per_minute'],
     ])('%j is no token', async (fields, parameter) => {
       const refused = await admin('POST', '/api/access-tokens', fields)
-      expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_parameter', parameter } } })
+      expect(refused).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_parameter', parameter } },
+      })
     })
 
     test('what is not there is 404', async () => {

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { computedOf, openCache, settled } from '../../test/support/cache.ts'
+import { BoundedEntries } from './bounded-entries.ts'
+import type { ContentCoding } from './cached-result.ts'
+
+const policy = { cacheSeconds: 100, warmSeconds: null }
+
+test('entries stay within their bytes, and the least recently used go first', () => {
+  type Step = ['set', string, number] | ['touch', string] | ['resize', string, number] | ['delete', string]
+  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e')
+  const steps = fc.array(
+    fc.oneof(
+      fc.tuple(fc.constant('set'), key, fc.nat(40)),
+      fc.tuple(fc.constant('touch'), key),
+      fc.tuple(fc.constant('resize'), key, fc.nat(40)),
+      fc.tuple(fc.constant('delete'), key),
+    ) as fc.Arbitrary<Step>,
+  )
+  fc.assert(
+    fc.property(steps, (history) => {
+      const out: string[] = []
+      const entries = new BoundedEntries<{ key: string; bytes: number }>(100, (entry) => out.push(entry.key))
+      // From the least to the most recently used.
+      let model: { key: string; bytes: number }[] = []
+      const outModel: string[] = []
+      for (const [action, name, bytes = 0] of history) {
+        const known = model.find((entry) => entry.key === name)
+        const others = model.filter((entry) => entry !== known)
+        const entry = entries.get(name)
+        if (action === 'set') {
+          entries.set({ key: name, bytes })
+          model = [...others, { key: name, bytes }]
+        } else if (action === 'delete') {
+          entries.delete(name)
+          model = others
+        } else if (entry && known && action === 'touch') {
+          entries.touch(entry)
+          model = [...others, known]
+        } else if (entry && known) {
+          entries.resize(entry, bytes)
+          known.bytes = bytes
+        }
+        while (sum(model) > 100) outModel.push((model.shift() as { key: string }).key)
+        expect([...entries.values()]).toEqual(model)
+        expect(entries.bytes).toBe(sum(model))
+      }
+      expect(out).toEqual(outModel)
+    }),
+  )
+  function sum(model: { bytes: number }[]): number {
+    return model.reduce((total, { bytes }) => total + bytes, 0)
+  }
+})
+
+describe('memory', () => {
+  test('one giant result is answered and does not empty the cache', async () => {
+    const { cache, request } = openCache({ policy, maxBytes: 100_000 })
+    const ask = (key: string, bytes: number) =>
+      cache.get(request({ key, compute: async () => computedOf('x'.repeat(bytes)) }))
+    await ask('small', 100)
+    const giant = await ask('giant', 20_000)
+    expect(giant?.outcome).toEqual({ kind: 'computed', why: 'miss', joined: false, stored: false })
+    expect(giant?.result.body).toHaveLength(20_000)
+    expect([cache.size, cache.lookup('small')?.outcome.kind]).toEqual([1, 'hit'])
+  })
+
+  test('a result that grew into a giant replaces the one before it, so that nobody gets that one', async () => {
+    const { cache, request } = openCache({ policy, maxBytes: 100_000 })
+    const ask = (bytes: number) =>
+      cache.get(request({ compute: async () => computedOf('x'.repeat(bytes)), wants: { noCache: true } }))
+    await ask(100)
+    await ask(20_000)
+    expect([cache.size, cache.bytes]).toEqual([0, 0])
+  })
+
+  test('it counts what results keep beside their bytes', async () => {
+    const { cache, request } = openCache({ policy, maxBytes: 2 ** 20 })
+    for (let i = 0; i < 2000; i++) {
+      await cache.get(
+        request({ key: `key ${i}`, recipe: 'r'.repeat(1000), compute: async () => computedOf('{}') }),
+      )
+    }
+    expect(cache.bytes).toBeLessThanOrEqual(2 ** 20)
+    expect(cache.size).toBeLessThan(250)
+    expect(cache.counters.evicted).toBe(2000 - cache.size)
+  })
+
+  test('a result does not keep the larger buffer that it is a piece of', async () => {
+    const { cache, request } = openCache({ policy })
+    const large = Buffer.alloc(2 ** 20, 'x')
+    const piece = { ...computedOf(''), body: large.subarray(0, 2000) }
+    const answer = await cache.get(request({ compute: async () => piece }))
+    expect(answer?.result.body.buffer.byteLength).toBe(2000)
+  })
+
+  test('what belongs to a changed endpoint is forgotten at once, and whoever waits gets the result all the same', async () => {
+    const { cache, call, land, runs, time } = openCache({ policy: { cacheSeconds: 10, warmSeconds: 1 } })
+    const first = call()
+    land()
+    await first
+    const waiting = call({ noCache: true })
+    cache.drop('other')
+    expect(cache.size).toBe(1)
+    cache.drop('group')
+    expect([cache.size, cache.bytes]).toEqual([0, 0])
+    const later = call()
+    expect(runs).toHaveLength(2)
+    land()
+    land()
+    expect(await waiting).toBe('request computed 2 not stored')
+    expect(await later).toBe('miss 3')
+    cache.drop('group')
+    time.advance(10_000)
+    expect(runs).toHaveLength(0)
+  })
+
+  test('a run that waited when its endpoint changed does not begin when its callers have left', async () => {
+    const { cache, call, land, runs } = openCache({ policy })
+    const running = call()
+    const leaving = new AbortController()
+    const waiting = call({ noCache: true }, leaving.signal)
+    await settled()
+    cache.drop('group')
+    leaving.abort(new Error('gone'))
+    expect(await waiting).toBe('left')
+    land()
+    expect(await running).toBe('miss 1 not stored')
+    await settled()
+    expect(runs).toHaveLength(0)
+  })
+
+  test('a refresh of what was dropped is stopped', async () => {
+    const { cache, call, land, runs, time } = openCache({ policy: { cacheSeconds: 10, warmSeconds: 1 } })
+    const first = call()
+    land()
+    await first
+    time.advance(1000)
+    cache.drop('group')
+    expect(runs[0]?.signal.aborted).toBe(true)
+    await settled()
+    expect(cache.size).toBe(0)
+  })
+})
+
+describe('forms', () => {
+  const body = JSON.stringify({ result: Array.from({ length: 500 }, (_, id) => ({ id, path: '/rest/v1' })) })
+
+  async function stored(text: string | Buffer) {
+    const opened = openCache({ policy })
+    const { cache, request } = opened
+    const ask = () =>
+      cache
+        .get(request({ compute: async () => computedOf(text), wants: { noCache: true } }))
+        .then((answer) => {
+          if (answer === undefined) throw new Error('There is an answer.')
+          return answer.result
+        })
+    return { ...opened, ask, result: await ask() }
+  }
+
+  test('are made once somebody wanted them, and counted', async () => {
+    const { cache, result } = await stored(body)
+    const before = cache.bytes
+    expect(result.form('gzip').coding).toBe('identity')
+    expect(result.form('br').coding).toBe('identity')
+    await cache.stop()
+    const [identity, gzip, br] = (['identity', 'gzip', 'br'] as ContentCoding[]).map((coding) =>
+      result.form(coding),
+    )
+    expect(gunzipSync(gzip?.body ?? '').toString()).toBe(body)
+    expect(brotliDecompressSync(br?.body ?? '').toString()).toBe(body)
+    expect(new Set([identity?.etag, gzip?.etag, br?.etag])).toEqual(new Set(result.etags))
+    expect(cache.bytes - before).toBe((gzip?.body.length ?? 0) + (br?.body.length ?? 0))
+  })
+
+  test('are not made of what is small, and not kept where they are no smaller', async () => {
+    for (const text of ['x'.repeat(1000), randomBytes(5000)]) {
+      const { cache, result } = await stored(text)
+      const before = cache.bytes
+      result.form('gzip')
+      await cache.stop()
+      expect([result.form('gzip').coding, cache.bytes]).toEqual(['identity', before])
+    }
+  })
+
+  test('the same bytes have the same tag and keep their forms; other bytes have them made', async () => {
+    const { cache, result, ask, request } = await stored(body)
+    result.form('gzip')
+    await cache.stop()
+    const same = await ask()
+    expect(same.form('gzip')).toBe(result.form('gzip'))
+    const other = await cache.get(
+      request({ compute: async () => computedOf(`${body} `), wants: { noCache: true } }),
+    )
+    await cache.stop()
+    expect(other?.result.tag).not.toBe(result.tag)
+    expect(other?.result.form('gzip').coding).toBe('gzip')
+  })
+})

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type CacheKeyParts, cacheKey } from './cache-key.ts'
+
+const call: CacheKeyParts = {
+  endpointId: '6f1c0000-0000-7000-8000-000000000000',
+  version: 3,
+  tenant: null,
+  parameters: { project: 'demo', interval: '1day', function_id: null },
+  format: 'json',
+}
+
+describe('the key of a result', () => {
+  test('is a SHA-256, and the order of parameters does not matter', () => {
+    expect(cacheKey(call)).toMatch(/^[0-9a-f]{64}$/)
+    const parameters = { function_id: null, interval: '1day', project: 'demo' }
+    expect(cacheKey({ ...call, parameters })).toBe(cacheKey(call))
+  })
+
+  test.each<Partial<CacheKeyParts>>([
+    { endpointId: '6f1c0000-0000-7000-8000-000000000001' },
+    { version: 4 },
+    { tenant: '' },
+    { tenant: 'null' },
+    { format: 'csv' },
+    { parameters: { ...call.parameters, project: 'Demo' } },
+    { parameters: { ...call.parameters, function_id: '' } },
+    { parameters: { ...call.parameters, function_id: 'null' } },
+    { parameters: { ...call.parameters, function_id: Number.NaN } },
+    { parameters: { project: 'demo', interval: '1day' } },
+  ])('is another one with %j', (change) => {
+    expect(cacheKey({ ...call, ...change })).not.toBe(cacheKey(call))
+  })
+
+  test('no two different calls look alike', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'a"\\,[]:{}=\u0000\ud800') })
+    const value = fc.oneof(text, fc.constant(null), fc.boolean(), fc.double(), fc.bigInt())
+    const parts = fc.record({
+      endpointId: text,
+      version: fc.nat(3),
+      tenant: fc.option(text),
+      parameters: fc.dictionary(text, value),
+      format: text,
+    })
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        const same = inspected(a) === inspected(b)
+        expect(cacheKey(a) === cacheKey(b)).toBe(same)
+      }),
+    )
+  })
+})
+
+function inspected({ endpointId, version, tenant, parameters, format }: CacheKeyParts): string {
+  const values = Object.entries(parameters)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => [name, typeof value, String(value)])
+  return JSON.stringify([endpointId, version, tenant, values, format])
+}

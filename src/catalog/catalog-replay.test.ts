@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { namesOf } from './catalog.ts'
+import { type CatalogRecord, CatalogState } from './catalog-replay.ts'
+
+let entries = 0
+
+function record(id: string, version: number, name: string, more: Partial<CatalogRecord> = {}): CatalogRecord {
+  return {
+    entry: `entry ${++entries}`,
+    kind: 'source',
+    id,
+    version,
+    changed_at: '2026-01-01T00:00:00.000Z',
+    changed_by: 'somebody',
+    deleted: false,
+    body: { name, aliases: [] },
+    ...more,
+  }
+}
+
+function stateOf(...records: CatalogRecord[]) {
+  const state = new CatalogState(namesOf)
+  const verdicts = records.map((each) => state.apply(each))
+  return { state, accepted: verdicts.map((verdict) => verdict.accepted), verdicts }
+}
+
+describe('the catalog', () => {
+  test('is the newest version of everything, with what was before it', () => {
+    const { state } = stateOf(record('a', 1, 'one'), record('b', 1, 'two'), record('a', 2, 'uno'))
+    expect(state.newest().map(({ id, version }) => [id, version])).toEqual([
+      ['a', 2],
+      ['b', 1],
+    ])
+    expect(state.history('source', 'a').map(({ version }) => version)).toEqual([1, 2])
+    expect(state.current('endpoint', 'a')).toBeUndefined()
+  })
+
+  test('gives a name to whoever claimed it first', () => {
+    const { state, verdicts } = stateOf(record('a', 1, 'name'), record('b', 1, 'name'))
+    expect(verdicts).toEqual([{ accepted: true }, { accepted: false, because: 'name', name: 'name' }])
+    expect(state.current('source', 'b')).toBeUndefined()
+  })
+
+  test('knows the other names of a source as names, and names of another kind as free', () => {
+    const aliased = record('a', 1, 'one', { body: { name: 'one', aliases: ['other'] } })
+    const endpoint = record('c', 1, '', { kind: 'endpoint', body: { definition: { name: 'one' } } })
+    expect(stateOf(aliased, record('b', 1, 'other'), endpoint).accepted).toEqual([true, false, true])
+  })
+
+  test('takes one of two changes of the same version', () => {
+    const { state, accepted } = stateOf(record('a', 1, 'x'), record('a', 2, 'mine'), record('a', 2, 'yours'))
+    expect(accepted).toEqual([true, true, false])
+    expect(state.current('source', 'a')?.body).toMatchObject({ name: 'mine' })
+  })
+
+  test('frees the name of what was deleted or renamed, and lets nothing follow a deletion', () => {
+    const gone = record('a', 2, 'name', { deleted: true })
+    expect(stateOf(record('a', 1, 'name'), gone, record('b', 1, 'name')).accepted).toEqual([true, true, true])
+    expect(stateOf(record('a', 1, 'name'), gone, record('a', 3, 'name')).accepted).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(stateOf(record('a', 1, 'x'), record('a', 2, 'y'), record('b', 1, 'x')).accepted).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  test('comes to the same state for everybody, with each name given once, whatever is written', () => {
+    const change = fc.record({
+      id: fc.constantFrom('a', 'b', 'c'),
+      version: fc.integer({ min: 1, max: 4 }),
+      name: fc.constantFrom('x', 'y'),
+      deleted: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+        const log = changes.map(({ id, version, name, deleted }) => record(id, version, name, { deleted }))
+        const { state } = stateOf(...log)
+        const living = state.newest().filter((each) => !each.deleted)
+        const names = living.map(({ body }) => (body as { name: string }).name)
+        expect(new Set(names).size).toBe(names.length)
+        for (const { id } of living) {
+          const versions = state.history('source', id).map(({ version }) => version)
+          expect(versions).toEqual(versions.map((_, index) => index + 1))
+        }
+        expect(stateOf(...log).state.newest()).toEqual(state.newest())
+      }),
+    )
+  })
+})

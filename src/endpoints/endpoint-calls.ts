@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { notCached } from '../base/errors.ts'
+import { cacheKey } from '../cache/cache-key.ts'
+import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../cache/cache-request.ts'
+import type { HotKey } from '../cache/hot-keys-file.ts'
+import type { ResultCache } from '../cache/result-cache.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { BoundCall, EndpointAnswer, EndpointRunner } from './endpoint-runner.ts'
+import type { Endpoints } from './endpoints.ts'
+import { type OutputFormat, outputFormats } from './output-formats.ts'
+import type { Sandboxes } from './sandboxes.ts'
+
+export interface EndpointCall {
+  endpoint: Endpoint
+  /** As the caller sent them, unchecked. */
+  parameters: Readonly<Record<string, string>>
+  format: OutputFormat
+  caller: string
+  project: string | undefined
+  signal: AbortSignal
+  wants: CacheWants
+}
+
+export type CallAnswer =
+  | { kind: 'computed'; answer: EndpointAnswer }
+  | { kind: 'cached'; answer: CacheAnswer }
+
+export interface EndpointCallsOptions {
+  runner: EndpointRunner
+  cache: ResultCache
+  endpoints: Endpoints
+  sandboxes: Sandboxes
+}
+
+/** Enough to make a call again that nobody makes: for the warming after a restart. */
+const recipeShape = z.object({
+  endpoint: z.string(),
+  version: z.int(),
+  parameters: z.record(z.string(), z.string()),
+  project: z.string().optional(),
+  format: z.string(),
+})
+
+type Recipe = z.output<typeof recipeShape>
+
+/** Renewals stand in one line of their own. */
+const warmer = 'wellhead:warming'
+
+/** Answers calls from the cache where the endpoint has one, and otherwise by running its query. */
+export class EndpointCalls {
+  readonly #options: EndpointCallsOptions
+
+  constructor(options: EndpointCallsOptions) {
+    this.#options = options
+  }
+
+  /** A result that is here and fresh, without waiting for anything; else what has to be waited for. */
+  call(call: EndpointCall): CallAnswer | Promise<CallAnswer> {
+    const { endpoint, wants, signal } = call
+    if (endpoint.definition.cache_seconds === null) {
+      if (wants.onlyIfCached) throw notCached()
+      return this.#run(call, signal).then((answer) => ({ kind: 'computed', answer }))
+    }
+    const request = this.#request(call, endpoint.definition.cache_seconds)
+    const known = this.#options.cache.lookup(request.key, wants)
+    if (known) return { kind: 'cached', answer: known }
+    return this.#options.cache.get({ ...request, wants, signal }).then((answer) => {
+      if (!answer) throw notCached()
+      return { kind: 'cached', answer }
+    })
+  }
+
+  async explain(call: EndpointCall) {
+    return this.#options.runner.explain(await this.#bound(call, call.signal))
+  }
+
+  /** Renews what was asked for before a restart, as far as it is still the same. */
+  async prewarm(hot: readonly HotKey[]): Promise<void> {
+    const requests = hot.flatMap(({ recipe, lastAskedMs, heat }) => {
+      const request = this.#remade(recipe)
+      return request ? [{ request, lastAskedMs, heat }] : []
+    })
+    await this.#options.cache.prewarm(requests)
+  }
+
+  #request(call: Omit<EndpointCall, 'signal' | 'wants'>, cacheSeconds: number): CacheRequest {
+    const { endpoint, format, project, parameters, caller } = call
+    const { definition, version } = endpoint
+    const sent = sentOf(endpoint, parameters)
+    const recipe: Recipe = {
+      endpoint: definition.id,
+      version,
+      parameters: sent,
+      ...(project !== undefined && { project }),
+      format: format.name,
+    }
+    const compute: Compute = async ({ purpose, signal }) => {
+      const by = purpose === 'refresh' ? warmer : caller
+      const answer = await this.#run({ endpoint, parameters: sent, format, project, caller: by }, signal)
+      return { ...answer, contentType: format.contentType }
+    }
+    return {
+      key: cacheKey({
+        endpointId: definition.id,
+        version,
+        tenant: project ?? null,
+        parameters: {
+          ...endpoint.compiled.check(parameters),
+          ...(sent.sql !== undefined && definition.sandbox && { sql: sent.sql }),
+        },
+        format: format.name,
+      }),
+      group: definition.id,
+      policy: { cacheSeconds, warmSeconds: definition.warm_seconds },
+      compute,
+      recipe,
+    }
+  }
+
+  async #run(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<EndpointAnswer> {
+    return this.#options.runner.run(await this.#bound(call, signal))
+  }
+
+  async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
+    const { parameters, format, caller, project } = call
+    const values = call.endpoint.compiled.check(parameters)
+    const endpoint = await this.#options.sandboxes.endpointFor(call.endpoint, parameters)
+    return { endpoint, values, format, caller, project, signal }
+  }
+
+  #remade(text: unknown): CacheRequest | undefined {
+    const reading = recipeShape.safeParse(text)
+    if (!reading.success) return undefined
+    const { endpoint: id, version, parameters, project, format: name } = reading.data
+    const endpoint = this.#options.endpoints.find(id)
+    const format = outputFormats.find((each) => each.name === name)
+    const seconds = endpoint?.definition.cache_seconds ?? null
+    if (!endpoint || endpoint.version !== version || !format || seconds === null) return undefined
+    try {
+      return this.#request({ endpoint, parameters, format, project, caller: warmer }, seconds)
+    } catch {
+      // Values that were fine once, and would be refused now.
+      return undefined
+    }
+  }
+}
+
+/** Of what was sent, what the endpoint looks at: the rest is no part of the call. */
+function sentOf(endpoint: Endpoint, parameters: Readonly<Record<string, string>>): Record<string, string> {
+  const { definition, compiled } = endpoint
+  const known = new Set([...Object.keys(definition.parameters), ...compiled.names])
+  if (definition.sandbox) known.add('sql')
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => known.has(name)))
+}

@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
+import { cacheHeaders, chooseCoding, matchedEtag } from './cache-headers.ts'
+
+/** Sends finished bytes with the headers that tell how they were come by. */
+export function sendResult(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { kind, answer }: CallAnswer,
+  contentType: string,
+  since: number,
+): FastifyReply {
+  if (kind === 'computed') {
+    if (answer.truncated) reply.header('Wellhead-Truncated', 'true')
+    reply.header('Cache-Control', 'private, no-store')
+    reply.header('Cache-Status', 'Wellhead; fwd=bypass')
+    reply.header('Vary', 'Accept')
+    reply.header('Server-Timing', timing(answer.queueMs, answer.engineMs, since))
+    return reply.type(contentType).send(answer.body)
+  }
+  const { result, outcome } = answer
+  const form = result.form(chooseCoding(request.headers['accept-encoding']))
+  reply.headers(cacheHeaders(answer, form.etag))
+  if (result.truncated) reply.header('Wellhead-Truncated', 'true')
+  const waited = outcome.kind === 'computed' && !outcome.joined
+  reply.header(
+    'Server-Timing',
+    waited ? timing(result.queueMs, result.engineMs, since) : `total;dur=${elapsed(since)}`,
+  )
+  const held = matchedEtag(request.headers['if-none-match'], [form.etag, ...result.etags])
+  if (held !== undefined) return reply.code(304).header('ETag', held).send()
+  if (form.coding !== 'identity') reply.header('Content-Encoding', form.coding)
+  return reply.type(result.contentType).send(form.body)
+}
+
+function timing(queueMs: number, engineMs: number, since: number): string {
+  return `queue;dur=${queueMs.toFixed(2)}, engine;dur=${engineMs.toFixed(2)}, total;dur=${elapsed(since)}`
+}
+
+function elapsed(since: number): string {
+  return (performance.now() - since).toFixed(2)
+}

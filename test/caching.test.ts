@@ -1,0 +1,190 @@
+import { get as httpGet, type IncomingMessage } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { manualClock } from '../src/base/clock.ts'
+import { manualTime } from '../src/cache/cache-time.ts'
+import { ask, makeToken } from './support/callers.ts'
+import { openService, type RunningService } from './support/service.ts'
+
+const now = Date.UTC(2026, 10, 14, 12, 30, 15)
+const counts = '/api/endpoints/query/usage.api-counts'
+const countsId = '/api/endpoints/query/a6aaea29-3c0e-46c9-90ff-4d635f66c00a'
+
+describe('cached endpoints', () => {
+  const clock = manualClock(now)
+  const time = manualTime(clock)
+  let service: RunningService
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    ask(service, service.adminToken.token, 'GET', path, undefined, headers)
+  const post = (path: string, body: unknown) => ask(service, service.adminToken.token, 'POST', path, body)
+  const statusOf = async (path: string, headers?: Record<string, string>) =>
+    (await get(path, headers)).headers.get('cache-status')
+  /** Time goes on while a call waits for others that want a new result, too. */
+  const rest = async (path: string, headers?: Record<string, string>) => {
+    const call = get(path, headers)
+    const clockwork = setInterval(() => time.advance(5), 5)
+    const { body } = await call.finally(() => clearInterval(clockwork))
+    return body.result[0]?.total_rest_requests
+  }
+
+  const edge = (id: string, project: string) => ({
+    id,
+    project,
+    timestamp: new Date(now - 60_000).toISOString(),
+    metadata: { request: { url: `https://${project}.example.com/rest/v1`, path: '/rest/v1' } },
+  })
+
+  beforeAll(async () => {
+    service = await openService({ clock, time })
+    await post('/api/logs?source=edge_logs', [edge('1', 'abc'), edge('2', 'xyz')])
+  })
+  afterAll(() => service?.close())
+
+  test('the first call computes, and every way of saying the same is then a hit', async () => {
+    const first = await get(`${counts}?project=abc&interval=daily`)
+    expect(first.headers.get('cache-status')).toBe('Wellhead; fwd=miss; stored; ttl=900')
+    expect(first.headers.get('cache-control')).toBe('private, max-age=900, stale-while-revalidate=900')
+    expect(first.headers.get('age')).toBe('0')
+    expect(first.headers.get('etag')).toMatch(/^"[\w-]+"$/)
+    expect(first.headers.get('vary')).toBe('Accept, Accept-Encoding')
+    time.advance(5_000)
+    for (const path of [
+      `${counts}?interval=daily&project=abc`,
+      `${counts}?project=abc&interval=daily&other=1`,
+      `${countsId}?project=abc&interval=daily`,
+      `${countsId.toUpperCase().replace('/API/ENDPOINTS/QUERY', '/api/endpoints/query')}?project=abc&interval=daily`,
+    ]) {
+      const again = await get(path)
+      expect(again.headers.get('cache-status'), path).toBe('Wellhead; hit; ttl=895')
+      expect(again.headers.get('age')).toBe('5')
+      expect(again.body).toEqual(first.body)
+    }
+    const posted = await post(counts, { project: 'abc', interval: 'daily' })
+    expect(posted.headers.get('cache-status')).toBe('Wellhead; hit; ttl=895')
+  })
+
+  test('another value, format, version or tenant is another entry', async () => {
+    for (const path of [
+      `${counts}?project=xyz&interval=daily`,
+      `${counts}?project=abc&interval=hourly`,
+      `${counts}?project=abc&interval=daily&_format=csv`,
+    ]) {
+      expect(await statusOf(path), path).toMatch(/fwd=miss/)
+    }
+    const tenant = await makeToken(service, { scopes: ['query'], project: 'abc' })
+    const own = await ask(service, tenant.token, 'GET', `${counts}?interval=daily`)
+    expect(own.headers.get('cache-status')).toMatch(/fwd=miss/)
+    const again = await ask(service, tenant.token, 'GET', `${counts}?interval=daily&project=abc`)
+    expect(again.headers.get('cache-status')).toMatch(/hit/)
+  })
+
+  test('an entry that the caller holds is 304, whichever form it is', async () => {
+    const path = `${counts}?project=abc&interval=daily`
+    const etag = (await get(path)).headers.get('etag') as string
+    // Not with fetch, which asks for a new result by itself when it sends this header.
+    const ifNoneMatch = (tags: string) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const headers = { 'X-API-KEY': service.adminToken.token, 'If-None-Match': tags }
+        httpGet(service.url + path, { headers }, (response) => resolve(response.resume())).on('error', reject)
+      })
+    const held = await ifNoneMatch(`"other", W/${etag}`)
+    expect([held.statusCode, held.headers.etag, held.headers['content-length']]).toEqual([
+      304,
+      etag,
+      undefined,
+    ])
+    expect(held.headers['cache-status']).toMatch(/hit/)
+    expect((await ifNoneMatch('"other"')).statusCode).toBe(200)
+  })
+
+  test('new entries show with the next refresh, at once for who asks for it, and then for all', async () => {
+    const path = `${counts}?project=fresh&interval=daily`
+    expect(await rest(path)).toBeUndefined()
+    await post('/api/logs?source=edge_logs', [edge('3', 'fresh')])
+    expect(await rest(path)).toBeUndefined()
+    expect(await rest(path, { 'Cache-Control': 'no-cache' })).toBe(1)
+    expect(await rest(path)).toBe(1)
+    await post('/api/logs?source=edge_logs', [edge('4', 'fresh')])
+    time.advance(10_000)
+    expect(await rest(path, { 'Cache-Control': 'max-age=60' })).toBe(1)
+    expect(await rest(path, { 'Cache-Control': 'max-age=5' })).toBe(2)
+  })
+
+  test('a result that somebody asks for is renewed before it is old, and one that nobody asks for is not', async () => {
+    const path = `${counts}?project=warm&interval=daily`
+    await get(path)
+    await post('/api/logs?source=edge_logs', [edge('5', 'warm')])
+    time.advance(300_000)
+    await vi.waitFor(async () => expect(await rest(path)).toBe(1), { timeout: 60_000 })
+    expect(await statusOf(path)).toMatch(/^Wellhead; hit/)
+  })
+
+  test('only-if-cached is answered from the cache or not at all', async () => {
+    const cached = { 'Cache-Control': 'only-if-cached' }
+    expect((await get(`${counts}?project=warm&interval=daily`, cached)).status).toBe(200)
+    const missing = await get(`${counts}?project=never&interval=daily`, cached)
+    expect(missing).toMatchObject({ status: 504, body: { error: { code: 'not_cached' } } })
+    expect((await get('/api/endpoints/query/logs.all?project=a', cached)).status).toBe(504)
+  })
+
+  test('an endpoint without a cache says so', async () => {
+    const answer = await get('/api/endpoints/query/logs.all?project=abc')
+    expect(answer.headers.get('cache-status')).toBe('Wellhead; fwd=bypass')
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    expect(answer.headers.get('etag')).toBeNull()
+  })
+
+  test('a change of the endpoint holds for the next call', async () => {
+    const endpoint = { name: 'cached.word', query: "SELECT 'old' AS word", cache_seconds: 600 }
+    await post('/api/endpoints', endpoint)
+    const path = '/api/endpoints/query/cached.word'
+    expect((await get(path)).body.result).toEqual([{ word: 'old' }])
+    await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/cached.word', {
+      query: "SELECT 'new' AS word",
+    })
+    const changed = await get(path)
+    expect(changed.body.result).toEqual([{ word: 'new' }])
+    expect(changed.headers.get('cache-status')).toMatch(/fwd=miss/)
+    expect((await get(`${path}?_version=1`)).body.result).toEqual([{ word: 'old' }])
+  })
+
+  test('large results travel compressed once that form is made', async () => {
+    await post('/api/endpoints', {
+      name: 'cached.large',
+      query: "SELECT number, repeat('x', 50) AS text FROM numbers(500)",
+      cache_seconds: 600,
+    })
+    const path = '/api/endpoints/query/cached.large'
+    const plain = (await get(path, { 'Accept-Encoding': 'identity' })).body
+    await vi.waitFor(async () => {
+      const answer = await get(path, { 'Accept-Encoding': 'gzip' })
+      expect(answer.headers.get('content-encoding')).toBe('gzip')
+      expect(answer.headers.get('etag')).toMatch(/-gzip"$/)
+      expect(answer.body).toEqual(plain)
+    })
+  })
+
+  test('while the engine is down, what is cached is answered', async () => {
+    const path = `${counts}?project=abc&interval=daily`
+    const before = await get(path)
+    const { pid } = service.engine as unknown as { pid: number | undefined }
+    expect(pid).toBeGreaterThan(0)
+    process.kill(pid as number, 'SIGKILL')
+    const during = await Promise.all(Array.from({ length: 50 }, () => get(path)))
+    expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
+    for (const { body } of during) expect(body).toEqual(before.body)
+    await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 120_000 })
+  })
+
+  test('what was hot before a restart is warm after it', async () => {
+    const path = `${counts}?project=abc&interval=daily`
+    await get(path)
+    const { dataDir, adminToken } = service
+    await service.stop()
+    const again = await openService({ clock, time, dataDir })
+    const call = () =>
+      ask(again, adminToken.token, 'GET', path, undefined, { 'Cache-Control': 'only-if-cached' })
+    await vi.waitFor(async () => expect((await call()).status).toBe(200), { timeout: 60_000 })
+    await again.stop()
+  })
+})

@@ -1,0 +1,31 @@
+import type { RunningService } from './service.ts'
+
+export interface Answer {
+  message: string
+  accepted: number
+  rejected: number
+  errors: { index: number; reason: string }[]
+}
+
+export interface Entry {
+  id: string
+  timestamp: number
+  project: string
+  event_message: string
+  metadata: Record<string, unknown>
+}
+
+/** Sending logs with the admin token, and seeing what became of them. */
+export function logClient(service: () => RunningService) {
+  return {
+    send: async (source: string, body: string | Buffer, headers: Record<string, string> = {}) => {
+      const response = await service().call(`/api/logs?source=${source}`, { method: 'POST', body, headers })
+      return {
+        status: response.status,
+        body: (await response.json()) as Answer & { error?: { code: string } },
+      }
+    },
+    recent: async (source: string, limit = 100) =>
+      (await (await service().call(`/api/sources/${source}/recent?limit=${limit}`)).json()) as Entry[],
+  }
+}
