@@ -13,6 +13,7 @@ import type { Settings } from './base/settings.ts'
 import { type CacheTime, systemTime } from './cache/cache-time.ts'
 import { HotKeysFile } from './cache/hot-keys-file.ts'
 import { ResultCache } from './cache/result-cache.ts'
+import { Arrivals } from './catalog/arrivals.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
 import { readDefinitions } from './endpoints/definition-directory.ts'
@@ -75,12 +76,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const shipped = readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const engine = createEngine(options)
+  const shared = settings.clickhouseUrl !== undefined
+  const arrivals = new Arrivals()
   const catalog = new Catalog({
     engine,
     clock,
     log,
     topology: { cluster: settings.clickhouseCluster },
-    shared: settings.clickhouseUrl !== undefined,
+    shared,
   })
   const access = new Access(adminToken.token, clock)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
@@ -132,6 +135,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     cache,
     endpoints,
     sandboxes: new Sandboxes(engine, maxKnownSandboxes),
+    clock,
+    sources: () => sources.names(),
+    arrivals: shared ? undefined : arrivals,
   })
   const hotKeys = new HotKeysFile({
     path: join(settings.dataDir, 'hot-keys.json'),
@@ -150,6 +156,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     engineStatus: () => statusOf(engine),
     stopping: () => stopping,
     open: () => open,
+    corsOrigins: settings.corsOrigins,
     intake,
     sources: new SourceAdmin(engine, sources),
     queries: { endpoints, calls },

@@ -289,7 +289,14 @@ describe('calling the saved queries', () => {
       sources: () => sourceNames,
     })
     const endpoint = await compile('SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)')
-    const call = runner.run({ endpoint, parameters: {}, format: json, caller: 'x', signal: caller.signal })
+    const call = runner.run({
+      endpoint,
+      values: {},
+      format: json,
+      caller: 'x',
+      project: undefined,
+      signal: caller.signal,
+    })
     const ended = expect(call).rejects.toMatchObject({ code: 'query_cancelled' })
     const running = async () =>
       (
@@ -335,7 +342,8 @@ describe('calling the saved queries', () => {
     const run = (name: string) =>
       runner.run({
         endpoint,
-        parameters: {},
+        values: {},
+        project: undefined,
         format: outputFormats.find((f) => f.name === name) ?? json,
         caller: 'x',
       })

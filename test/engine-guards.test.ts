@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EmbeddedEngine } from '../src/engine/embedded-engine.ts'
 import { socketPathFor } from '../src/engine/embedded-engine.ts'
@@ -27,6 +27,8 @@ describe('the guards of the embedded engine', () => {
   beforeAll(async () => {
     opened = await openEmbedded({ patience: emulated ? 6 : 1, crashesBeforeRefusal: 1 })
     engine = opened.engine
+    await engine.command({ sql: 'CREATE DATABASE guards' }, limits)
+    await engine.command({ sql: 'CREATE TABLE guards.t (a String) ENGINE = MergeTree ORDER BY a' }, limits)
   })
   afterAll(() => opened?.close())
 
@@ -44,13 +46,22 @@ describe('the guards of the embedded engine', () => {
   })
 
   test('files, network and other servers are out of reach of a query', async () => {
-    const attempts = [
+    const notGranted = 497
+    for (const sql of [
       "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
       "SELECT * FROM remote('127.0.0.1:1', system.one)",
-    ]
-    const notGranted = 497
-    for (const sql of attempts) {
+      "SELECT * FROM mysql('127.0.0.1:1', 'a', 'b', 'c', 'd')",
+    ]) {
       await expect(text(sql), sql).rejects.toSatisfy((error) => engineCodeOf(error) === notGranted)
+    }
+    for (const sql of [
+      "CREATE TABLE guards.u (a String) ENGINE = URL('http://127.0.0.1:1/', 'LineAsString')",
+      "CREATE DICTIONARY guards.d (a UInt64) PRIMARY KEY a SOURCE(HTTP(url 'http://127.0.0.1:1/' format 'TSV')) LAYOUT(FLAT()) LIFETIME(1)",
+      "BACKUP DATABASE guards TO Disk('default', 'escape')",
+    ]) {
+      await expect(engine.command({ sql }, limits), sql).rejects.toSatisfy(
+        (error) => engineCodeOf(error) === notGranted,
+      )
     }
     for (const sql of [
       "SELECT file('/etc/passwd')",
@@ -59,23 +70,43 @@ describe('the guards of the embedded engine', () => {
     ]) {
       await expect(text(sql), sql).rejects.toMatchObject({ code: 'invalid_query' })
     }
-    await expect(
-      engine.command({ sql: "INSERT INTO FUNCTION file('/tmp/wellhead-escape', 'CSV') SELECT 1" }, limits),
-    ).rejects.toMatchObject({ code: 'invalid_query' })
+    for (const sql of [
+      "INSERT INTO FUNCTION file('/tmp/wellhead-escape', 'CSV') SELECT 1",
+      "SELECT 1 INTO OUTFILE '/tmp/wellhead-escape'",
+      "CREATE TABLE guards.f (a String) ENGINE = File(LineAsString, '/etc/passwd')",
+      "INSERT INTO guards.t FROM INFILE '/etc/passwd' FORMAT LineAsString",
+    ]) {
+      await expect(engine.command({ sql }, limits), sql).rejects.toMatchObject({ code: 'invalid_query' })
+    }
     expect(existsSync('/tmp/wellhead-escape')).toBe(false)
   })
 
   test('no table of the engine itself grows on disk', async () => {
-    expect(
-      await text("SELECT count() FROM system.tables WHERE database = 'system' AND engine LIKE '%MergeTree'"),
-    ).toBe('0\n')
+    const store = join(opened.dataDir, 'engine', 'store')
+    const files = () => readdirSync(store, { recursive: true }).filter((path) => !/^tmp/.test(String(path)))
+    const before = files()
+    for (let i = 0; i < 10; i++) await text(`SELECT ${i}`)
+    await expect(text('SELECT no_such_column')).rejects.toMatchObject({ code: 'invalid_query' })
+    await engine.command({ sql: 'SYSTEM FLUSH LOGS' }, limits)
+    expect(await text("SELECT name FROM system.tables WHERE database = 'system' AND data_paths != []")).toBe(
+      '',
+    )
+    expect(files()).toEqual(before)
   })
 
-  test('an INSERT without rows does not wait for standard input', async () => {
-    await engine.command({ sql: 'CREATE DATABASE IF NOT EXISTS guards' }, limits)
-    await engine.command({ sql: 'CREATE TABLE guards.t (a String) ENGINE = MergeTree ORDER BY a' }, limits)
-    await engine.command({ sql: 'INSERT INTO guards.t FORMAT TabSeparated' }, limits).catch(() => {})
+  test('an INSERT without rows is refused instead of reading standard input', async () => {
+    expect(readlinkSync(`/proc/${engine.pid}/fd/0`)).toBe('/dev/null')
+    await expect(
+      engine.command({ sql: 'INSERT INTO guards.t FORMAT TabSeparated' }, limits),
+    ).rejects.toMatchObject({ code: 'invalid_query' })
     expect(await text('SELECT count() FROM guards.t')).toBe('0\n')
+  })
+
+  test('nobody but its owner can reach the engine', () => {
+    const socketPath = socketPathFor(opened.dataDir)
+    expect(statSync(socketPath).mode & 0o077).toBe(0)
+    expect(statSync(dirname(socketPath)).mode & 0o077).toBe(0)
+    expect(listeningPorts(engine.pid as number)).toEqual([])
   })
 
   test('a second process on the same data directory is told that it is in use', async () => {
@@ -104,6 +135,10 @@ describe('the guards of the embedded engine', () => {
     )
     process.kill(pid, 'SIGKILL')
     await running
+    // Who comes meanwhile waits a little, which is long enough for an engine that is not emulated.
+    const meanwhile = expect(text('SELECT 1'))
+    if (emulated) await meanwhile.rejects.toMatchObject({ code: 'engine_unavailable', status: 503 })
+    else await meanwhile.resolves.toBe('1\n')
     await readyAgain(pid)
     expect(await text("SELECT count() FROM guards.t WHERE a = 'kept'")).toBe('1\n')
   })
@@ -132,6 +167,25 @@ describe('the guards of the embedded engine', () => {
     })
   })
 })
+
+/** Ports on which a process takes connections, as the system's own tables tell. */
+function listeningPorts(pid: number): string[] {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).map((fd) => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${fd}`)
+      } catch {
+        return ''
+      }
+    }),
+  )
+  const listening = '0A'
+  return ['tcp', 'tcp6']
+    .flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === listening && sockets.has(`socket:[${fields[9]}]`))
+    .map((fields) => fields[1] as string)
+}
 
 test('the socket stays within the length that a socket address can have', () => {
   const directory = scratchDirectory()

@@ -62,6 +62,7 @@ SELECT @project, @interval, @limit;
       max_rows: 500,
       cache_seconds: 900,
       warm_seconds: 300,
+      incremental: null,
       timeout_seconds: 3600,
       sandbox: true,
     })
@@ -229,6 +230,10 @@ describe('a definition', () => {
       })),
   )
   const name = fc.constantFrom('a', 'project', 'constructor', 'toString', 'on', 'null', 'Y')
+  const span = fc.record({
+    window_seconds: fc.integer({ min: 1, max: 86_400 }),
+    bucket_seconds: fc.constantFrom(1, 60, 3600, 86_400),
+  })
   const definition = fc
     .record({
       id: fc.uuid(),
@@ -239,6 +244,15 @@ describe('a definition', () => {
       max_rows: fc.integer({ min: 1, max: 10_000 }),
       cache_seconds: fc.option(fc.integer({ min: 900, max: 86_400 })),
       warm_seconds: fc.option(fc.integer({ min: 1, max: 1800 })),
+      incremental: fc.option(
+        fc.record({
+          column: anyText,
+          whole_buckets: fc.boolean(),
+          by: fc.option(name),
+          spans: fc.dictionary(name, span),
+          otherwise: fc.option(span),
+        }),
+      ),
       timeout_seconds: fc.integer({ min: 1, max: 3600 }),
       sandbox: fc.boolean(),
     })
@@ -321,7 +335,10 @@ describe('docs/endpoints.md', () => {
     const inFiles = Object.entries(defaults).map(([field, value]) => {
       if (field.endsWith('_seconds'))
         return [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
-      return [field, { id: '', description: 'empty', parameters: 'none' }[field] ?? String(value)]
+      return [
+        field,
+        { id: '', description: 'empty', parameters: 'none', incremental: 'none' }[field] ?? String(value),
+      ]
     })
     expect(settings?.map((row) => row.slice(1, 3))).toEqual(inFiles)
   })

@@ -20,6 +20,7 @@ test('only id, name and query are needed; the rest has defaults', () => {
     max_rows: 1000,
     cache_seconds: null,
     warm_seconds: null,
+    incremental: null,
     timeout_seconds: 30,
     sandbox: false,
   })
@@ -79,6 +80,18 @@ describe('numbers', () => {
     [{ max_rows: 1.5 }, ['max_rows must be a whole number from 1 to 10000']],
     [{ max_rows: '10' }, ['max_rows must be a whole number from 1 to 10000']],
     [{ cache_seconds: 0 }, ['cache_seconds must be a whole number of seconds from 1 to 2592000']],
+    [{ incremental: { column: 't' } }, ['incremental needs a cache that it renews']],
+    [
+      { cache_seconds: 9, incremental: { column: 't', by: 'x' } },
+      ['incremental.by must be a declared parameter'],
+    ],
+    [
+      {
+        cache_seconds: 9,
+        incremental: { column: 't', otherwise: { window_seconds: 9, bucket_seconds: 7 } },
+      },
+      ['incremental.otherwise.bucket_seconds must divide a day'],
+    ],
     [{ timeout_seconds: 3601 }, ['timeout_seconds must be a whole number of seconds from 1 to 3600']],
     [{ timeout_seconds: null }, ['timeout_seconds must be a whole number of seconds from 1 to 3600']],
   ])('%o', (fields, expected) => {

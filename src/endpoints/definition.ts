@@ -84,6 +84,37 @@ const seconds = (max: number) => {
 const day = 86_400
 const rows = must('a whole number from 1 to 10000')
 
+const span = z
+  .strictObject(
+    { window_seconds: seconds(366 * day), bucket_seconds: seconds(day) },
+    must('a window and a bucket, such as { window_seconds: 3600, bucket_seconds: 60 }'),
+  )
+  .refine(({ bucket_seconds }) => day % bucket_seconds === 0, {
+    path: ['bucket_seconds'],
+    error: 'must divide a day',
+  })
+
+/**
+ * A promise of the author: the rows of the result are in the order of a column that holds the beginning of a bucket
+ * of time, and each of them comes from entries of its bucket alone. Then a result is renewed by its newest part.
+ */
+export const incrementalShape = z.strictObject(
+  {
+    column: text,
+    /** Whether the window begins with a whole bucket, or somewhere in its first one. */
+    whole_buckets: trueOrFalse.default(false),
+    /** The parameter whose value tells how long window and bucket are. */
+    by: text.nullable().default(null),
+    spans: z.record(z.string(), span, must('a list of spans by value of the parameter')).default({}),
+    /** For every other value, or where there is no such parameter. */
+    otherwise: span.nullable().default(null),
+  },
+  must('a list of fields'),
+)
+
+export type Incremental = z.output<typeof incrementalShape>
+export type Span = z.output<typeof span>
+
 const fields = z.strictObject({
   id: z.guid(must('a UUID')).toLowerCase(),
   name: text.regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/, {
@@ -99,6 +130,7 @@ const fields = z.strictObject({
   warm_seconds: seconds(30 * day)
     .nullable()
     .default(null),
+  incremental: incrementalShape.nullable().default(null),
   timeout_seconds: seconds(3600).default(30),
   sandbox: trueOrFalse.default(false),
 })
@@ -119,6 +151,18 @@ export const definitionShape = fields
     path: ['warm_seconds'],
     error: 'must not be longer than the cache',
     when: cachingIsReadable,
+  })
+  .refine(({ incremental, cache_seconds }) => incremental === null || cache_seconds !== null, {
+    path: ['incremental'],
+    error: 'needs a cache that it renews',
+  })
+  .refine(({ incremental, sandbox }) => incremental === null || !sandbox, {
+    path: ['incremental'],
+    error: 'cannot be promised for the SQL of callers',
+  })
+  .refine(({ incremental, parameters }) => !incremental?.by || Object.hasOwn(parameters, incremental.by), {
+    path: ['incremental', 'by'],
+    error: 'must be a declared parameter',
   })
   .refine(({ sandbox, parameters }) => !sandbox || !Object.hasOwn(parameters, 'sql'), {
     path: ['parameters', 'sql'],

@@ -1,13 +1,19 @@
 import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
 import { notCached } from '../base/errors.ts'
+import { sqlTokens } from '../base/sql-tokens.ts'
 import { cacheKey } from '../cache/cache-key.ts'
 import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../cache/cache-request.ts'
 import type { HotKey } from '../cache/hot-keys-file.ts'
 import type { ResultCache } from '../cache/result-cache.ts'
+import type { Arrivals } from '../catalog/arrivals.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { BoundCall, EndpointAnswer, EndpointRunner } from './endpoint-runner.ts'
+import type { BoundCall, EndpointAnswer, EndpointRunner, Part } from './endpoint-runner.ts'
 import type { Endpoints } from './endpoints.ts'
+import { spanOf } from './incremental.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
+import type { BoundValues } from './parameters.ts'
+import { type OldResult, RenewingRun } from './renewing-run.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
 export interface EndpointCall {
@@ -30,6 +36,10 @@ export interface EndpointCallsOptions {
   cache: ResultCache
   endpoints: Endpoints
   sandboxes: Sandboxes
+  clock: Clock
+  sources: () => ReadonlySet<string>
+  /** Undefined where others write to the engine, too: then nobody here knows what came. */
+  arrivals: Arrivals | undefined
 }
 
 /** Enough to make a call again that nobody makes: for the warming after a restart. */
@@ -94,10 +104,14 @@ export class EndpointCalls {
       ...(project !== undefined && { project }),
       format: format.name,
     }
-    const compute: Compute = async ({ purpose, signal }) => {
+    const values = endpoint.compiled.check(parameters)
+    const renewing = this.#renewing(endpoint, values, format)
+    const compute: Compute = async ({ purpose, signal, previous }) => {
       const by = purpose === 'refresh' ? warmer : caller
-      const answer = await this.#run({ endpoint, parameters: sent, format, project, caller: by }, signal)
-      return { ...answer, contentType: format.contentType }
+      const run = (part?: Part) =>
+        this.#run({ endpoint, parameters: sent, format, project, caller: by }, signal, part)
+      const answer = await (renewing ? renewing(previous, run) : run())
+      return answer === 'unchanged' ? answer : { ...answer, contentType: format.contentType }
     }
     return {
       key: cacheKey({
@@ -105,7 +119,7 @@ export class EndpointCalls {
         version,
         tenant: project ?? null,
         parameters: {
-          ...endpoint.compiled.check(parameters),
+          ...values,
           ...(sent.sql !== undefined && definition.sandbox && { sql: sent.sql }),
         },
         format: format.name,
@@ -117,8 +131,34 @@ export class EndpointCalls {
     }
   }
 
-  async #run(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<EndpointAnswer> {
-    return this.#options.runner.run(await this.#bound(call, signal))
+  /** How a result is renewed by its newest part, where that can be done. */
+  #renewing({ definition, compiled }: Endpoint, values: BoundValues, format: OutputFormat) {
+    const { arrivals, sources, clock } = this.#options
+    const { incremental, max_rows: maxRows } = definition
+    if (!arrivals || !incremental || format.name !== 'json') return undefined
+    const span = spanOf(incremental, values[incremental.by ?? ''])
+    if (!span) return undefined
+    const { column, whole_buckets: wholeBuckets } = incremental
+    const renewing = new RenewingRun()
+    return (previous: OldResult | undefined, run: (part?: Part) => Promise<EndpointAnswer>) =>
+      renewing.run(previous, {
+        run,
+        clock,
+        arrivals,
+        sources: namesIn(compiled.sql, sources()),
+        column,
+        span,
+        wholeBuckets,
+        maxRows,
+      })
+  }
+
+  async #run(
+    call: Omit<EndpointCall, 'signal' | 'wants'>,
+    signal: AbortSignal,
+    part?: Part,
+  ): Promise<EndpointAnswer> {
+    return this.#options.runner.run(await this.#bound(call, signal), part)
   }
 
   async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
@@ -151,4 +191,12 @@ function sentOf(endpoint: Endpoint, parameters: Readonly<Record<string, string>>
   const known = new Set([...Object.keys(definition.parameters), ...compiled.names])
   if (definition.sandbox) known.add('sql')
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => known.has(name)))
+}
+
+/** The sources whose names are words of the SQL: those that it reads, and perhaps more. */
+function namesIn(sql: string, sources: ReadonlySet<string>): string[] {
+  const words = new Set<string>()
+  for (const { start, end } of sqlTokens(sql))
+    words.add(sql.slice(start, end).replace(/^[`"](.*)[`"]$/, '$1'))
+  return [...sources].filter((source) => words.has(source))
 }

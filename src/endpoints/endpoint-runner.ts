@@ -7,7 +7,9 @@ import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { outwardSettings, wrapQuery } from './result-columns.ts'
-import { filtersInOrder, onlyRows, type TimeRange } from './row-filters.ts'
+import { onlyRows, type TimeRange } from './row-filters.ts'
+import { retold } from './sql-errors.ts'
+import { isolationSettings } from './sql-isolation.ts'
 
 export interface EndpointRunnerOptions {
   engine: Engine
@@ -165,13 +167,14 @@ export class EndpointRunner {
       if (engineCodeOf(error) === badPattern && pattern !== undefined) {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
       }
-      throw error
+      // Positions and quotes would be those of the composed SQL, with the values of the call in it.
+      throw retold(error, () => undefined)
     }
   }
 
   #filters({ project, endpoint }: BoundCall, range?: TimeRange): Record<string, string | number> {
     if (project === undefined && range === undefined) {
-      return endpoint.definition.sandbox ? filtersInOrder : {}
+      return endpoint.definition.sandbox ? isolationSettings : {}
     }
     return onlyRows(this.#options.sources(), { project, range })
   }

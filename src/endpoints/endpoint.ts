@@ -28,6 +28,6 @@ export async function compileEndpoint(
     sql: compiled.sql,
     parameters: withNow(compiled.check(sampleValues(definition.parameters)), 0n),
   }
-  await checkSql(engine, statement, sources)
+  await checkSql(engine, statement, sources, definition.query)
   return { definition, version, compiled, columns: await describeColumns(engine, statement) }
 }

@@ -1,10 +1,10 @@
 import { Document, Scalar, visit } from 'yaml'
-import type { EndpointDefinition, ParameterDeclaration } from './definition.ts'
+import type { EndpointDefinition, Incremental, ParameterDeclaration } from './definition.ts'
 import { formatDuration } from './duration.ts'
 
 /** The text of an endpoint's file, which reads back to the very same definition. */
 export function formatDefinition(definition: EndpointDefinition): string {
-  const { cache_seconds, warm_seconds, timeout_seconds } = definition
+  const { cache_seconds, warm_seconds, timeout_seconds, incremental } = definition
   const parameters = Object.entries(definition.parameters).map(([name, declaration]) => [
     name,
     withoutDefaults(declaration),
@@ -16,6 +16,7 @@ export function formatDefinition(definition: EndpointDefinition): string {
     max_rows: definition.max_rows,
     cache: cache_seconds === null ? 'none' : formatDuration(cache_seconds),
     ...(warm_seconds !== null && { warm: formatDuration(warm_seconds) }),
+    ...(incremental && { incremental: withoutAbsent(incremental) }),
     timeout: formatDuration(timeout_seconds),
     ...(definition.sandbox && { sandbox: true }),
   })
@@ -35,6 +36,16 @@ function withoutDefaults(declaration: ParameterDeclaration) {
     ...given,
     ...(empty_is_omitted && { empty_is_omitted }),
     ...(description !== '' && { description }),
+  }
+}
+
+function withoutAbsent({ column, whole_buckets, by, spans, otherwise }: Incremental) {
+  return {
+    column,
+    ...(whole_buckets && { whole_buckets }),
+    ...(by !== null && { by }),
+    ...(Object.keys(spans).length > 0 && { spans }),
+    ...(otherwise !== null && { otherwise }),
   }
 }
 

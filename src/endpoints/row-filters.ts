@@ -1,11 +1,5 @@
 import { engineDatabase } from '../engine/engine.ts'
-
-/**
- * Conditions of a query may fail, and that they fail tells something of the row. So no condition may see a row
- * that an inner filter would have taken away: the engine must neither merge the two nor read ahead with the outer
- * one. PREWHERE, which would, is not allowed in saved SQL.
- */
-export const filtersInOrder = { optimize_move_to_prewhere: 0, query_plan_merge_filters: 0 } as const
+import { isolationSettings } from './sql-isolation.ts'
 
 /** Entries before one instant, or from another one on. */
 export interface TimeRange {
@@ -32,7 +26,7 @@ export function onlyRows(sources: Iterable<string>, { project, range }: RowFilte
     // On a cluster the rows are in tables of their own behind those that queries name.
     .flatMap((source) => [`${engineDatabase}.${source}`, `${engineDatabase}.${source}_local`])
     .map((table) => `${literal(table)}:${condition}`)
-  return { ...filtersInOrder, additional_table_filters: `{${filters.join(',')}}` }
+  return { ...isolationSettings, additional_table_filters: `{${filters.join(',')}}` }
 }
 
 function instant(micros: bigint): string {

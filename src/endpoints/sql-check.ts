@@ -1,168 +1,167 @@
 import { invalidQuery } from '../base/errors.ts'
 import { sqlTokens } from '../base/sql-tokens.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
+import { authorPosition, positionOf, retold } from './sql-errors.ts'
+import { isAggregate, isAllowedFunction, isGenerator } from './sql-functions.ts'
+import { parseSelect, type SqlNode } from './sql-tree.ts'
+import { bracketProblem, subqueryNames } from './sql-with.ts'
 
-/** Table functions that make rows of nothing. */
-const generators = new Set([
-  'numbers',
-  'numbers_mt',
-  'zeros',
-  'zeros_mt',
-  'generate_series',
-  'generateseries',
-  'values',
+/** Kinds of nodes that a SELECT over sources is made of. */
+const allowedKinds = new Set([
+  ...['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery', 'ExpressionList', 'Subquery'],
+  ...['WithElement', 'Identifier', 'Literal', 'Function', 'WindowDefinition', 'WindowListElement'],
+  ...['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpression', 'TableIdentifier'],
+  ...['TableJoin', 'ArrayJoin', 'OrderByElement', 'InterpolateElement', 'Asterisk', 'QualifiedAsterisk'],
+  ...['ColumnsListMatcher', 'ColumnsRegexpMatcher', 'QualifiedColumnsListMatcher'],
+  ...['QualifiedColumnsRegexpMatcher', 'ColumnsTransformerList', 'ColumnsExceptTransformer'],
+  ...['ColumnsReplaceTransformer', 'ColumnsReplaceTransformer::Replacement'],
 ])
 
-/** Functions that reach out of the query: files, network, other tables, the server, the clock of others. */
-const forbiddenFunctions = [
-  /^dict/,
-  /^joinget/,
-  /^file/,
-  /^url$/,
-  /^filesystem/,
-  /^hascolumnintable$/,
-  /^get(macro|serverport|serversetting|mergetreesetting|setting|settingordefault|oskernelversion|clienthttpheader|maxtablename.*|querykind)/,
-  /^(hostname|fqdn|fullhostname|tcpport|serveruuid|servertimezone|uptime|displayname|buildid|zookeepersessionuptime)$/,
-  /^(current|initial)_?(user|roles|database|profiles|query.*|schemas)$/,
-  /^(user|authenticateduser|query_id|initial_query_id|database|schema|region.*|enabledroles|enabledprofiles|defaultroles|defaultprofiles|queryid|initialqueryid|connectionid|connection_id)$/,
-  /^sleep/,
-  /^(addressto|demangle|trap|throwif$)/,
-  /^(evalmlmethod|modelevaluate|catboostevaluate|naivebayesclassifier|lemmatize|synonyms)$/,
-  /^(showcertificate|structureto|formatquery|runningconcurrency|rownumberinallblocks|logtrace)/,
-  /^(nested|viewifpermitted|merge|remote|cluster|input|executable|s3|hdfs|mysql|postgresql|mongodb|sqlite|odbc|jdbc)$/,
-]
-
-const comparesWithTable = /^(global)?(not)?(null)?in(ignoreset)?$/
-
-interface Node {
-  depth: number
-  kind: string
-  /** What stands behind the kind: the name of a function, table or column. */
-  name: string
+/** What people call the others. */
+const clauses: Record<string, string> = {
+  Set: 'SETTINGS',
+  SampleRatio: 'SAMPLE',
+  ASTStreamSettings: 'STREAM',
+  ColumnsApplyTransformer: 'APPLY',
 }
 
-/**
- * Refuses SQL that is not one SELECT over sources and generators. It looks at the engine's own syntax tree,
- * from EXPLAIN AST, which only parses: nothing of the statement runs.
- */
+const comparesWithTable = /^((global)?(not)?(null)?in|exists)$/i
+const namesAggregate = /^(arrayreduce|arrayreduceinranges|initializeaggregation)$/i
+const namesType = /^(cast|accuratecast\w*|reinterpret)$/i
+
+/** Columns that the engine adds to a table. They tell of the rows of others: how many there are before one's own. */
+const engineColumns = new RegExp(
+  '^_(part(_index|_starting_offset|_uuid|_offset|_granule_offset|_data_version)?|partition_(id|value)|sample_factor|' +
+    'disk_name|distance|table|database|row_exists|block_(number|offset)|shard_num|time)$',
+)
+
+/** Refuses SQL that is not one SELECT over sources and generators, with functions that only compute. */
 export async function checkSql(
   engine: Engine,
   statement: Pick<Statement, 'sql' | 'parameters'>,
   sources: ReadonlySet<string>,
+  /** As its author wrote it, for the positions of errors. */
+  query = statement.sql,
 ): Promise<void> {
-  const { sql, parameters } = statement
-  const { body } = await engine.query(
-    { sql: `EXPLAIN AST ${sql}`, ...(parameters && { parameters }), format: 'TabSeparatedRaw' },
-    { deadlineMs: 10_000 },
-  )
-  const nodes = body.toString().split('\n').filter(Boolean).map(readNode)
-  if (nodes[0]?.kind !== 'SelectWithUnionQuery') throw invalidQuery('Only one SELECT is allowed.')
-  const tables = new Set([...sources, ...commonTableNames(sql)])
-  for (const [index, node] of nodes.entries()) checkNode(node, nodes, index, tables)
-}
-
-function readNode(line: string): Node {
-  const [, indent = '', kind = '', rest = ''] = /^( *)(\S*) ?(.*)$/.exec(line) ?? []
-  return { depth: indent.length, kind, name: rest.replace(/ ?\((?:children|alias) .*$/, '') }
-}
-
-function checkNode(node: Node, nodes: Node[], index: number, tables: ReadonlySet<string>): void {
-  switch (node.kind) {
-    case 'Set':
-      throw invalidQuery('SETTINGS are not allowed in saved SQL.')
-    case 'TableIdentifier':
-      checkTable(node.name, tables)
-      break
-    case 'Function':
-      checkFunction(node, nodes, index, tables)
-      break
-    default:
-      if (node.kind.endsWith('ApplyTransformer')) throw invalidQuery('APPLY is not allowed in saved SQL.')
-      if (
-        /(Insert|Create|Drop|Alter|System|Kill|Set|Use|Rename|Optimize|Backup|Explain)\w*Query$/.test(
-          node.kind,
-        )
-      ) {
-        throw invalidQuery('Only one SELECT is allowed.')
-      }
-  }
-}
-
-function checkTable(name: string, tables: ReadonlySet<string>): void {
-  // The service's own tables begin with an underscore, and no common table expression can make them visible.
-  if (!/^[A-Za-z]\w*$/.test(name) || !tables.has(name)) {
-    throw invalidQuery(`"${name}" is no source. Only sources and generators such as numbers() can be read.`)
-  }
-}
-
-function checkFunction(node: Node, nodes: Node[], index: number, tables: ReadonlySet<string>): void {
-  const name = node.name.toLowerCase()
-  if (parentOf(nodes, index)?.kind === 'TableExpression') {
-    if (!generators.has(name)) throw invalidQuery(`The table function ${node.name} is not allowed.`)
-    return
-  }
-  if (forbiddenFunctions.some((pattern) => pattern.test(name))) {
-    throw invalidQuery(`The function ${node.name} is not allowed.`)
-  }
-  if (comparesWithTable.test(name)) {
-    // The right side of IN may be the bare name of a table.
-    const last = childrenOf(nodes, index + 1).at(-1)
-    if (last?.kind === 'Identifier') checkTable(last.name, tables)
-  }
-}
-
-function parentOf(nodes: Node[], index: number): Node | undefined {
-  const { depth } = nodes[index] as Node
-  return nodes.slice(0, index).findLast((node) => node.depth === depth - 1)
-}
-
-function childrenOf(nodes: Node[], index: number): Node[] {
-  const parent = nodes[index]
-  if (!parent) return []
-  const children: Node[] = []
-  for (const node of nodes.slice(index + 1)) {
-    if (node.depth <= parent.depth) break
-    if (node.depth === parent.depth + 1) children.push(node)
-  }
-  return children
+  const nodes = await parseSelect(engine, statement).catch((error) => {
+    throw retold(error, (at) =>
+      authorPosition(query, statement.sql, { line: at.line - 1, column: at.column }),
+    )
+  })
+  const names = subqueryNames(statement.sql)
+  checkTree(nodes, (name) => {
+    if (!sources.has(name) && !(names.has(name) && isPlainName(name))) {
+      throw invalidQuery(`"${name}" is no source. Only sources and generators such as numbers() can be read.`)
+    }
+  })
 }
 
 /**
- * What is told from the text alone. The engine's own placeholders have no place in saved SQL: with one that names a table, a caller could choose
- * what is read.
+ * Whether a name that the SQL gives means nothing else where it is not in scope. With a dot it would be a table of another
+ * database; the service's own tables begin with an underscore, and those of a shard end with _local.
  */
-export function checkTokens(query: string): void {
-  const tokens = [...sqlTokens(query)].filter(({ kind }) => kind !== 'space' && kind !== 'comment')
-  const text = (index: number) => query.slice(tokens[index]?.start, tokens[index]?.end)
-  for (const [index, { kind }] of tokens.entries()) {
-    // The tree is read line by line, and a name may not begin a line of its own.
-    if (kind === 'quoted-identifier' && /[\x00-\x1f]/.test(text(index))) {
-      throw invalidQuery('A quoted name holds a control character.')
+export function isPlainName(name: string): boolean {
+  return /^[A-Za-z]\w*$/.test(name) && !name.endsWith('_local')
+}
+
+/** Checks a tree against what is allowed. The tables that may be read are for the caller to check. */
+export function checkTree(nodes: readonly SqlNode[], checkTable: (name: string) => void): void {
+  const aliases = new Set(nodes.flatMap(({ alias }) => alias ?? []).filter(isPlainName))
+  for (const node of nodes) {
+    if (!allowedKinds.has(node.kind)) {
+      throw invalidQuery(`${clauses[node.kind] ?? node.kind} is not allowed in this SQL.`)
     }
-    if (kind === 'word' && text(index - 1) === '{' && text(index + 1) === ':') {
-      throw invalidQuery(`Write the parameter as @${text(index)}; {${text(index)}:…} is not taken.`)
-    }
+    if (node.kind === 'TableIdentifier') checkTable(node.name)
+    if (node.kind === 'Identifier') checkColumn(node.name)
+    if (node.kind === 'Literal' && /AggregateFunction/i.test(node.name)) throw stateType()
+    if (node.kind !== 'Function') continue
+    checkFunction(node)
+    if (!comparesWithTable.test(node.name)) continue
+    // The right side of IN, and what EXISTS asks for, may be the bare name of a table, or that of a value.
+    const right = argumentsOf(node).at(-1)
+    if (right?.kind === 'Identifier' && !aliases.has(right.name)) checkTable(right.name)
   }
 }
 
-/** Names that the statement gives to subqueries: name AS (SELECT …). The tree does not show them. */
-function commonTableNames(sql: string): Set<string> {
-  const names = new Set<string>()
-  const words: string[] = []
-  for (const token of sqlTokens(sql)) {
-    if (token.kind === 'space' || token.kind === 'comment') continue
-    const text = sql.slice(token.start, token.end)
-    const [name, as, open] = words.slice(-3)
-    if (
-      /^(select|with|from|\()$/i.test(text) &&
-      open === '(' &&
-      /^as$/i.test(as ?? '') &&
-      name !== undefined
-    ) {
-      const plain = name.replace(/^[`"](.*)[`"]$/, '$1')
-      if (/^[A-Za-z]\w*$/.test(plain)) names.add(plain)
-    }
-    words.push(text)
+function checkColumn(name: string): void {
+  const [first = '', ...path] = name.split('.')
+  if (first.startsWith('_') || path.some((part) => engineColumns.test(part.replaceAll('`', '')))) {
+    throw invalidQuery(`The column ${name} is not allowed: names that begin with _ are the engine's own.`)
   }
-  return names
+}
+
+function checkFunction(node: SqlNode): void {
+  if (node.parent?.kind === 'TableExpression') {
+    if (!isGenerator(node.name)) throw invalidQuery(`The table function ${node.name} is not allowed.`)
+    const [first] = argumentsOf(node)
+    if (/values$/i.test(node.name) && first?.kind !== 'Literal' && first?.name !== 'tuple') {
+      throw invalidQuery(`${node.name} takes the names and types of its columns as a plain text.`)
+    }
+    return
+  }
+  if (!isAllowedFunction(node.name)) throw invalidQuery(`The function ${node.name} is not allowed.`)
+  const values = argumentsOf(node)
+  if (namesAggregate.test(node.name)) {
+    const name = literalText(values[0])
+    if (name === undefined || !isAggregate(name.replace(/\(.*\)$/, ''))) {
+      throw invalidQuery(`${node.name} takes the name of an aggregate function as a plain text.`)
+    }
+  }
+  if (namesType.test(node.name) && values[1] && literalText(values[1]) === undefined) {
+    throw invalidQuery(`${node.name} takes the name of a type as a plain text.`)
+  }
+}
+
+function argumentsOf(node: SqlNode): SqlNode[] {
+  return node.children[0]?.children ?? []
+}
+
+function literalText(node: SqlNode | undefined): string | undefined {
+  return node?.kind === 'Literal' ? /^\\'(.*)\\'$/.exec(node.name)?.[1] : undefined
+}
+
+/** The state of an aggregate function is raw memory of the engine, which no text must be taken for. */
+function stateType() {
+  return invalidQuery('AggregateFunction(…) is not allowed: a text cannot be the state of a function.')
+}
+
+const maxNesting = 200
+
+/** What is told from the text alone, before the engine sees it. */
+export function checkTokens(query: string): void {
+  const fail = (message: string, offset: number) => {
+    throw invalidQuery(message, positionOf(query, offset))
+  }
+  const nul = query.indexOf('\0')
+  if (nul >= 0) fail('The SQL holds a NUL character.', nul)
+  const tokens = [...sqlTokens(query)]
+    .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+    .map((token) => ({ ...token, text: query.slice(token.start, token.end) }))
+  const [first] = tokens
+  if (!first || !/^(?:select|with|from|\()$/i.test(first.text)) {
+    fail('Only one SELECT is allowed.', first?.start ?? 0)
+  }
+  for (const [index, { kind, text, start }] of tokens.entries()) {
+    const word = kind === 'word' ? text.toUpperCase() : ''
+    const [before = '', after = ''] = [tokens[index - 1]?.text, tokens[index + 1]?.text]
+    if (kind === 'symbol' && (text === ';' || text === '\\')) {
+      fail('Only one SELECT is allowed: the SQL goes on after its end.', start)
+    }
+    // The tree is read line by line, and no name may pass for a line or for an alias of its own.
+    if (kind === 'quoted-identifier' && /[\x00-\x1f\x7f\\]| ?\((?:alias|children|column) /.test(text)) {
+      fail('A quoted name holds a control character, a backslash or the text of an alias.', start)
+    }
+    // With a placeholder that names a table, a caller could choose what is read.
+    if (before === '{' && after === ':' && (kind === 'word' || kind === 'quoted-identifier')) {
+      fail(`Write the parameter as @${text}; {${text}:…} is not taken.`, start)
+    }
+    // The engine would check these conditions before those that keep tenants apart.
+    if (word === 'PREWHERE') fail('PREWHERE is not allowed: the engine chooses what it reads first.', start)
+    if (word === 'INTO' && after.toUpperCase() === 'OUTFILE') fail('INTO OUTFILE is not allowed.', start)
+    if (word === 'FORMAT' && index === tokens.length - 2 && tokens[index + 1]?.kind === 'word') {
+      fail('FORMAT is not allowed: the caller chooses the form of the answer.', start)
+    }
+  }
+  const brackets = bracketProblem(query, maxNesting)
+  if (brackets) fail(brackets.problem, brackets.offset)
 }

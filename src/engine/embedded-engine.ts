@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Clock } from '../base/clock.ts'
-import { engineUnavailable, queryCancelled, queryRefused, queryTimeout } from '../base/errors.ts'
+import { engineUnavailable, queryRefused, queryTimeout } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import { CrashGuard } from './crash-guard.ts'
@@ -20,6 +20,7 @@ import {
   type Summary,
 } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
+import { whenReady } from './when-ready.ts'
 
 export interface EmbeddedEngineOptions {
   dataDir: string
@@ -36,8 +37,6 @@ export interface EmbeddedEngineOptions {
 }
 
 const defaults = {
-  /** How long a call waits for an engine that is being started again. */
-  waitForReadyMs: 2_000,
   startWithinMs: 30_000,
   hangsAfterMs: 2_000,
   heartbeatMs: 500,
@@ -149,12 +148,14 @@ export class EmbeddedEngine implements Engine {
   async #run<T>(key: string | undefined, limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
     const refusedForMs = key === undefined ? 0 : this.#guard.refusedForMs(key)
     if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
-    const deadlineMs = limits.deadlineMs - (await this.#ready(limits))
-    if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
+    const rest =
+      this.#process.state().kind === 'ready'
+        ? limits
+        : await whenReady(limits, (withinMs, signal) => this.#process.whenReady(withinMs, signal))
     const queryId = randomUUID()
     if (key !== undefined) this.#running.set(queryId, key)
     try {
-      const result = await call({ ...limits, deadlineMs, queryId })
+      const result = await call({ ...rest, queryId })
       if (key !== undefined) this.#guard.clear(key)
       return result
     } catch (error) {
@@ -165,20 +166,6 @@ export class EmbeddedEngine implements Engine {
     } finally {
       this.#running.delete(queryId)
     }
-  }
-
-  /** Waits a moment for an engine that is coming back, rather than fail a call that could be answered. */
-  async #ready(limits: Limits): Promise<number> {
-    if (this.#process.state().kind === 'ready') return 0
-    const since = performance.now()
-    const waitMs = Math.min(limits.deadlineMs, defaults.waitForReadyMs)
-    try {
-      await this.#process.whenReady(waitMs, limits.signal)
-    } catch (error) {
-      if (limits.signal?.aborted) throw queryCancelled()
-      throw engineUnavailable('The engine is being started again.', error)
-    }
-    return performance.now() - since
   }
 
   #blame(overdueQueryId: string | undefined): void {

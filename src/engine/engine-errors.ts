@@ -20,7 +20,7 @@ export interface CallOutcome {
 /** ClickHouse's codes that are nobody's mistake in SQL. */
 const known: Record<number, (error: ClickHouseError, outcome: CallOutcome) => WellheadError> = {
   159: (_error, outcome) => queryTimeout(outcome.deadlineMs / 1000),
-  394: () => engineUnavailable('The engine stopped the query.'),
+  394: (error) => engineUnavailable('The engine stopped the query.', error),
   241: (error) => outOfMemory(error),
   396: () => tooLarge('The result is larger than the engine may answer with; ask for less.'),
   202: () => overloaded('The engine has too many queries waiting.'),
@@ -45,6 +45,11 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
     return translate ? translate(error, outcome) : sqlError(error)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
+}
+
+/** Whether nothing at all came back: not even a refusal. */
+export function isUnreachable(error: unknown): boolean {
+  return engineUnavailable.is(error) && engineCodeOf(error) === undefined
 }
 
 /** The engine's number of the error that is behind one of ours. */

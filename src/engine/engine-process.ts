@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Log } from '../base/log.ts'
 import type { EngineState } from './engine.ts'
 import type { FromHost, HostOptions, StartFailure, ToHost } from './host/protocol.ts'
+import { Waiters } from './waiters.ts'
 
 export interface EngineProcessOptions {
   /** Node executable that runs the engine process. */
@@ -47,7 +48,7 @@ export class EngineProcess {
   #failuresInARow = 0
   #everReady = false
   #readySince = 0
-  readonly #waiting = new Set<{ resolve: () => void; reject: (error: Error) => void }>()
+  readonly #waiters = new Waiters()
   #stopping = false
   #restartTimer: NodeJS.Timeout | undefined
   #port: number | undefined
@@ -79,26 +80,7 @@ export class EngineProcess {
   whenReady(withinMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#state.kind === 'ready') return Promise.resolve()
     if (this.#stopping) return Promise.reject(new Error('The engine is closed.'))
-    if (signal?.aborted) return Promise.reject(signal.reason)
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void) => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', onAbort)
-        this.#waiting.delete(waiter)
-        act()
-      }
-      const onAbort = () => settle(() => reject(signal?.reason))
-      const timer = setTimeout(
-        () => settle(() => reject(new Error('The engine did not become ready in time.'))),
-        withinMs,
-      )
-      const waiter = {
-        resolve: () => settle(resolve),
-        reject: (error: Error) => settle(() => reject(error)),
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.add(waiter)
-    })
+    return this.#waiters.wait(withinMs, signal)
   }
 
   /** Resolves when the process that runs now has ended and everything that it said was heard. */
@@ -185,7 +167,7 @@ export class EngineProcess {
     this.#readySince = performance.now()
     this.#state = { kind: 'ready', engineVersion, restarts: this.#state.restarts }
     this.#options.log.info({ engineVersion, pid: this.#child?.pid }, 'engine ready')
-    for (const waiter of [...this.#waiting]) waiter.resolve()
+    this.#waiters.resolve()
   }
 
   #ended(
@@ -206,7 +188,7 @@ export class EngineProcess {
     if (wasReady) this.#options.onCrash(overdue)
     // What never worked will not work by itself; what did, is worth another try.
     if (failed && !this.#everReady) {
-      for (const waiter of [...this.#waiting]) waiter.reject(failed)
+      this.#waiters.reject(failed)
       return
     }
     const { backoffMs, steadyAfterMs } = this.#options
@@ -217,7 +199,7 @@ export class EngineProcess {
 
   #close(): void {
     this.#state = { kind: 'closed', reason: 'The engine is closed.', restarts: this.#state.restarts }
-    for (const waiter of [...this.#waiting]) waiter.reject(new Error('The engine is closed.'))
+    this.#waiters.reject(new Error('The engine is closed.'))
   }
 
   async stop(withinMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import {
@@ -11,7 +11,9 @@ import {
   type Statement,
   type Summary,
 } from './engine.ts'
-import { toWellheadError } from './engine-errors.ts'
+import { isUnreachable, toWellheadError } from './engine-errors.ts'
+import { Waiters } from './waiters.ts'
+import { whenReady } from './when-ready.ts'
 
 export interface RemoteEngineOptions {
   url: string
@@ -35,11 +37,14 @@ const defaults = {
 /** The same calls, answered by a ClickHouse server that somebody else runs. */
 export class RemoteEngine implements Engine {
   readonly #calls: ClickHouseCalls
+  readonly #checker: ClickHouseClient
   readonly #log: Log
   readonly #bootstrap: () => Promise<void>
   readonly #checkEveryMs: number
+  readonly #waiters = new Waiters()
   #state: EngineState = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0 }
   #timer: NodeJS.Timeout | undefined
+  #checking: Promise<void> | undefined
 
   constructor(options: RemoteEngineOptions) {
     const url = new URL(options.url)
@@ -50,16 +55,17 @@ export class RemoteEngine implements Engine {
     this.#log = options.log
     this.#bootstrap = () => createEngineDatabase(url, username, password, options.cluster)
     this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
+    const connection = { url, database: engineDatabase, username, password }
+    const log = { level: ClickHouseLogLevel.OFF }
+    // On a connection of its own, so that it does not wait behind calls when all others are in use.
+    this.#checker = createClient({ ...connection, request_timeout: defaults.pingWithinMs, log })
     this.#calls = new ClickHouseCalls(
       createClient({
-        url,
-        database: engineDatabase,
-        username,
-        password,
+        ...connection,
         request_timeout: 24 * 3_600_000,
         max_open_connections: 100,
         compression: { request: false, response: false },
-        log: { level: ClickHouseLogLevel.OFF },
+        log,
       }),
       { maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes, graceMs: defaults.graceMs },
     )
@@ -68,38 +74,52 @@ export class RemoteEngine implements Engine {
   /** A server that is away or refuses us at the start is most likely a mistake in the settings. */
   async start(): Promise<void> {
     await this.#bootstrap()
-    const { body } = await this.query(
-      { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
-      { deadlineMs: defaults.pingWithinMs },
-    )
-    this.#becomeReady(body.toString().trim())
+    await this.#findServer()
     this.#checkLater()
   }
 
-  #checkLater(): void {
-    this.#timer = setTimeout(() => void this.#check(), this.#checkEveryMs)
-    this.#timer.unref()
-  }
-
-  async #check(): Promise<void> {
-    try {
+  /** A server that is known to be ready is only pinged: however busy it is, it answers that. */
+  async #findServer(): Promise<void> {
+    if (this.#state.kind === 'ready') {
+      const answer = await this.#checker.ping()
+      if (!answer.success) throw answer.error
+    } else {
       const { body } = await this.#calls.query(
         { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
         { deadlineMs: defaults.pingWithinMs },
       )
-      if (this.#state.kind === 'down') this.#becomeReady(body.toString().trim())
-    } catch (error) {
-      if (this.#state.kind === 'closed') return
-      if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not answer')
-      this.#state = { kind: 'down', reason: 'ClickHouse does not answer.', restarts: this.#state.restarts }
+      this.#becomeReady(body.toString().trim())
     }
-    if (this.#state.kind !== 'closed') this.#checkLater()
+  }
+
+  #checkLater(): void {
+    if (this.#state.kind === 'closed') return
+    this.#timer = setTimeout(() => this.#check(), this.#checkEveryMs)
+    this.#timer.unref()
+  }
+
+  #check(): void {
+    clearTimeout(this.#timer)
+    this.#checking ??= this.#findServer()
+      .catch((error) => this.#becomeAway(error))
+      .finally(() => {
+        this.#checking = undefined
+        this.#checkLater()
+      })
+  }
+
+  #becomeAway(error: unknown): void {
+    if (this.#state.kind === 'closed') return
+    if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not answer')
+    this.#state = { kind: 'down', reason: 'ClickHouse does not answer.', restarts: this.#state.restarts }
   }
 
   #becomeReady(engineVersion: string): void {
+    if (this.#state.kind === 'closed') return
     const restarts = this.#state.restarts + (this.#state.kind === 'down' ? 1 : 0)
     this.#state = { kind: 'ready', engineVersion, restarts }
     this.#log.info({ engineVersion }, 'ClickHouse ready')
+    this.#waiters.resolve()
   }
 
   state(): EngineState {
@@ -107,21 +127,37 @@ export class RemoteEngine implements Engine {
   }
 
   query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    return this.#calls.query(statement, limits)
+    return this.#run(limits, (rest) => this.#calls.query(statement, rest))
   }
 
   insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
-    return this.#calls.insert(target, rows, limits)
+    return this.#run(limits, (rest) => this.#calls.insert(target, rows, rest))
   }
 
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
-    return this.#calls.command(statement, limits)
+    return this.#run(limits, (rest) => this.#calls.command(statement, rest))
+  }
+
+  /** While the server is away a call waits a little for it, so that who tries again does so in peace. */
+  async #run<T>(limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
+    const rest =
+      this.#state.kind === 'down'
+        ? await whenReady(limits, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
+        : limits
+    try {
+      return await call(rest)
+    } catch (error) {
+      // One broken connection says little, so the server itself is asked.
+      if (isUnreachable(error)) this.#check()
+      throw error
+    }
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
-    await this.#calls.close()
+    this.#waiters.reject(new Error('The engine is closed.'))
+    await Promise.all([this.#calls.close(), this.#checker.close()])
   }
 }
 

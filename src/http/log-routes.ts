@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { invalidParameter } from '../base/errors.ts'
-import { readLogBody } from '../ingest/log-body.ts'
+import type { Caller } from '../access/caller.ts'
+import { forbidden, invalidParameter } from '../base/errors.ts'
 import { entriesOf } from '../ingest/log-entries.ts'
-import type { LogIntake } from '../ingest/log-intake.ts'
+import type { LogIntake, Sending } from '../ingest/log-intake.ts'
 
 const maxKeyLength = 256
 
@@ -13,16 +13,15 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
     takeBodiesAsStreams(scope)
     // Senders made for Logflare know the second address.
     for (const path of ['/api/logs', '/logs']) {
-      scope.post(path, async (request) => {
+      scope.post(path, { config: { access: 'ingest' } }, async (request) => {
         const source = sourceOf(request)
-        const key = idempotencyKeyOf(request)
-        const body = await readLogBody(
-          request.body as Readable | undefined,
-          request.headers['content-encoding'],
-        )
-        const entries = entriesOf(body, request.headers['content-type'] ?? '')
-        const answer = await intake.take(source, entries, key)
-        return { message: 'Logged!', ...answer }
+        const sending = sendingOf(request)
+        checkMaySend(request, intake.findSource(source) ?? source)
+        return withSentBody(intake, request, async (body) => {
+          const entries = entriesOf(body, request.headers['content-type'] ?? '')
+          const answer = await intake.take(source, entries, sending)
+          return { message: 'Logged!', ...answer }
+        })
       })
     }
   })
@@ -34,6 +33,14 @@ export function takeBodiesAsStreams(scope: FastifyInstance): void {
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 
+export function withSentBody<T>(
+  intake: LogIntake,
+  request: FastifyRequest,
+  work: (body: Buffer) => Promise<T>,
+): Promise<T> {
+  return intake.withBody(request.body as Readable | undefined, request.headers['content-encoding'], work)
+}
+
 function sourceOf(request: FastifyRequest): string {
   const { source, source_name: sourceName } = request.query as Record<string, unknown>
   const given = source ?? sourceName
@@ -43,7 +50,17 @@ function sourceOf(request: FastifyRequest): string {
   return given
 }
 
-export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+export function sendingOf(request: FastifyRequest): Sending {
+  const { id, project } = request.caller as Caller
+  return { caller: id, project, key: idempotencyKeyOf(request) }
+}
+
+/** Asked also for sources that are not there, so that the answer does not tell which are. */
+export function checkMaySend(request: FastifyRequest, source: string): void {
+  if (!request.caller?.mayIngest(source)) throw forbidden(`The token may not send to the source "${source}".`)
+}
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key === '' || key.length > maxKeyLength) {

@@ -1,11 +1,11 @@
-import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sourceNotFound, unsupportedMediaType } from '../base/errors.ts'
-import { readLogBody } from '../ingest/log-body.ts'
-import { defaultOtlpSource, type LogIntake } from '../ingest/log-intake.ts'
+import type { Refusal, SentEntry } from '../ingest/log-entries.ts'
+import { defaultOtlpSource, type LogIntake, refusedSource } from '../ingest/log-intake.ts'
 import { decodeOtlpLogs, encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../ingest/otlp.ts'
+import type { OtlpRecord } from '../ingest/otlp-entry.ts'
 import { setErrorHeaders, toKnownError } from './error-response.ts'
-import { idempotencyKeyOf, takeBodiesAsStreams } from './log-routes.ts'
+import { checkMaySend, sendingOf, takeBodiesAsStreams, withSentBody } from './log-routes.ts'
 
 const contentTypes = { protobuf: 'application/x-protobuf', json: 'application/json' } as const
 
@@ -22,14 +22,12 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
         .type(contentTypes[encoding])
         .send(encodeOtlpError(encoding, known.message))
     })
-    scope.post('/v1/logs', async (request, reply) => {
+    scope.post('/v1/logs', { config: { access: 'ingest' } }, async (request, reply) => {
       const encoding = encodingOf(request)
       if (!encoding) throw unsupportedMediaType('OTLP is read as application/x-protobuf or application/json.')
-      const body = await readLogBody(
-        request.body as Readable | undefined,
-        request.headers['content-encoding'],
+      const { rejected, reason } = await withSentBody(intake, request, (body) =>
+        store(intake, request, decodeOtlpLogs(body, encoding)),
       )
-      const { rejected, reason } = await store(intake, request, decodeOtlpLogs(body, encoding))
       return reply.type(contentTypes[encoding]).send(encodeOtlpResponse(encoding, rejected, reason))
     })
   })
@@ -38,39 +36,53 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
 async function store(
   intake: LogIntake,
   request: FastifyRequest,
-  records: ReturnType<typeof decodeOtlpLogs>,
+  records: OtlpRecord[],
 ): Promise<{ rejected: number; reason: string }> {
-  const header = request.headers['x-wellhead-source']
-  const preset = typeof header === 'string' && header !== '' ? header : defaultOtlpSource
-  const key = idempotencyKeyOf(request)
-  const bySource = new Map<string, typeof records>()
-  const unknown: string[] = []
-  for (const record of records) {
-    try {
-      // By the one name that a source has: records for its aliases belong together.
-      const source = intake.sourceNamed(record.source ?? preset)
-      const group = bySource.get(source)
-      if (group) group.push(record)
-      else bySource.set(source, [record])
-    } catch (error) {
-      // Records for a source that is not there must not keep their neighbours out.
-      if (!sourceNotFound.is(error)) throw error
-      unknown.push(error.message)
-    }
-  }
+  const sending = sendingOf(request)
+  // Whatever is forbidden is so before anything is stored.
+  const bySource = groupBySource(intake, request, records)
   const answers = await Promise.all(
-    [...bySource].map(([source, group]) =>
-      intake.take(
-        source,
-        group.map(({ entry }) => ({ value: entry })),
-        key,
-      ),
-    ),
+    [...bySource].map(([source, entries]) => intake.take(source, entries, sending)),
   )
   return {
-    rejected: answers.reduce((count, answer) => count + answer.rejected, unknown.length),
-    reason: unknown[0] ?? answers.flatMap((answer) => answer.errors)[0]?.reason ?? '',
+    rejected: answers.reduce((count, answer) => count + answer.rejected, 0),
+    reason: answers.flatMap((answer) => answer.errors)[0]?.reason ?? '',
   }
+}
+
+/** By the one name that a source has: records for its aliases belong together. */
+function groupBySource(
+  intake: LogIntake,
+  request: FastifyRequest,
+  records: OtlpRecord[],
+): Map<string, SentEntry[]> {
+  const header = request.headers['x-wellhead-source']
+  const preset = typeof header === 'string' && header !== '' ? header : defaultOtlpSource
+  const places = new Map<string, Place>()
+  const groups = new Map<string, SentEntry[]>()
+  for (const { source = preset, entry } of records) {
+    const place = places.get(source) ?? placeOf(intake, request, source)
+    places.set(source, place)
+    const group = groups.get(place.source)
+    const sent = { value: entry, ...place.refused }
+    if (group) group.push(sent)
+    else groups.set(place.source, [sent])
+  }
+  return groups
+}
+
+interface Place {
+  source: string
+  refused?: { refusal: Refusal }
+}
+
+/** Records for a source that is not there must not keep their neighbours out. */
+function placeOf(intake: LogIntake, request: FastifyRequest, source: string): Place {
+  const name = intake.findSource(source)
+  checkMaySend(request, name ?? source)
+  if (name !== undefined) return { source: name }
+  const refusal = { source, reason: sourceNotFound(source).message }
+  return { source: refusedSource, refused: { refusal } }
 }
 
 function encodingOf(request: FastifyRequest): OtlpEncoding | undefined {

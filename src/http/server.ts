@@ -24,12 +24,16 @@ import { version } from '../base/version.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
+import { addCrossOrigin } from './cross-origin.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { addLogRoutes } from './log-routes.ts'
+import { addOpenApiRoutes } from './openapi-routes.ts'
 import { addOtlpRoutes } from './otlp-routes.ts'
 import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
+import { listRoutes } from './route-list.ts'
+import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
 import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
 import { addTokenRoutes } from './token-routes.ts'
@@ -58,6 +62,8 @@ export interface ServerOptions {
   queries: QueryRoutes
   endpoints: EndpointAdmin
   tokens: TokenAdmin
+  /** Origins of pages that may call; `*` is all of them. */
+  corsOrigins?: readonly string[] | undefined
 }
 
 /** Bounds of a request, and times against clients that are slow on purpose. */
@@ -93,7 +99,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       connectionsCheckingInterval: limits.checkConnectionsEveryMs,
     },
     clientErrorHandler: refuseBrokenRequest,
-    frameworkErrors: handleError,
+    frameworkErrors: (error, request, reply) => handleError(error, request, reply.headers(headersOfUnread)),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: true,
@@ -105,10 +111,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const allowed = methods.filter((method) => server.findRoute({ method, url: path }) !== null)
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
+  listRoutes(server)
+  addSecurityHeaders(server)
+  addCrossOrigin(server, options.corsOrigins ?? [])
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
-    reply.header('X-Content-Type-Options', 'nosniff')
     const access = accessOf(request)
     if (access === 'public') return
     request.caller = admitCaller(options.access, access, request, reply)
@@ -137,6 +145,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addEndpointRoutes(server, options.endpoints)
   addTokenRoutes(server, options.tokens)
   addQueryRoutes(server, options.queries)
+  addOpenApiRoutes(server, options.queries.endpoints)
   return server
 }
 
@@ -187,9 +196,11 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const refusal = brokenRequest(error)
   const body = JSON.stringify(errorBody(refusal, randomUUID()))
+  const headers = Object.entries(headersOfUnread).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
       `Content-Type: application/json; charset=utf-8\r\n` +
+      headers.join('') +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
 }

@@ -11,6 +11,7 @@ interface Insert {
 /** A store that answers when it is told to. */
 function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) {
   const inserts: Insert[] = []
+  const pausesMs: number[] = []
   const committer = new Committer({
     insert: async (source, lines, token) => {
       const insert = { source, lines: lines.toString().trim().split('\n'), token }
@@ -20,9 +21,12 @@ function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) 
     isUnreadable: (error) => invalidQuery.is(error),
     maxPendingBytes: 1_000,
     maxInsertBytes: 500,
-    attempts: 3,
+    attempts: 8,
+    pause: async (ms) => {
+      pausesMs.push(ms)
+    },
   })
-  return { committer, inserts }
+  return { committer, inserts, pausesMs }
 }
 
 const lines = (...texts: string[]) => texts.map((text) => Buffer.from(`${text}\n`))
@@ -89,9 +93,20 @@ describe('group commit', () => {
     const { committer, inserts } = openStore(() => {
       if (failures-- > 0) throw engineUnavailable('away')
     })
-    await committer.submit({ source: 'a', lines: lines('1') })
-    expect(inserts).toHaveLength(3)
+    await Promise.all([
+      committer.submit({ source: 'a', lines: lines('1') }),
+      committer.submit({ source: 'a', lines: lines('2') }),
+    ])
+    expect(inserts.map((insert) => insert.lines)).toEqual(Array(3).fill(['1', '2']))
     expect(new Set(inserts.map(({ token }) => token)).size).toBe(1)
+  })
+
+  test('between the tries it waits, longer each time up to a second', async () => {
+    const { committer, pausesMs } = openStore(() => {
+      throw engineUnavailable('away')
+    })
+    await expect(committer.submit({ source: 'a', lines: lines('1') })).rejects.toThrow('away')
+    expect(pausesMs).toEqual([50, 100, 200, 400, 800, 1000, 1000])
   })
 
   test('an engine that stays away is told to every sender of the group', async () => {

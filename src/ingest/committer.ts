@@ -10,9 +10,14 @@ export interface CommitterOptions {
   maxPendingBytes: number
   /** An insert takes so much at once. */
   maxInsertBytes: number
-  /** How often an insert is tried while the engine is away; each try waits for it by itself. */
+  /** How often an insert is tried while the engine is away. */
   attempts: number
+  /** Waits between two tries: an engine that is somebody's server refuses at once. */
+  pause: (ms: number) => Promise<void>
 }
+
+const firstPauseMs = 50
+const longestPauseMs = 1_000
 
 export interface Batch {
   source: string
@@ -163,6 +168,7 @@ export class Committer {
       } catch (error) {
         // The engine went away in between: whether it had stored the lines or not, the token makes it once.
         if (!engineUnavailable.is(error) || attempt >= this.#options.attempts) throw error
+        await this.#options.pause(Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs))
       }
     }
   }

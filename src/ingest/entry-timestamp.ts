@@ -14,7 +14,27 @@ export function readTimestamp(value: unknown): bigint | undefined {
 }
 
 function fromText(text: string): bigint | undefined {
-  return /^-?\d{9,20}$/.test(text) ? fromInteger(BigInt(text)) : parseIsoTimestamp(text)
+  return ofKnownDay(text) ?? (/^-?\d{9,20}$/.test(text) ? fromInteger(BigInt(text)) : parseIsoTimestamp(text))
+}
+
+/** The form that nearly all senders use. */
+const usualForm = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?Z$/
+
+const known = { day: '', midnightMicros: 0 }
+
+/** Most entries are of the day of the one before, and to find out about a day is what takes long. */
+function ofKnownDay(text: string): bigint | undefined {
+  const [, day, hour, minute, second, fraction = ''] = usualForm.exec(text) ?? []
+  if (day === undefined) return undefined
+  if (day !== known.day) {
+    const midnight = parseIsoTimestamp(`${day}T00:00:00Z`)
+    if (midnight === undefined) return undefined
+    known.midnightMicros = Number(midnight)
+    known.day = day
+  }
+  const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second)
+  const micros = known.midnightMicros + seconds * 1_000_000 + Number(fraction.padEnd(6, '0').slice(0, 6))
+  return Number.isSafeInteger(micros) ? BigInt(micros) : undefined
 }
 
 function fromNumber(value: unknown): bigint | undefined {

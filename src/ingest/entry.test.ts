@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson, readEntry } from './entry.ts'
+import { parseIsoTimestamp } from '../base/timestamps.ts'
+import { readEntry } from './entry.ts'
 import { readTimestamp } from './entry-timestamp.ts'
+import { parseJson } from './faithful-json.ts'
 
 const now = Date.UTC(2026, 10, 14, 12)
 const read = (entry: unknown) => {
@@ -47,6 +49,21 @@ describe('an entry', () => {
     expect(read(entry)).toBe(reason)
   })
 
+  test('of a sender with one project is of that project, or rejected', () => {
+    const project = (entry: unknown) => {
+      const reading = readEntry(entry, now, 'mine')
+      return 'line' in reading ? JSON.parse(reading.line.toString()).project : reading.reason
+    }
+    const foreign = 'the token may only send entries of its own project'
+    expect(project({})).toBe('mine')
+    expect(project({ project: 'mine' })).toBe('mine')
+    expect(project({ project: null, metadata: { project_ref: 'mine' } })).toBe('mine')
+    expect(project({ project: '' })).toBe('mine')
+    expect(project({ project: 'theirs' })).toBe(foreign)
+    expect(project({ metadata: { project_ref: 'theirs' } })).toBe(foreign)
+    expect(project({ metadata: { project: 7 } })).toBe(foreign)
+  })
+
   test('whatever JSON it holds, it is stored as that or rejected with a reason', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (metadata) => {
@@ -85,6 +102,19 @@ describe('the timestamp of an entry', () => {
     ['2026-11-14 12:00:00'],
   ])('%s is the same instant', (value) => {
     expect(readTimestamp(value)).toBe(micros)
+  })
+
+  test('is the same whichever way it is read', () => {
+    const day = fc.date({ min: new Date('1900-01-01'), max: new Date('2299-12-30'), noInvalidDate: true })
+    fc.assert(
+      fc.property(day, fc.integer({ min: 0, max: 999_999 }), (date, micros) => {
+        const text = `${date.toISOString().slice(0, 19)}.${String(micros).padStart(6, '0')}Z`
+        expect(readTimestamp(text)).toBe(parseIsoTimestamp(text))
+      }),
+    )
+    for (const text of ['2026-02-29T10:00:00Z', '2026-11-14T24:00:00Z', '2026-13-01T00:00:00.5Z']) {
+      expect(readTimestamp(text)).toBeUndefined()
+    }
   })
 
   test('may be seconds with a fraction', () => {

@@ -45,7 +45,7 @@ export class IdempotencyKeys {
   }
 
   /** Runs the work once for a key; the work gets a token under which the engine stores things once. */
-  once<T>(scope: string, key: string, work: (token: string) => Promise<T>): Promise<T> {
+  once<T>(scope: readonly string[], key: string, work: (token: string) => Promise<T>): Promise<T> {
     const token = createHash('sha256')
       .update(JSON.stringify([scope, key]))
       .digest('hex')

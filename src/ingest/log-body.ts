@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
+import type { BudgetShare } from './byte-budget.ts'
 
 export const bodyLimits = { maxSentBytes: 12 * 2 ** 20, maxUnpackedBytes: 64 * 2 ** 20 } as const
 
@@ -14,11 +15,15 @@ const unpackers = new Map<string, Unpacker | undefined>([
   ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
 ])
 
-/** Reads and unpacks a body; both bounds hold while it is read, not after. */
-export async function readLogBody(sent: Readable | undefined, encoding: string | undefined): Promise<Buffer> {
+/** Reads and unpacks a body; its own bounds and that of all bodies hold while it is read, not after. */
+export async function readLogBody(
+  sent: Readable | undefined,
+  encoding: string | undefined,
+  share: BudgetShare,
+): Promise<Buffer> {
   if (sent === undefined) return Buffer.alloc(0)
   try {
-    return await readAll(sent, encoding)
+    return await readAll(sent, encoding, share)
   } catch (error) {
     // What still comes is read and dropped: cut off in the middle, the sender would not hear the answer.
     sent.resume()
@@ -26,10 +31,14 @@ export async function readLogBody(sent: Readable | undefined, encoding: string |
   }
 }
 
-async function readAll(sent: Readable, encoding: string | undefined): Promise<Buffer> {
+async function readAll(sent: Readable, encoding: string | undefined, share: BudgetShare): Promise<Buffer> {
   const name = (encoding ?? 'identity').trim().toLowerCase()
   if (name === 'identity' || name === '') {
-    return gather(sent, bodyLimits.maxSentBytes, 'The body is larger than 12 MiB.')
+    return gather(sent, {
+      maxBytes: bodyLimits.maxSentBytes,
+      message: 'The body is larger than 12 MiB.',
+      share,
+    })
   }
   const unpacker = unpackers.get(name)?.()
   if (!unpacker) throw unsupportedMediaType(`The content encoding "${name}" is not read here.`)
@@ -38,7 +47,8 @@ async function readAll(sent: Readable, encoding: string | undefined): Promise<Bu
   const feeding = feed(sent, unpacker)
   feeding.catch(() => {})
   try {
-    const unpacked = gather(unpacker, bodyLimits.maxUnpackedBytes, 'The unpacked body is larger than 64 MiB.')
+    const message = 'The unpacked body is larger than 64 MiB.'
+    const unpacked = gather(unpacker, { maxBytes: bodyLimits.maxUnpackedBytes, message, share })
     const [body] = await Promise.all([Promise.race([unpacked, failed]), feeding])
     return body
   } catch (error) {
@@ -71,12 +81,16 @@ async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
   unpacker.end()
 }
 
-async function gather(stream: Readable, maxBytes: number, message: string): Promise<Buffer> {
+async function gather(
+  stream: Readable,
+  { maxBytes, message, share }: { maxBytes: number; message: string; share: BudgetShare },
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of chunksOf(stream)) {
     length += chunk.length
     if (length > maxBytes) throw tooLarge(message)
+    share.add(chunk.length)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, length)

@@ -1,8 +1,15 @@
 import { invalidBody } from '../base/errors.ts'
-import { parseJson } from './entry.ts'
+import { parseJson } from './faithful-json.ts'
 
 /** One entry of a body as it was sent, or the line that is none. */
-export type SentEntry = { value: unknown } | { unreadable: string }
+export type SentEntry = { value: unknown; refusal?: Refusal } | { unreadable: string }
+
+/** Why an entry is not even read: there is no place for it. */
+export interface Refusal {
+  /** What it was meant for. */
+  source: string
+  reason: string
+}
 
 /** One object, an array, {"batch":[…]}, or a line of JSON for each entry. */
 export function entriesOf(body: Buffer, contentType: string): SentEntry[] {

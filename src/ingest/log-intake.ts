@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { internal, tooLarge } from '../base/errors.ts'
 import { otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
@@ -6,14 +7,19 @@ import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { isUnreadableRow } from '../engine/engine-errors.ts'
+import { ByteBudget } from './byte-budget.ts'
 import { Committer } from './committer.ts'
 import type { DiskGuard } from './disk-guard.ts'
-import { entryLimits, readEntry, stringifyJson } from './entry.ts'
+import { type EntryReading, entryLimits, readEntry } from './entry.ts'
+import { stringifyJson } from './faithful-json.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
+import { readLogBody } from './log-body.ts'
 import type { SentEntry } from './log-entries.ts'
 
 /** Where OpenTelemetry records go that name no source. */
 export const defaultOtlpSource = otelSource
+/** What entries are taken into that have no source; nothing of them is stored but what quarantine keeps. */
+export const refusedSource = quarantineSource
 
 export interface IntakeAnswer {
   accepted: number
@@ -23,11 +29,22 @@ export interface IntakeAnswer {
 
 export interface LogIntakeOptions {
   engine: Engine
-  sources: Sources
+  sources: Pick<Sources, 'find' | 'get'>
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
+  /** Bytes of bodies that may be held at once, and of lines that may wait to be stored. */
   maxPendingBytes: number
+}
+
+/** How entries are sent. */
+export interface Sending {
+  /** Who sends. The same key of another sender is another key. */
+  caller: string
+  /** The only project that the caller may send entries of; they need not name it. */
+  project?: string | undefined
+  /** Idempotency key. */
+  key?: string | undefined
 }
 
 /** What makes the engine's JSON give back exactly what was sent. */
@@ -51,6 +68,7 @@ const entriesPerTurn = 500
 export class LogIntake {
   readonly #options: LogIntakeOptions
   readonly #committer: Committer
+  readonly #bodies: ByteBudget
 
   constructor(options: LogIntakeOptions) {
     this.#options = options
@@ -60,25 +78,51 @@ export class LogIntake {
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
       attempts: 30,
+      pause: (ms) => delay(ms),
     })
+    this.#bodies = new ByteBudget(options.maxPendingBytes)
+  }
+
+  get heldBodyBytes(): number {
+    return this.#bodies.heldBytes
   }
 
   /** The name of the source that this is the name or an alias of. */
-  sourceNamed(name: string): string {
-    return this.#options.sources.get(name).name
+  findSource(name: string): string | undefined {
+    return this.#options.sources.find(name)?.name
   }
 
-  async take(sourceName: string, entries: SentEntry[], idempotencyKey?: string): Promise<IntakeAnswer> {
+  /** Reads a body; its bytes count for as long as the work on it goes on. */
+  async withBody<T>(
+    sent: Readable | undefined,
+    encoding: string | undefined,
+    work: (body: Buffer) => Promise<T>,
+  ): Promise<T> {
+    const share = this.#bodies.share()
+    try {
+      return await work(await readLogBody(sent, encoding, share))
+    } finally {
+      share.release()
+    }
+  }
+
+  async take(sourceName: string, entries: SentEntry[], sending: Sending): Promise<IntakeAnswer> {
     const source = this.#options.sources.get(sourceName)
     if (entries.length > maxEntries) throw tooLarge(`More than ${maxEntries} entries came at once.`)
     this.#options.disk.check()
-    if (idempotencyKey === undefined) return this.#store(source.name, entries)
-    return this.#options.keys.once(source.id, idempotencyKey, (token) =>
-      this.#store(source.name, entries, token),
+    const { caller, project, key } = sending
+    if (key === undefined) return this.#store(source.name, entries, project)
+    return this.#options.keys.once([caller, source.id], key, (token) =>
+      this.#store(source.name, entries, project, token),
     )
   }
 
-  async #store(source: string, entries: SentEntry[], token?: string): Promise<IntakeAnswer> {
+  async #store(
+    source: string,
+    entries: SentEntry[],
+    project: string | undefined,
+    token?: string,
+  ): Promise<IntakeAnswer> {
     const nowMs = this.#options.clock.now()
     const lines: Buffer[] = []
     const indexOfLine: number[] = []
@@ -86,8 +130,7 @@ export class LogIntake {
     for (const [index, entry] of entries.entries()) {
       // Others want their turn, too.
       if (index % entriesPerTurn === entriesPerTurn - 1) await nextTurn()
-      const reading =
-        'unreadable' in entry ? { reason: 'the line is not valid JSON' } : readEntry(entry.value, nowMs)
+      const reading = readSent(entry, nowMs, project)
       if ('reason' in reading) errors.push({ index, reason: reading.reason })
       else {
         lines.push(reading.line)
@@ -97,7 +140,7 @@ export class LogIntake {
     const quarantine = (rejected: IntakeAnswer['errors'], part: string) => ({
       source: quarantineSource,
       lines: rejected.map(({ index, reason }) =>
-        quarantineLine(source, index, reason, entries[index] as SentEntry, nowMs),
+        quarantineLine({ source, index, reason, project }, entries[index] as SentEntry, nowMs),
       ),
       token: token && `${token}/${part}`,
     })
@@ -135,18 +178,28 @@ export class LogIntake {
   }
 }
 
+function readSent(entry: SentEntry, nowMs: number, project: string | undefined): EntryReading {
+  if ('unreadable' in entry) return { reason: 'the line is not valid JSON' }
+  return entry.refusal ?? readEntry(entry.value, nowMs, project)
+}
+
+interface Rejected {
+  source: string
+  index: number
+  reason: string
+  /** Of the caller, whatever the entry says: another tenant must not see what this one sent. */
+  project: string | undefined
+}
+
 /** The text of a rejected entry, as far as it fits. */
-function quarantineLine(
-  source: string,
-  index: number,
-  reason: string,
-  entry: SentEntry,
-  nowMs: number,
-): Buffer {
+function quarantineLine(rejected: Rejected, entry: SentEntry, nowMs: number): Buffer {
+  const { index, reason, project } = rejected
+  const source = ('refusal' in entry && entry.refusal?.source) || rejected.source
   const text = textOf(entry).toWellFormed()
   const most = entryLimits.maxBytes / 4
   const reading = readEntry(
     {
+      project,
       event_message: text.slice(0, most).toWellFormed(),
       metadata: { source, index, reason, ...(text.length > most && { cut: true }) },
     },

@@ -47,6 +47,18 @@ SELECT count() AS entries FROM entries`
 
 /** SQL that people send, and its rows for project a. */
 export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[]])[] = [
+  // Names of the endpoint's own that are no views are not there, so they can be given anew.
+  [
+    "WITH 'b' AS me SELECT count() AS n, any(event_message) LIKE 'a: %' AS own FROM entries",
+    [{ n: 4, own: 1 }],
+  ],
+  ["SELECT 'b' AS me, (SELECT count() FROM entries) AS n", [{ me: 'b', n: 4 }]],
+  ["SELECT (SELECT min(id) FROM entries) AS id FROM (SELECT 'b' AS me, 'b' AS project)", [{ id: 'a1' }]],
+  ["SELECT arrayMap(me -> (SELECT min(id) FROM entries), ['b']) AS ids", [{ ids: ['a1'] }]],
+  [
+    'SELECT count() AS n FROM entries AS me, (SELECT now64(6) + INTERVAL 1 YEAR AS since) AS later',
+    [{ n: 4 }],
+  ],
   ['SELECT 1 AS one', [{ one: 1 }]],
   ['SELECT count() AS n FROM entries', [{ n: 4 }]],
   ['SELECT count() FROM entries', [{ 'count()': 4 }]],
@@ -57,7 +69,7 @@ export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[
   ['SELECT `id` FROM `entries` WHERE "status" = 401', [{ id: 'a2' }]],
   ['SELECT * EXCEPT (event_message) FROM sessions WHERE id = $x$a1$x$', [{ id: 'a1' }]],
   [
-    "SELECT * REPLACE (upper(id) AS id) FROM sessions WHERE id = 'a1'",
+    "SELECT * REPLACE (upper(id) AS id) FROM sessions WHERE event_message LIKE '%1'",
     [{ id: 'A1', event_message: 'a: login 1' }],
   ],
   ["SELECT COLUMNS('^i') FROM sessions WHERE id = 'a2'", [{ id: 'a2' }]],
@@ -191,16 +203,4 @@ export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[
     [{ number: 0 }, { number: 2 }, { number: 7 }],
   ],
   ["SELECT a FROM values('a String', 'x')", [{ a: 'x' }]],
-  // Names of the endpoint's own that are no views are not there, so they can be given anew.
-  [
-    "WITH 'b' AS me SELECT count() AS n, any(event_message) LIKE 'a: %' AS own FROM entries",
-    [{ n: 4, own: 1 }],
-  ],
-  ["SELECT 'b' AS me, (SELECT count() FROM entries) AS n", [{ me: 'b', n: 4 }]],
-  ["SELECT (SELECT min(id) FROM entries) AS id FROM (SELECT 'b' AS me, 'b' AS project)", [{ id: 'a1' }]],
-  ["SELECT arrayMap(me -> (SELECT min(id) FROM entries), ['b']) AS ids", [{ ids: ['a1'] }]],
-  [
-    'SELECT count() AS n FROM entries AS me, (SELECT now64(6) + INTERVAL 1 YEAR AS since) AS later',
-    [{ n: 4 }],
-  ],
 ]

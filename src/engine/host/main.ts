@@ -5,10 +5,11 @@
 import { accessSync, constants, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
-import { durabilitySettings, writeEngineConfig } from './engine-config.ts'
+import { writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
 import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
+import { checkDurability, checkSession } from './read-back.ts'
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits for the service's word.
 process.on('SIGINT', () => {})
@@ -40,12 +41,12 @@ async function loadSessions(directory: string, database: string, connectionArgs:
   return async () => {
     const session = new EngineSession(directory, connectionArgs)
     try {
-      await session.verify()
+      await checkSession(session)
       await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
       await session.run(`USE ${database}`, 'Null')
       return session
     } catch (error) {
-      session.close()
+      void session.close()
       throw error
     }
   }
@@ -71,10 +72,13 @@ async function start(options: HostOptions): Promise<RunningHost> {
     options.database,
     writeEngineConfig(options.directory, options.memoryBytes),
   )
-  const first = await open()
-  const engineVersion = await checkServer(first)
-  first.close()
+  // Kept until the end: with its last session the engine itself closes, and opens again with the next.
+  const control = await open()
+  await checkDurability(control)
+  const { bytes } = await control.run('SELECT version()', 'TabSeparated')
+  const engineVersion = Buffer.from(bytes).toString().trim()
   const runner = new QueryRunner({
+    control,
     open,
     sessions: options.sessions,
     maxWaiting: options.maxWaiting,
@@ -112,20 +116,6 @@ function checkOwner(directory: string): void {
   const { uid, mode } = lstatSync(directory)
   if (uid === process.getuid?.() && (mode & 0o077) === 0) return
   throw new StartError('unwritable', `${directory} must belong to this user alone`)
-}
-
-/** What decides over lost rows is read back before the first query is taken. */
-async function checkServer(session: {
-  run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
-}): Promise<string> {
-  const names = Object.keys(durabilitySettings)
-  const { bytes } = await session.run(
-    `SELECT version(), (SELECT count() FROM system.merge_tree_settings WHERE name IN ('${names.join("','")}') AND value = '1')`,
-    'TabSeparated',
-  )
-  const [engineVersion, durable] = Buffer.from(bytes).toString().trim().split('\t')
-  if (Number(durable) !== names.length) throw new Error('The engine ignored its durability settings.')
-  return engineVersion as string
 }
 
 /** The binding does not say why it cannot open a directory, but the engine leaves its owner's id there. */

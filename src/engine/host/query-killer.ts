@@ -8,10 +8,11 @@ const repeatMs = 50
 export class QueryKiller {
   readonly #open: () => Promise<EngineSession>
   readonly #tags = new Set<string>()
-  #session: EngineSession | undefined
+  #session: EngineSession
   #running = false
 
-  constructor(open: () => Promise<EngineSession>) {
+  constructor(session: EngineSession, open: () => Promise<EngineSession>) {
+    this.#session = session
     this.#open = open
   }
 
@@ -28,22 +29,30 @@ export class QueryKiller {
     this.#running = true
     while (this.#tags.size > 0) {
       try {
-        this.#session ??= await this.#open()
         const tags = [...this.#tags].map(quote).join(', ')
         // SYNC never returns in the embedded engine; ASYNC marks the queries, which then stop by themselves.
         await this.#session.run(`KILL QUERY WHERE Settings['log_comment'] IN (${tags}) ASYNC`, 'Null')
       } catch {
         // Out of memory, perhaps; the next try has a session of its own.
-        this.#session?.close()
-        this.#session = undefined
+        await this.#replaceSession()
       }
       await new Promise((resolve) => setTimeout(resolve, repeatMs))
     }
     this.#running = false
   }
 
+  async #replaceSession(): Promise<void> {
+    const failed = this.#session
+    try {
+      this.#session = await this.#open()
+      void failed.close()
+    } catch {
+      // Its output is not looked at, so even a session in which something failed can stop a query.
+    }
+  }
+
   close(): void {
     this.#tags.clear()
-    this.#session?.close()
+    void this.#session.close()
   }
 }

@@ -6,6 +6,8 @@ import { PoolFull, SessionPool } from './session-pool.ts'
 import { type InsertTarget, inspectStatement, parseInsert } from './statement.ts'
 
 export interface QueryRunnerOptions {
+  /** A session for stopping the queries of the others. */
+  control: EngineSession
   open: () => Promise<EngineSession>
   sessions: number
   maxWaiting: number
@@ -14,21 +16,25 @@ export interface QueryRunnerOptions {
   giveUp: (queryId: string) => void
 }
 
+/** Each takes a fifth of a megabyte. */
+const maxClosing = 256
+
 /** Runs requests on the pool; stops those that nobody waits for any more or that outlive their limit. */
 export class QueryRunner {
   readonly #options: QueryRunnerOptions
-  readonly #pool: SessionPool
+  readonly #pool: SessionPool<EngineSession>
   readonly #killer: QueryKiller
   readonly #running = new Set<AbortController>()
   #lastTag = 0
 
   constructor(options: QueryRunnerOptions) {
     this.#options = options
-    this.#killer = new QueryKiller(options.open)
+    this.#killer = new QueryKiller(options.control, options.open)
     this.#pool = new SessionPool({
       open: options.open,
       size: options.sessions,
       maxWaiting: options.maxWaiting,
+      maxClosing,
     })
   }
 

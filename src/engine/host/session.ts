@@ -1,5 +1,4 @@
 import { Session } from 'chdb'
-import { sessionSettings } from './engine-config.ts'
 import { type InsertTarget, quote } from './statement.ts'
 
 export interface SessionResult {
@@ -18,6 +17,9 @@ export interface Preparation {
   settings: ReadonlyMap<string, string>
   parameters: ReadonlyMap<string, string>
 }
+
+/** What runs in any session: the binding closes a session only when all of it has ended. */
+const operations = new Set<Promise<unknown>>()
 
 /**
  * One connection to the engine, running one query at a time. After anything failed in it, the engine puts
@@ -41,19 +43,6 @@ export class EngineSession {
   /** Makes this the session's last query. */
   spoil(): void {
     this.#spoiled = true
-  }
-
-  /** Settings given at connect were once ignored by the binding, so they are read back. */
-  async verify(): Promise<void> {
-    const names = Object.keys(sessionSettings)
-    const sql = `SELECT ${names.map((name) => `toUInt64(getSetting('${name}'))`).join(', ')}`
-    const { bytes } = await this.run(sql, 'TabSeparated')
-    const reported = Buffer.from(bytes).toString().trim().split('\t')
-    const expected = Object.values(sessionSettings)
-    if (reported.join() !== expected.join()) {
-      this.#spoiled = true
-      throw new Error(`The engine ignored its session settings: ${names.join()} are ${reported.join()}.`)
-    }
   }
 
   /**
@@ -114,16 +103,22 @@ export class EngineSession {
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {
+    const working = work()
+    operations.add(working)
     try {
-      return await work()
+      return await working
     } catch (error) {
       this.#spoiled = true
       throw error
+    } finally {
+      operations.delete(working)
     }
   }
 
-  close(): void {
+  /** Resolves when the engine has let go of the session. */
+  async close(): Promise<void> {
     this.#spoiled = true
     this.#session.close()
+    await Promise.allSettled(operations)
   }
 }

@@ -1,0 +1,173 @@
+/**
+ * How the service keeps its engine: how soon it is ready, how soon an engine is back that was killed or
+ * hangs, how soon a query that nobody waits for uses no processor any more, and what all of it takes at rest.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { EmbeddedEngine } from '../dist/engine/embedded-engine.js'
+import { atTheEnd } from './support/at-the-end.mjs'
+import { median, table } from './support/figures.mjs'
+import { cpuMs, familyOf, proportionalBytes } from './support/processes.mjs'
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const endless = 'SELECT sum(sipHash64(number)) FROM numbers(1000000000000)'
+
+export async function run({ engineNode, patience, quick }) {
+  if (!existsSync('/proc/self/smaps_rollup')) return 'Supervision: left out, it needs the /proc of Linux.'
+  const emulated = patience > 1
+  const rounds = quick || emulated ? 1 : 5
+  const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
+  const remove = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
+  try {
+    const figures = [
+      ...(await wholeService({ dataDir: join(scratch, 'service'), engineNode, patience, quick })),
+      ...(await engineAlone({ dataDir: join(scratch, 'engine'), engineNode, patience, rounds })),
+    ]
+    const rows = figures.map(({ what, values, promised, unit }) => ({
+      what,
+      measured: `${shown(median(values))} ${unit}`,
+      promised: `${promised} ${unit}`,
+      kept: median(values) <= promised ? 'yes' : 'no',
+      rounds: values.length,
+      engine: emulated ? 'emulated' : 'native',
+    }))
+    const notes = [`The machine has ${cpus().length} cores and a load of ${loadavg()[0].toFixed(1)}.`]
+    if (emulated) notes.push(`Emulated, an engine counts as hanging only after ${patience} times as long.`)
+    return [table('Keeping the engine', rows), '', ...notes].join('\n')
+  } finally {
+    remove()
+  }
+}
+
+const shown = (value) => (value < 10 ? value.toFixed(2) : value.toFixed(0))
+
+/** The service as a person starts it, and at rest. */
+async function wholeService({ dataDir, engineNode, patience, quick }) {
+  const since = performance.now()
+  const service = spawn(process.execPath, [main, 'serve', '--port', '0', '--data-dir', dataDir], {
+    env: { ...process.env, WELLHEAD_ENGINE_NODE: engineNode, WELLHEAD_ENGINE_PATIENCE: String(patience) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const kill = atTheEnd(() => service.kill('SIGKILL'))
+  try {
+    const url = await addressOf(service)
+    await until(async () => (await fetch(`${url}/ready`)).ok)
+    const readyMs = performance.now() - since
+    // What the start left to do is done before anything is called rest.
+    await delay(quick ? 2_000 : 10_000)
+    const family = familyOf(service.pid)
+    const bytes = family.reduce((sum, pid) => sum + proportionalBytes(pid), 0)
+    const restMs = quick ? 3_000 : 20_000
+    const before = family.map(cpuMs)
+    await delay(restMs)
+    const usedMs = family.reduce((sum, pid, i) => sum + cpuMs(pid) - before[i], 0)
+    return [
+      { what: 'service: start to ready', values: [readyMs / 1000], promised: 2, unit: 's' },
+      { what: 'memory of all processes, at rest', values: [bytes / 1e6], promised: 400, unit: 'MB' },
+      { what: 'processor, at rest', values: [(100 * usedMs) / restMs], promised: 1, unit: '%' },
+    ]
+  } finally {
+    kill()
+  }
+}
+
+function addressOf(service) {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    service.stderr.on('data', (text) => {
+      said += text
+      const url = /serves (http:\S+)/.exec(said)?.[1]
+      if (url) resolve(url)
+    })
+    service.once('exit', () => reject(new Error(`The service ended: ${said}`)))
+  })
+}
+
+/** Kills, hangs and cancellations, with callers that go on asking. */
+async function engineAlone({ dataDir, engineNode, patience, rounds }) {
+  const engine = new EmbeddedEngine({
+    dataDir,
+    memoryBytes: 2 * 2 ** 30,
+    patience,
+    node: engineNode,
+    environment: process.env,
+    clock: { now: Date.now },
+    log: pino({ level: 'silent' }),
+  })
+  const times = { kill: [], stop: [], segv: [], cancelled: [], late: [] }
+  try {
+    await engine.start()
+    for (let round = 0; round < rounds; round++) {
+      times.cancelled.push(await untilNoProcessor(engine, 'caller'))
+      times.late.push(await untilNoProcessor(engine, 'deadline'))
+      times.kill.push(await untilBack(engine, 'SIGKILL'))
+      times.stop.push(await untilBack(engine, 'SIGSTOP'))
+      times.segv.push(await untilBack(engine, 'SIGSEGV'))
+    }
+  } finally {
+    await engine.close()
+  }
+  return [
+    { what: 'kill -9 to the next answer', values: times.kill, promised: 1, unit: 's' },
+    { what: 'SIGSTOP to the next answer', values: times.stop, promised: 3, unit: 's' },
+    { what: 'SIGSEGV to the next answer', values: times.segv, promised: 3, unit: 's' },
+    { what: 'caller gone to no processor used', values: times.cancelled, promised: 200, unit: 'ms' },
+    { what: 'deadline to no processor used', values: times.late, promised: 200, unit: 'ms' },
+  ]
+}
+
+async function untilBack(engine, signal) {
+  const { pid } = engine
+  const since = performance.now()
+  process.kill(pid, signal)
+  await until(async () => {
+    try {
+      await engine.query({ sql: 'SELECT 1', format: 'Null' }, { deadlineMs: 500 })
+      return engine.pid !== pid
+    } catch (error) {
+      if (!['engine_unavailable', 'query_timeout'].includes(error.code)) throw error
+      return false
+    }
+  })
+  return (performance.now() - since) / 1000
+}
+
+/** From the end that was asked for to the last moment in which the engine did more than a tenth of a core. */
+async function untilNoProcessor(engine, endedBy) {
+  const stepMs = 20
+  const caller = new AbortController()
+  const deadlineMs = endedBy === 'deadline' ? 2_000 : 60_000
+  const asked = performance.now()
+  const ended = engine
+    .query({ sql: endless, format: 'Null' }, { deadlineMs, signal: caller.signal })
+    .catch(() => {})
+  if (endedBy === 'deadline') await delay(deadlineMs)
+  else {
+    // It has to be running before it can be stopped.
+    const before = cpuMs(engine.pid)
+    await until(async () => cpuMs(engine.pid) - before > 500)
+    caller.abort()
+  }
+  const since = endedBy === 'deadline' ? asked + deadlineMs : performance.now()
+  let lastBusy = since
+  let used = cpuMs(engine.pid)
+  let at = performance.now()
+  while (at - lastBusy < 500) {
+    await delay(stepMs)
+    const [nowUsed, now] = [cpuMs(engine.pid), performance.now()]
+    if (nowUsed - used > (now - at) / 10) lastBusy = now
+    used = nowUsed
+    at = now
+  }
+  await ended
+  return lastBusy - since
+}
+
+async function until(condition) {
+  while (!(await condition())) await delay(10)
+}

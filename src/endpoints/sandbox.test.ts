@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { checkSandboxDefinition, maxSandboxBytes, sandboxText } from './sandbox.ts'
+
+describe('the query of a sandbox', () => {
+  test.each([
+    'WITH a AS (SELECT 1) SELECT * FROM a',
+    '-- views\nWITH RECURSIVE 1 AS one, a AS (SELECT 1) SELECT * FROM a',
+  ])('%j has views', (query) => expect(() => checkSandboxDefinition(query)).not.toThrow())
+
+  test.each([
+    'SELECT 1',
+    'WITH 1 AS one SELECT one',
+    'WITH (SELECT 1) AS one SELECT one',
+    'WITH `ä` AS (SELECT 1) SELECT * FROM `ä`',
+    '(WITH a AS (SELECT 1) SELECT * FROM a)',
+    'SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)',
+  ])('%j has none', (query) => {
+    expect(() => checkSandboxDefinition(query)).toThrow('must begin with the views')
+  })
+})
+
+describe('the text of a caller', () => {
+  test('loses the semicolons and comments at its end', () => {
+    expect(sandboxText("SELECT ';' ; ;-- x\n/* y */")).toBe("SELECT ';'")
+  })
+
+  test.each([
+    ['SELECT @project', '@project', 8],
+    ['SELECT\n@now', '@now', 1],
+  ])('%j cannot use what is the endpoint’s', (sql, name, column) => {
+    expect(() => sandboxText(sql)).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(name),
+        details: expect.objectContaining({ column }),
+      }),
+    )
+  })
+
+  test('has a bound', () => {
+    const sql = `SELECT '${'ü'.repeat(maxSandboxBytes / 2)}'`
+    expect(() => sandboxText(sql)).toThrow('at most')
+  })
+
+  test.each(['', ';', 'SELECT 1; SELECT 2', 'DROP TABLE edge_logs', 'SELECT 1) UNION ALL (SELECT 2'])(
+    '%j is refused',
+    (sql) => expect(() => sandboxText(sql)).toThrow(expect.objectContaining({ code: 'invalid_query' })),
+  )
+})

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { engineUnavailable, invalidQuery } from '../base/errors.ts'
+import { authorPosition, positionOf, retold } from './sql-errors.ts'
+
+describe('a place in compiled SQL', () => {
+  const query = 'SELECT @a,\n  @from + @a AS x, y\nFROM t'
+  const compiled = 'SELECT {a:String},\n  {from:Nullable(Int64)} + {a:String} AS x, y\nFROM t'
+
+  test.each([
+    ['SELECT', 'SELECT'],
+    [' AS x', ' AS x'],
+    ['y\n', 'y\n'],
+    ['FROM t', 'FROM t'],
+    ['{from', '@from'],
+  ])('%j is that in what its author wrote', (theirs, own) => {
+    const at = positionOf(compiled, compiled.indexOf(theirs))
+    expect(authorPosition(query, compiled, at)).toEqual(positionOf(query, query.indexOf(own)))
+  })
+
+  test('is counted in characters, where the engine counts bytes', () => {
+    const text = "SELECT 'üü😀', nope"
+    const column = Buffer.byteLength("SELECT 'üü😀', ") + 1
+    expect(authorPosition(text, text, { line: 1, column })).toEqual({ line: 1, column: 16 })
+  })
+
+  test('behind the end is the end', () => {
+    expect(authorPosition('SELECT\n 1 +\n', 'SELECT\n 1 +\n', { line: 9, column: 1 })).toEqual({
+      line: 2,
+      column: 5,
+    })
+  })
+})
+
+describe('what the engine says', () => {
+  const tell = (message: string) => (retold(invalidQuery(message), () => undefined) as Error).message
+
+  test('of syntax is told without the rest of the statement', () => {
+    expect(
+      tell(
+        'Syntax error: failed at position 40 (bar) (line 3, col 1): bar)\nFORMAT X. Expected one of: Comma, FROM.',
+      ),
+    ).toBe('Syntax error at "bar". Expected one of: Comma, FROM.')
+  })
+
+  test('of names is told without the scope, which is the whole statement', () => {
+    expect(tell("Unknown identifier `x` in scope WITH 'secret' AS a SELECT x. Maybe you meant: ['y'].")).toBe(
+      "Unknown identifier `x`. Maybe you meant: ['y'].",
+    )
+    expect(tell("There is no b: In scope SELECT 'secret'")).toBe('There is no b.')
+  })
+
+  test('of a value is told without the steps of the engine', () => {
+    expect(tell("Division by zero: while executing 'FUNCTION intDiv(__table1.x)'.")).toBe('Division by zero.')
+  })
+
+  test('of other things stays as it is', () => {
+    const error = engineUnavailable('The engine stopped the query.')
+    expect(retold(error, () => undefined)).toBe(error)
+  })
+})

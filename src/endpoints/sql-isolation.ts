@@ -1,0 +1,7 @@
+/**
+ * Settings for queries in which one part must not see what another filters out: those of a tenant, whose filter the
+ * engine adds, and those with SQL of a caller over the views of an endpoint. The engine would join the conditions of
+ * both into one and check the cheapest first, and it would check those of a join while it reads. A function of the outer
+ * part could then fail on a row that the inner part keeps from it, and say what is in that row.
+ */
+export const isolationSettings = { query_plan_merge_filters: 0, enable_join_runtime_filters: 0 } as const

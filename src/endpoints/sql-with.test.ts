@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { bracketProblem, leadingWith, subqueryNames } from './sql-with.ts'
+
+describe('names of subqueries', () => {
+  test.each([
+    ['SELECT 1', []],
+    ['WITH a AS (SELECT 1) SELECT * FROM a', ['a']],
+    ['WITH 1 AS one, a AS (SELECT 1), b AS (WITH c AS (SELECT 2) SELECT 3) SELECT 1', ['a', 'b', 'c']],
+    ['WITH `a` AS (SELECT 1), "b" AS ((SELECT 2)) SELECT 1', ['a', 'b']],
+    ['WITH a(x, y) AS (SELECT 1, 2), b AS MATERIALIZED (SELECT 3) SELECT 1', ['a', 'b']],
+    ['WITH /* b AS (SELECT 1) */ a -- c\nAS(FROM t SELECT 1) SELECT 1', ['a']],
+    ["WITH 'a AS (SELECT 1)' AS b SELECT 1", []],
+    ['WITH (SELECT 1) AS n SELECT n', []],
+    ['SELECT CAST(a AS (1))', []],
+  ])('%s', (sql, names) => expect([...subqueryNames(sql)]).toEqual(names))
+})
+
+describe('the clause that a query begins with', () => {
+  test('ends where the final SELECT begins', () => {
+    const sql = '-- x\nWITH 1 AS one, a AS (SELECT 1) -- SELECT\n SELECT * FROM a'
+    expect(leadingWith(sql)).toEqual({ text: 'WITH 1 AS one, a AS (SELECT 1) -- SELECT\n ', names: ['a'] })
+  })
+
+  test('names only what it defines itself', () => {
+    expect(leadingWith('WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b) FROM a SELECT 1')?.names).toEqual([
+      'a',
+    ])
+  })
+
+  test.each(['SELECT 1', '(WITH a AS (SELECT 1) SELECT 2)', 'WITH a AS (SELECT 1)', ''])(
+    'is none in %j',
+    (sql) => expect(leadingWith(sql)).toBeUndefined(),
+  )
+})
+
+describe('brackets', () => {
+  test.each(['', 'SELECT (1)', "SELECT ')', `(`, $x$ ) $x$ /* ) */ -- )", 'SELECT [(1)], {1}'])(
+    'fit in %s',
+    (sql) => expect(bracketProblem(sql, 9)).toBeUndefined(),
+  )
+
+  test.each([
+    ['SELECT 1)', 8],
+    ['SELECT (1]', 9],
+    ['SELECT (1', 7],
+    ["SELECT 'x", 7],
+    ['SELECT 1 /* x', 9],
+    ['(((((((((1)))))))))', 4],
+  ])('do not fit in %s', (sql, offset) => expect(bracketProblem(sql, 4)?.offset).toBe(offset))
+})

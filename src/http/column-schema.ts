@@ -1,0 +1,128 @@
+import { type EngineType, parseEngineType } from './engine-type.ts'
+
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+const text: JsonSchema = { type: 'string' }
+const whole: JsonSchema = { type: 'integer' }
+/** What is no number, such as the mean of nothing, is null. */
+const fraction: JsonSchema = { type: ['number', 'null'] }
+const anything: JsonSchema = {}
+const point: JsonSchema = { type: 'array', prefixItems: [fraction, fraction], minItems: 2, maxItems: 2 }
+const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+
+const simpleTypes: Record<string, JsonSchema> = {
+  String: text,
+  FixedString: text,
+  Bool: { type: 'boolean' },
+  UUID: { type: 'string', format: 'uuid' },
+  Date: { type: 'string', format: 'date' },
+  Date32: { type: 'string', format: 'date' },
+  Time: text,
+  Time64: text,
+  IPv4: { type: 'string', format: 'ipv4' },
+  IPv6: { type: 'string', format: 'ipv6' },
+  Float32: fraction,
+  Float64: fraction,
+  BFloat16: fraction,
+  Nothing: { type: 'null' },
+  Point: point,
+  Ring: listOf(point),
+  LineString: listOf(point),
+  MultiLineString: listOf(listOf(point)),
+  Polygon: listOf(listOf(point)),
+  MultiPolygon: listOf(listOf(listOf(point))),
+  JSON: { type: 'object', additionalProperties: true },
+  Object: { type: 'object', additionalProperties: true },
+  AggregateFunction: text,
+}
+
+/**
+ * What a column is in an answer. The service gives instants and large integers a form of their own, but only those
+ * that are columns; inside of lists and tuples they are as the engine writes them.
+ */
+export function columnSchema(type: string): JsonSchema {
+  return outwardSchema(parseEngineType(type))
+}
+
+function outwardSchema(type: EngineType): JsonSchema {
+  const [inner] = type.arguments
+  if (type.name === 'LowCardinality' && inner) return outwardSchema(inner.type)
+  if (type.name === 'Nullable' && inner) return orNull(outwardSchema(inner.type))
+  if (type.name === 'DateTime64') {
+    return { type: 'integer', format: 'int64', description: 'Microseconds since 1970, UTC.' }
+  }
+  if (type.name === 'DateTime') {
+    return {
+      type: 'string',
+      pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`,
+      description: 'Date and time in UTC, without a zone: 2026-01-31T12:00:00.',
+    }
+  }
+  if (/^U?Int(?:64|128|256)$/.test(type.name)) {
+    return { type: ['integer', 'string'], description: 'A text where a double cannot hold it exactly.' }
+  }
+  return nestedSchema(type)
+}
+
+function nestedSchema(type: EngineType): JsonSchema {
+  const { name, arguments: given } = type
+  const inner = () => (given[0] ? nestedSchema(given[0].type) : anything)
+  switch (name) {
+    case 'LowCardinality':
+      return inner()
+    case 'Nullable':
+      return orNull(inner())
+    case 'Array':
+      return listOf(inner())
+    case 'Map':
+      return { type: 'object', additionalProperties: given[1] ? nestedSchema(given[1].type) : true }
+    case 'Tuple':
+      return tupleSchema(type)
+    case 'Nested':
+      return listOf(tupleSchema(type))
+    case 'Variant':
+      return { anyOf: given.map(({ type: member }) => nestedSchema(member)) }
+    case 'SimpleAggregateFunction':
+      return given[1] ? nestedSchema(given[1].type) : anything
+    case 'Enum':
+    case 'Enum8':
+    case 'Enum16':
+      return { type: 'string', enum: given.map(({ text: member }) => enumMember(member)) }
+  }
+  if (/^DateTime/.test(name)) return text
+  if (/^(?:U?Int\d+|Interval\w+)$/.test(name)) return whole
+  if (/^Decimal/.test(name)) return { type: 'number' }
+  return Object.hasOwn(simpleTypes, name) ? (simpleTypes[name] as JsonSchema) : anything
+}
+
+/** An object where its members have names, else a list with a place for each. */
+function tupleSchema({ arguments: members }: EngineType): JsonSchema {
+  const schemas = members.map(({ type }) => nestedSchema(type))
+  const labels = members.flatMap(({ label }) => (label === undefined ? [] : [label]))
+  if (labels.length === members.length && labels.length > 0) {
+    return {
+      type: 'object',
+      properties: Object.fromEntries(labels.map((label, index) => [label, schemas[index]])),
+      required: labels,
+    }
+  }
+  return { type: 'array', prefixItems: schemas, minItems: schemas.length, maxItems: schemas.length }
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  const { type, anyOf, enum: values } = schema
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: 'null' }] }
+  if (type === undefined) return schema
+  const types = [type].flat() as string[]
+  return {
+    ...schema,
+    type: types.includes('null') ? type : [...types, 'null'],
+    ...(Array.isArray(values) && { enum: [...values, null] }),
+  }
+}
+
+/** `'a' = 1` is the text a. */
+function enumMember(written: string): string {
+  const quoted = /^'((?:[^'\\]|\\.|'')*)'/.exec(written)?.[1] ?? written
+  return quoted.replace(/\\(.)|''/g, (_, escaped: string | undefined) => escaped ?? "'")
+}

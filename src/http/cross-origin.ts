@@ -1,0 +1,63 @@
+import type { FastifyInstance } from 'fastify'
+
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
+
+const allowedHeaders = [
+  'X-API-KEY',
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'Cache-Control',
+  'X-Request-Id',
+].join(', ')
+
+const exposedHeaders = [
+  'Age',
+  'Cache-Status',
+  'ETag',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Server-Timing',
+  'Wellhead-Truncated',
+  'Wellhead-Version',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+].join(', ')
+
+const rememberSeconds = 600
+
+/**
+ * Lets pages of these origins call the service. Tokens travel in headers that a page has to set itself, so there are
+ * no credentials that a browser would add, and none are allowed.
+ */
+export function addCrossOrigin(server: FastifyInstance, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  const everybody = origins.includes('*')
+  const known = new Set(origins)
+  server.addHook('onRequest', async (request, reply) => {
+    const { origin, 'access-control-request-method': wanted } = request.headers
+    if (origin === undefined || !(everybody || known.has(origin))) return
+    reply.header('Access-Control-Allow-Origin', everybody ? '*' : origin)
+    reply.header('Access-Control-Expose-Headers', exposedHeaders)
+    if (request.method !== 'OPTIONS' || wanted === undefined) return
+    // Browsers ask first, and without a token.
+    return reply
+      .code(204)
+      .header('Access-Control-Allow-Methods', allowedMethods)
+      .header('Access-Control-Allow-Headers', allowedHeaders)
+      .header('Access-Control-Max-Age', String(rememberSeconds))
+      .send()
+  })
+  server.addHook('onSend', async (_request, reply) => {
+    if (everybody) return
+    // Kept for one origin, an answer must not be given to another.
+    const vary = reply.getHeader('Vary')
+    reply.header('Vary', vary === undefined ? 'Origin' : `${vary}, Origin`)
+  })
+}

@@ -1,0 +1,59 @@
+/** A type of the engine, taken apart: `Map(String, Array(Int64))` has two arguments, of which the second has one. */
+export interface EngineType {
+  readonly name: string
+  readonly arguments: readonly EngineArgument[]
+}
+
+export interface EngineArgument {
+  /** Of a member of a tuple that has a name. */
+  readonly label: string | undefined
+  readonly type: EngineType
+  /** As it is written, for arguments that are no types. */
+  readonly text: string
+}
+
+const unnamed = /^[A-Za-z_]\w*(?:\(|$)/
+const quotedLabel = /^`((?:[^`\\]|\\.)*)`\s+/
+const plainLabel = /^([A-Za-z_]\w*)\s+/
+
+export function parseEngineType(text: string): EngineType {
+  const open = text.indexOf('(')
+  if (open < 0 || !text.endsWith(')')) return { name: text.trim(), arguments: [] }
+  return {
+    name: text.slice(0, open).trim(),
+    arguments: splitArguments(text.slice(open + 1, -1)).map(parseArgument),
+  }
+}
+
+function parseArgument(written: string): EngineArgument {
+  const text = written.trim()
+  const match = unnamed.test(text) ? null : (quotedLabel.exec(text) ?? plainLabel.exec(text))
+  return {
+    label: match?.[1]?.replace(/\\(.)/g, '$1'),
+    type: parseEngineType(text.slice(match?.[0].length ?? 0)),
+    text,
+  }
+}
+
+/** At the commas that stand in no brackets and in no quotes. */
+function splitArguments(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let start = 0
+  let quote = ''
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at] as string
+    if (quote !== '') {
+      if (sign === '\\') at++
+      else if (sign === quote) quote = ''
+    } else if (sign === "'" || sign === '`') quote = sign
+    else if (sign === '(') depth++
+    else if (sign === ')') depth--
+    else if (sign === ',' && depth === 0) {
+      parts.push(text.slice(start, at))
+      start = at + 1
+    }
+  }
+  parts.push(text.slice(start))
+  return parts.filter((part) => part.trim() !== '')
+}

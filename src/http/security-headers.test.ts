@@ -1,0 +1,113 @@
+import fastify from 'fastify'
+import { expect, test } from 'vitest'
+import { addCrossOrigin } from './cross-origin.ts'
+import { addSecurityHeaders, sendPage } from './security-headers.ts'
+
+/** A service with a door that lets nobody in. */
+function guarded(origins: readonly string[] = []) {
+  const server = fastify()
+  addSecurityHeaders(server)
+  addCrossOrigin(server, origins)
+  server.addHook('onRequest', async (request) => {
+    if (request.headers['x-api-key'] !== 'key') throw Object.assign(new Error('no'), { statusCode: 401 })
+  })
+  server.get('/data', async (_request, reply) => reply.header('Vary', 'Accept').send({ rows: [] }))
+  server.get('/kept', async (_request, reply) =>
+    reply.header('Cache-Control', 'private, max-age=9').send('x'),
+  )
+  server.get('/page', async (_request, reply) => sendPage(reply, '<p>'))
+  server.post('/data', async (request) => request.body)
+  return server
+}
+
+const key = { 'x-api-key': 'key' }
+
+test('every answer has the headers, whether it is data, an error or nothing', async () => {
+  const server = guarded()
+  for (const [url, headers, status] of [
+    ['/data', key, 200],
+    ['/data', {}, 401],
+    ['/nowhere', key, 404],
+    ['/kept', key, 200],
+  ] as const) {
+    const answer = await server.inject({ url, headers })
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers).toMatchObject({
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': url === '/kept' ? 'private, max-age=9' : 'no-store',
+    })
+    expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
+    expect(answer.headers).not.toHaveProperty('server')
+  }
+})
+
+test('a page may have its look from here, and nothing else', async () => {
+  const { headers } = await guarded().inject({ url: '/page', headers: key })
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self';/)
+  expect(headers['content-security-policy']).not.toMatch(/unsafe|script|\*|http/)
+})
+
+test('a text is no body', async () => {
+  const headers = { ...key, 'content-type': 'text/plain' }
+  const answer = await guarded().inject({ method: 'POST', url: '/data', headers, payload: '{}' })
+  expect(answer.statusCode).toBe(415)
+})
+
+const preflight = (origin: string) => ({
+  method: 'OPTIONS' as const,
+  url: '/data',
+  headers: { origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-api-key' },
+})
+
+test('pages of other origins get nothing unless it is set', async () => {
+  const answer = await guarded().inject(preflight('https://app.example.com'))
+  expect(answer.statusCode).toBe(401)
+  expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+})
+
+test('an allowed origin asks without a token, and calls with one', async () => {
+  const server = guarded(['https://app.example.com', 'http://127.0.0.1:5173'])
+  const asked = await server.inject(preflight('http://127.0.0.1:5173'))
+  expect(asked.statusCode).toBe(204)
+  expect(asked.headers).toMatchObject({
+    'access-control-allow-origin': 'http://127.0.0.1:5173',
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': expect.stringContaining('X-API-KEY'),
+    vary: 'Origin',
+  })
+  const origin = 'https://app.example.com'
+  const called = await server.inject({ url: '/data', headers: { ...key, origin } })
+  expect(called.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'Accept, Origin' })
+  expect(called.headers['access-control-expose-headers']).toContain('Wellhead-Truncated')
+  expect(called.headers).not.toHaveProperty('access-control-allow-credentials')
+  const refused = await server.inject({ url: '/data', headers: { origin } })
+  expect(refused.statusCode).toBe(401)
+  expect(refused.headers).toMatchObject({ 'access-control-allow-origin': origin })
+})
+
+test.each(['https://app.example.com.evil.test', 'https://APP.example.com', 'null', ''])(
+  '"%s" is not an allowed origin',
+  async (origin) => {
+    const server = guarded(['https://app.example.com'])
+    for (const request of [preflight(origin), { url: '/data', headers: { ...key, origin } }]) {
+      const { headers } = await server.inject(request)
+      expect(headers).not.toHaveProperty('access-control-allow-origin')
+      expect(headers.vary).toContain('Origin')
+    }
+  },
+)
+
+test('the star is every origin', async () => {
+  const server = guarded(['*'])
+  const { headers } = await server.inject({ url: '/data', headers: { ...key, origin: 'https://any.test' } })
+  expect(headers).toMatchObject({ 'access-control-allow-origin': '*', vary: 'Accept' })
+})
+
+test('asking what may be asked without being a browser needs a token as any other', async () => {
+  const answer = await guarded(['*']).inject({ method: 'OPTIONS', url: '/data' })
+  expect(answer.statusCode).toBe(401)
+})

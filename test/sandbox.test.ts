@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtInSources } from '../src/catalog/built-in-sources.ts'
+import { createOwnTables, createSourceTable } from '../src/catalog/tables.ts'
+import { definitionShape } from '../src/endpoints/definition.ts'
+import { compileEndpoint, type Endpoint } from '../src/endpoints/endpoint.ts'
+import { withNow } from '../src/endpoints/parameters.ts'
+import { outwardSettings, wrapQuery } from '../src/endpoints/result-columns.ts'
+import { compileSandboxed } from '../src/endpoints/sandbox.ts'
+import { checkSql, checkTree } from '../src/endpoints/sql-check.ts'
+import { isAllowedFunction } from '../src/endpoints/sql-functions.ts'
+import { isolationSettings } from '../src/endpoints/sql-isolation.ts'
+import { readTree } from '../src/endpoints/sql-tree.ts'
+import { engineDatabase, type Statement } from '../src/engine/engine.ts'
+import { many, type OpenEngine, openEmbedded } from './support/engines.ts'
+import { forbiddenFunctions } from './support/forbidden-functions.ts'
+import { honestSandbox, sandboxEntries, sandboxQuery } from './support/honest-sandbox.ts'
+import { hostileSandbox } from './support/hostile-sandbox.ts'
+import { tenantStatements } from './support/tenant-statements.ts'
+
+const limits = { deadlineMs: 60_000 }
+const sources = new Set(builtInSources.map(({ name }) => name))
+const tenantA = [...sources].map((source) => `'${engineDatabase}.${source}':'project = \\'a\\''`)
+const tenantSettings = { ...isolationSettings, additional_table_filters: `{${tenantA.join()}}` }
+
+/** Every one, or every third one where each of them takes a hundred times longer. */
+const spread = <T>(items: readonly T[]) => items.filter((_, index) => index % many(1, 3) === 0)
+const askedAsTenant = spread(tenantStatements)
+
+let open: OpenEngine
+let endpoint: Endpoint
+/** Answers to each statement of a tenant, before others had entries and after. */
+let alone: string[]
+let among: string[]
+
+const ask = async (statement: Omit<Statement, 'format'>, format = 'JSONEachRow') =>
+  (await open.engine.query({ ...statement, format }, limits)).body.toString()
+
+/** A few at a time, in order. */
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  let next = 0
+  const worker = async () => {
+    for (let index = next++; index < items.length; index = next++) {
+      results[index] = await work(items[index] as T)
+    }
+  }
+  await Promise.all([worker(), worker(), worker(), worker()])
+  return results
+}
+
+async function store(project: string): Promise<void> {
+  for (const [source, entries] of Object.entries(sandboxEntries(project))) {
+    const table = `${engineDatabase}.${source}`
+    const rows = Buffer.from(entries.map((entry) => JSON.stringify(entry)).join('\n'))
+    const settings = { date_time_input_format: 'best_effort' }
+    await open.engine.insert({ table, format: 'JSONEachRow', settings }, rows, limits)
+    // One part, so that rows of both projects lie side by side.
+    await open.engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL` }, limits)
+  }
+}
+
+const tenantAnswers = () =>
+  each(askedAsTenant, (sql) => ask({ sql, settings: tenantSettings }).catch((error: Error) => error.message))
+
+beforeAll(async () => {
+  open = await openEmbedded()
+  const single = { cluster: undefined }
+  for (const sql of [
+    `CREATE DATABASE IF NOT EXISTS ${engineDatabase}`,
+    ...createOwnTables(single),
+    ...builtInSources
+      .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
+      .flatMap((source) => createSourceTable(source, single)),
+  ]) {
+    await open.engine.command({ sql }, limits)
+  }
+  const definition = definitionShape.parse({
+    id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11',
+    name: 'sandbox',
+    query: sandboxQuery,
+    parameters: { project: { required: true, example: 'b' } },
+    sandbox: true,
+  })
+  endpoint = await compileEndpoint(open.engine, definition, 1, sources)
+  await store('a')
+  alone = await tenantAnswers()
+  await store('b')
+  among = await tenantAnswers()
+})
+afterAll(() => open?.close())
+
+describe('tenants', () => {
+  test.each(askedAsTenant)('%s is the same whether or not others have entries', (sql) => {
+    const index = askedAsTenant.indexOf(sql)
+    expect(among[index]).toBe(alone[index])
+    expect(among[index]).not.toMatch(/Exception|secret|error/i)
+  })
+
+  test('entries of others are there for those who are no tenants', async () => {
+    expect(await ask({ sql: 'SELECT count() AS n FROM edge_logs' })).toContain('8')
+  })
+})
+
+describe('sandboxed SQL', () => {
+  test.each(Object.entries(hostileSandbox))('that is refused: %s', async (reason, statements) => {
+    const refusals = await each(statements, (sql) =>
+      compileSandboxed(open.engine, endpoint, sql).then(
+        () => ({ sql, code: 'taken' }),
+        (error) => ({ sql, code: error.code, message: error.message }),
+      ),
+    )
+    for (const refusal of refusals) {
+      expect(refusal).toEqual({
+        sql: refusal.sql,
+        code: 'invalid_query',
+        message: expect.stringMatching(new RegExp(reason)),
+      })
+      // Neither the endpoint's SQL nor a value of it.
+      expect(refusal).not.toHaveProperty('message', expect.stringMatching(/since >=|AS me\b/))
+    }
+  })
+
+  test('that works', async () => {
+    const statements = honestSandbox.slice(0, many(honestSandbox.length, 42))
+    const answers = await each(statements, async ([sql]) => {
+      const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
+      const text = await ask({
+        sql: wrapQuery(compiled.sql, columns, 100, 'json'),
+        parameters: withNow(compiled.check({ project: 'a' }), 0n),
+        settings: { ...outwardSettings, ...isolationSettings },
+      })
+      return [
+        sql,
+        text
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line)),
+      ]
+    })
+    expect(answers).toEqual(statements)
+  })
+
+  test('cannot see a row that the endpoint keeps from it, not even by failing on one', async () => {
+    const leaky = "toUInt8(if(id LIKE 'b%', event_message, '1'))"
+    const statements = [
+      `SELECT count() AS n FROM entries WHERE ${leaky} = 1`,
+      `SELECT count() AS n FROM entries AS e JOIN (SELECT ${leaky} AS k FROM sessions) AS s ON toUInt8(if(e.id LIKE 'b%', e.event_message, '1')) = s.k`,
+      `SELECT toDecimal32(1, (SELECT toUInt8(event_message) FROM sessions ORDER BY id LIMIT 1)) AS n`,
+    ]
+    const [where, join, scale] = await each(statements, async (sql) => {
+      const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
+      const parameters = withNow(compiled.check({ project: 'a' }), 0n)
+      const statement = { sql: wrapQuery(compiled.sql, columns, 100, 'json'), parameters }
+      return ask({ ...statement, settings: isolationSettings }).catch((error: Error) => error.message)
+    })
+    expect(where).toBe('{"n":4}\n')
+    expect(join).toBe('{"n":12}\n')
+    expect(scale).toContain("'a: login 1'")
+  })
+
+  test('is told where it is wrong', async () => {
+    const wrong = compileSandboxed(open.engine, endpoint, "SELECT 'ü',\n  id nope nope\nFROM entries")
+    await expect(wrong).rejects.toMatchObject({ status: 422, details: { line: 2, column: 11 } })
+  })
+
+  test('cannot take a view that needs what is outside of it', async () => {
+    const query = "WITH e AS (SELECT id FROM edge_logs WHERE project = me) SELECT id, 'a' AS me FROM e"
+    const definition = definitionShape.parse({ ...endpoint.definition, query, parameters: {} })
+    const openEnded = await compileEndpoint(open.engine, definition, 1, sources)
+    await expect(compileSandboxed(open.engine, openEnded, "SELECT id, 'b' AS me FROM e")).rejects.toThrow(
+      'The view e cannot be read on its own.',
+    )
+  })
+})
+
+describe('saved SQL', () => {
+  test('is told where it is wrong, in the text that its author wrote', async () => {
+    const query = 'SELECT @x,\n  @x AS y nope FROM edge_logs'
+    const sql = query.replaceAll('@x', '{x:Nullable(String)}')
+    await expect(
+      checkSql(open.engine, { sql, parameters: { x: null } }, sources, query),
+    ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 11 } })
+  })
+
+  test('has every function of the engine but these', async () => {
+    const names = (await ask({ sql: 'SELECT name FROM system.functions' }, 'TabSeparatedRaw'))
+      .trim()
+      .split('\n')
+    expect(names.length).toBeGreaterThan(1000)
+    expect(names.filter((name) => !isAllowedFunction(name)).sort()).toEqual([...forbiddenFunctions].sort())
+  })
+
+  test('has none of the columns that the engine adds', async () => {
+    const sql = 'DESCRIBE TABLE edge_logs'
+    const settings = { describe_include_virtual_columns: 1 }
+    const columns = (await ask({ sql, settings }))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; is_virtual: number })
+    const added = columns.filter((column) => column.is_virtual).map(({ name }) => name)
+    expect(added).toContain('_part_offset')
+    for (const column of added.flatMap((name) => [name, `e.${name}`])) {
+      expect(() => checkTree(readTree(`Identifier ${column}`), () => {})).toThrow("the engine's own")
+    }
+  })
+})
