@@ -10,13 +10,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { atTheEnd } from './support/at-the-end.mjs'
 import { median, numberFrom, table } from './support/figures.mjs'
+import { cpuMs } from './support/processes.mjs'
 
 const connections = 32
 const token = 'a-token-of-the-benchmark'
 
 /** Rows that make a body of about so many bytes. */
 const sizes = [
-  { name: '1 KB', rows: 12 },
+  { name: '1 KB', rows: 14 },
   { name: '9 KB', rows: 115 },
   { name: '80 KB', rows: 1000 },
 ]
@@ -59,7 +60,10 @@ async function compare({ service, path, name, form, seconds, rounds }) {
       const [one, other] = round % 2 === 0 ? ['bare', 'wellhead'] : ['wellhead', 'bare']
       for (const side of [one, other]) {
         const url = side === 'bare' ? bare.url : service.url + path
+        const { pid } = side === 'bare' ? bare : service
+        const before = cpuMs(pid)
         const measured = await load(url, headers, round === 0 ? 1 : seconds)
+        measured.cpuMicros = ((cpuMs(pid) - before) * 1000) / measured.requests
         // The first round warms both sides.
         if (round > 0) results[side].push(measured)
       }
@@ -76,6 +80,8 @@ async function compare({ service, path, name, form, seconds, rounds }) {
     'bare /s': Math.round(of('bare', 'perSecond')),
     'wellhead /s': Math.round(of('wellhead', 'perSecond')),
     ratio: median(ratios).toFixed(2),
+    'bare/wellhead CPU µs': `${of('bare', 'cpuMicros').toFixed(1)} / ${of('wellhead', 'cpuMicros').toFixed(1)}`,
+    'CPU ratio': (of('bare', 'cpuMicros') / of('wellhead', 'cpuMicros')).toFixed(2),
     spread: `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
     'bare p50/p99 ms': `${of('bare', 'p50').toFixed(2)} / ${of('bare', 'p99').toFixed(2)}`,
     'wellhead p50/p99 ms': `${of('wellhead', 'p50').toFixed(2)} / ${of('wellhead', 'p99').toFixed(2)}`,
@@ -84,10 +90,12 @@ async function compare({ service, path, name, form, seconds, rounds }) {
 
 /** Until the compressed form is made, the plain one is sent. */
 async function settled(url, headers, form) {
-  for (;;) {
+  for (let attempt = 0; attempt < 100; attempt++) {
     const response = await rawGet(url, headers)
     if (form !== 'gzip' || response.headers['content-encoding'] === 'gzip') return response
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
+  throw new Error(`${url} was never sent compressed.`)
 }
 
 async function rawGet(url, headers) {
@@ -115,7 +123,13 @@ async function load(url, headers, seconds) {
     const [, value, unit] = new RegExp(`${label}%\\s+([\\d.]+)(us|ms|s)`).exec(text) ?? []
     return Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit]
   }
-  return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]), p50: ms('50'), p99: ms('99') }
+  const requests = Number(/(\d+) requests in/.exec(text)?.[1])
+  return {
+    requests,
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
+    p50: ms('50'),
+    p99: ms('99'),
+  }
 }
 
 async function startService(scratch, engineNode, patience) {
@@ -131,7 +145,7 @@ async function startService(scratch, engineNode, patience) {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const url = await firstMatch(child, child.stderr, /serves (http:\S+)/)
-  return { url, stop: () => end(child) }
+  return { url, pid: child.pid, stop: () => end(child) }
 }
 
 async function startBare({ form, headers, body }) {
@@ -145,7 +159,7 @@ async function startBare({ form, headers, body }) {
   const answer = { status: form === '304' ? 304 : 200, headers, body: body.toString('base64') }
   child.stdin.end(JSON.stringify(answer))
   const url = await firstMatch(child, child.stdout, /(http:\S+)/)
-  return { url, stop: () => end(child) }
+  return { url, pid: child.pid, stop: () => end(child) }
 }
 
 function firstMatch(child, stream, pattern) {

@@ -6,10 +6,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { faithfulJson } from '../dist/ingest/log-intake.js'
-import { cpuMillisOf } from './support/cpu-time.mjs'
 import { median, numberFrom, table } from './support/figures.mjs'
 import { engineForms, nodeForms } from './support/intake-forms.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
+import { cpuMs } from './support/processes.mjs'
 import { createLogs, engineColumns } from './support/realistic-logs.mjs'
 import { openService } from './support/service.mjs'
 
@@ -69,11 +69,11 @@ async function measureEngine(batches, rounds, { engineNode, patience }) {
       const forms = engineForms.map((form) => ({ ...form, rows: form.rowsOf(entries), times: [], cpuMs: 0 }))
       for (let round = -1; round < rounds; round++) {
         for (const form of round % 2 === 0 ? forms : forms.toReversed()) {
-          const [since, cpuBefore] = [performance.now(), cpuMillisOf(service.engine.pid)]
+          const [since, cpuBefore] = [performance.now(), cpuMs(service.engine.pid)]
           await insert(service.engine, name, form, 60_000 * patience)
           if (round < 0) continue
           form.times.push(performance.now() - since)
-          form.cpuMs += cpuMillisOf(service.engine.pid) - cpuBefore
+          form.cpuMs += cpuMs(service.engine.pid) - cpuBefore
         }
       }
       const { rows: stored } = await partsOf(service.engine, name)

@@ -95,6 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     keys,
     disk: new DiskGuard({ freeBytes: () => freeBytes(settings), reserveBytes: settings.diskReserve, clock }),
     clock,
+    arrivals,
     maxPendingBytes: maxPendingLogBytes,
   })
   const endpoints = new Endpoints(catalog)

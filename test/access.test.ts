@@ -1,7 +1,11 @@
 import { afterAll, beforeAll } from 'vitest'
 import { manualClock } from '../src/base/clock.ts'
+import { attackJourneys } from './support/attack-journeys.ts'
 import { managingJourneys } from './support/managing-journeys.ts'
+import { routeMatrix } from './support/route-matrix.ts'
+import { sandboxJourneys } from './support/sandbox-journeys.ts'
 import { openService, type RunningService } from './support/service.ts'
+import { statusJourneys } from './support/status-journeys.ts'
 import { tenantJourneys } from './support/tenant-journeys.ts'
 import { tokenJourneys } from './support/token-journeys.ts'
 
@@ -15,4 +19,9 @@ afterAll(() => service?.close())
 
 tokenJourneys(() => service, clock)
 managingJourneys(() => service)
+routeMatrix(() => service)
+statusJourneys(() => service)
+attackJourneys(() => service, clock)
+sandboxJourneys(() => service, clock)
+// Last, since it keeps the engine busy.
 tenantJourneys(() => service, clock)

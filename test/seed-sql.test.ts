@@ -4,11 +4,13 @@ import { describeApiCounts } from './support/seed-api-counts.ts'
 import { describeInvocationStats } from './support/seed-invocation-stats.ts'
 import { describeLogsAll } from './support/seed-logs-all.ts'
 import { at, call, compile, insert, minute, printed, run, useSeedEngine } from './support/seed-queries.ts'
+import { describeRenewal } from './support/seed-renewal.ts'
 
 useSeedEngine()
 describeInvocationStats()
 describeLogsAll()
 describeApiCounts()
+describeRenewal()
 
 test('a parameter of every type arrives in the engine as the value that was sent', async () => {
   const types = ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex']

@@ -29,7 +29,7 @@ export interface EndpointCall {
 
 export type CallAnswer =
   | { kind: 'computed'; answer: EndpointAnswer }
-  | { kind: 'cached'; answer: CacheAnswer }
+  | { kind: 'cached'; answer: CacheAnswer; key: string }
 
 export interface EndpointCallsOptions {
   runner: EndpointRunner
@@ -72,12 +72,18 @@ export class EndpointCalls {
       return this.#run(call, signal).then((answer) => ({ kind: 'computed', answer }))
     }
     const request = this.#request(call, endpoint.definition.cache_seconds)
-    const known = this.#options.cache.lookup(request.key, wants)
-    if (known) return { kind: 'cached', answer: known }
+    const { key } = request
+    const known = this.#options.cache.lookup(key, wants)
+    if (known) return { kind: 'cached', answer: known, key }
     return this.#options.cache.get({ ...request, wants, signal }).then((answer) => {
       if (!answer) throw notCached()
-      return { kind: 'cached', answer }
+      return { kind: 'cached', answer, key }
     })
+  }
+
+  /** What a call with this key would get, if that is here and fresh. */
+  again(key: string): CacheAnswer | undefined {
+    return this.#options.cache.lookup(key)
   }
 
   async explain(call: EndpointCall) {

@@ -101,15 +101,15 @@ export class EndpointRunner {
   }
 
   /** What a call would do and read, without doing it. */
-  async explain(call: BoundCall): Promise<EndpointPlan> {
-    const values = this.#atTime(call)
+  async explain(call: BoundCall, { nowMicros, range }: Part = {}): Promise<EndpointPlan> {
+    const values = this.#atTime(call, nowMicros)
     const { endpoint } = call
     const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
     return this.#queued(call, async () => {
-      const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, {
-        format: 'TabSeparatedRaw',
-      })
-      const reads = await this.#query(call, values, `EXPLAIN ESTIMATE ${sql}`, { format: 'JSONEachRow' })
+      const text = { format: 'TabSeparatedRaw' }
+      const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, text, range)
+      const estimate = `EXPLAIN ESTIMATE ${sql}`
+      const reads = await this.#query(call, values, estimate, { format: 'JSONEachRow' }, range)
       return {
         plan: plan.body.toString(),
         reads: reads.body

@@ -5,6 +5,7 @@ import type { EndpointCall, EndpointCalls } from '../endpoints/endpoint-calls.ts
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
 import { readCacheDirectives } from './cache-headers.ts'
+import type { HotLane } from './hot-lane.ts'
 import { sendResult } from './send-result.ts'
 
 export interface QueryRoutes {
@@ -17,7 +18,11 @@ type Call = { Params: { reference: string } }
 const path = '/api/endpoints/query/:reference'
 
 /** GET and POST of a saved query. */
-export function addQueryRoutes(server: FastifyInstance, { endpoints, calls }: QueryRoutes): void {
+export function addQueryRoutes(
+  server: FastifyInstance,
+  { endpoints, calls }: QueryRoutes,
+  lane: HotLane,
+): void {
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const caller = request.caller as Caller
@@ -39,6 +44,9 @@ export function addQueryRoutes(server: FastifyInstance, { endpoints, calls }: Qu
     }
     const answered = calls.call(call)
     const result = answered instanceof Promise ? await answered : answered
+    if (result.kind === 'cached') {
+      lane.learn(request.raw, { caller, key: result.key, version: endpoint.version })
+    }
     return sendResult(request, reply, result, call.format.contentType, since)
   }
   const config = { access: 'query' } as const

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import { type RequestListener, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, {
   type FastifyBaseLogger,
@@ -27,10 +27,12 @@ import type { SourceAdmin } from '../ingest/source-admin.ts'
 import { addCrossOrigin } from './cross-origin.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
+import { HotLane } from './hot-lane.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
 import { addOtlpRoutes } from './otlp-routes.ts'
 import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
+import { requestIdOf } from './request-id.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
@@ -87,7 +89,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    genReqId: requestId,
+    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     requestIdHeader: false,
     bodyLimit: limits.maxBodyBytes,
     routerOptions: { maxParamLength: limits.maxParameterLength },
@@ -144,9 +146,31 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addSourceRoutes(server, options.sources)
   addEndpointRoutes(server, options.endpoints)
   addTokenRoutes(server, options.tokens)
-  addQueryRoutes(server, options.queries)
+  addQueryRoutes(server, options.queries, addHotLane(server, options))
   addOpenApiRoutes(server, options.queries.endpoints)
   return server
+}
+
+/** So many different calls are answered at once. */
+const maxHotCalls = 20_000
+
+function addHotLane(
+  server: FastifyInstance,
+  { access, queries, log, open, stopping }: ServerOptions,
+): HotLane {
+  const { calls, endpoints } = queries
+  const lane = new HotLane({
+    access,
+    calls,
+    log,
+    maxKnown: maxHotCalls,
+    open: () => open() && !stopping(),
+  })
+  endpoints.onChange(() => lane.clear())
+  const [usual] = server.server.listeners('request') as [RequestListener]
+  server.server.removeListener('request', usual)
+  server.server.on('request', lane.before(usual))
+  return lane
 }
 
 function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void {
@@ -180,11 +204,6 @@ function decodedPath(request: FastifyRequest): string {
   } catch {
     return path
   }
-}
-
-function requestId(message: { headers: IncomingMessage['headers'] }): string {
-  const given = message.headers['x-request-id']
-  return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -10,7 +10,7 @@ export const entryLimits = {
   maxAheadMs: 3_600_000,
 } as const
 
-export type EntryReading = { line: Buffer } | { reason: string }
+export type EntryReading = { line: Buffer; micros: bigint } | { reason: string }
 
 const named = new Set(['event_message', 'message', 'timestamp', 'id', 'project', 'metadata'])
 
@@ -25,16 +25,17 @@ export function readEntry(value: unknown, nowMs: number, owner?: string): EntryR
     if (!isObject(value)) throw new Rejection('an entry must be a JSON object')
     checkEntry(value)
     const metadata = metadataOf(value)
+    const micros = timestampOf(value.timestamp, nowMs)
     const row = {
       project: projectOf(value, metadata, owner),
       id: idOf(value.id, nowMs),
-      timestamp: timestampOf(value.timestamp, nowMs),
+      timestamp: formatMicros(micros),
       event_message: messageOf(value.event_message ?? value.message),
       metadata,
     }
     const line = Buffer.from(`${stringifyJson(row)}\n`)
     if (line.length > entryLimits.maxBytes) throw new Rejection('the entry is larger than 1 MiB')
-    return { line }
+    return { line, micros }
   } catch (error) {
     if (error instanceof Rejection) return { reason: error.message }
     throw error
@@ -87,15 +88,15 @@ function idOf(id: unknown, nowMs: number): string {
   return text
 }
 
-function timestampOf(timestamp: unknown, nowMs: number): string {
-  if (timestamp === undefined || timestamp === null) return formatMicros(BigInt(nowMs) * 1000n)
+function timestampOf(timestamp: unknown, nowMs: number): bigint {
+  if (timestamp === undefined || timestamp === null) return BigInt(nowMs) * 1000n
   const micros = readTimestamp(timestamp)
   if (micros === undefined)
     throw new Rejection('timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns')
   if (micros > BigInt(nowMs + entryLimits.maxAheadMs) * 1000n) {
     throw new Rejection('timestamp is more than an hour ahead')
   }
-  return formatMicros(micros)
+  return micros
 }
 
 function messageOf(message: unknown): string {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { internal, tooLarge } from '../base/errors.ts'
+import type { Arrivals } from '../catalog/arrivals.ts'
 import { otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
@@ -33,6 +34,8 @@ export interface LogIntakeOptions {
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
+  /** Hears how far back the entries reach that come. */
+  arrivals: Arrivals
   /** Bytes of bodies that may be held at once, and of lines that may wait to be stored. */
   maxPendingBytes: number
 }
@@ -127,6 +130,7 @@ export class LogIntake {
     const lines: Buffer[] = []
     const indexOfLine: number[] = []
     const errors: IntakeAnswer['errors'] = []
+    let earliestMicros = BigInt(nowMs) * 1000n
     for (const [index, entry] of entries.entries()) {
       // Others want their turn, too.
       if (index % entriesPerTurn === entriesPerTurn - 1) await nextTurn()
@@ -134,6 +138,7 @@ export class LogIntake {
       if ('reason' in reading) errors.push({ index, reason: reading.reason })
       else {
         lines.push(reading.line)
+        if (reading.micros < earliestMicros) earliestMicros = reading.micros
         indexOfLine.push(index)
       }
     }
@@ -144,12 +149,16 @@ export class LogIntake {
       ),
       token: token && `${token}/${part}`,
     })
-    const stored = await this.#committer.submit({ source, lines, token }, quarantine(errors, 'rejected'))
+    const stored = await this.#committer
+      .submit({ source, lines, token }, quarantine(errors, 'rejected'))
+      // Whether it went well or not: what is in the engine now was not there before.
+      .finally(() => lines.length > 0 && this.#options.arrivals.note(source, earliestMicros))
     const [refused, notKept] = stored as [Map<number, string>, Map<number, string>]
     const late = [...refused].map(([line, reason]) => ({ index: indexOfLine[line] as number, reason }))
     const [lateNotKept] = await this.#committer.submit({ ...quarantine(late, 'refused'), begun: true })
     if (notKept.size > 0 || (lateNotKept?.size ?? 0) > 0) throw internal('a rejected entry could not be kept')
     for (const error of late) errors.push(error)
+    if (errors.length > 0) this.#options.arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
     errors.sort((one, other) => one.index - other.index)
     return { accepted: entries.length - errors.length, rejected: errors.length, errors }
   }

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { type Caller, callerWith } from '../../src/access/caller.ts'
 import { type ManualClock, manualClock } from '../../src/base/clock.ts'
 import { sourceNotFound } from '../../src/base/errors.ts'
+import { Arrivals } from '../../src/catalog/arrivals.ts'
 import type { Source } from '../../src/catalog/source.ts'
 import { handleError } from '../../src/http/error-response.ts'
 import { addLogRoutes } from '../../src/http/log-routes.ts'
@@ -43,6 +44,7 @@ export async function openLimitedIntake(
     keys: new IdempotencyKeys(engine, clock),
     disk: new DiskGuard({ freeBytes: choices.freeBytes ?? (() => undefined), reserveBytes: 1_000, clock }),
     clock,
+    arrivals: new Arrivals(),
     maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
   })
   const server: FastifyInstance = fastify()

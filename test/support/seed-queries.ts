@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { formatMicros, parseIsoTimestamp } from '../../src/base/timestamps.ts'
 import { builtInSources } from '../../src/catalog/built-in-sources.ts'
 import { createSourceTable } from '../../src/catalog/tables.ts'
+import type { EndpointDefinition } from '../../src/endpoints/definition.ts'
 import { readDefinition } from '../../src/endpoints/definition-file.ts'
 import { bindQuery, withNow } from '../../src/endpoints/parameters.ts'
 import type { Engine } from '../../src/engine/engine.ts'
@@ -46,6 +47,12 @@ export const saved = {
   logs: load('endpoints/logs.all.sql'),
   counts: load('endpoints/usage.api-counts.sql'),
   example: compile('example.sql', /```sql\n([\s\S]+?)```/.exec(content('docs/endpoints.md'))?.[1] ?? ''),
+}
+
+export function definitionOf(name: string): EndpointDefinition {
+  const reading = readDefinition(`${name}.sql`, content(`endpoints/${name}.sql`))
+  if ('problems' in reading) throw new Error(JSON.stringify(reading.problems))
+  return reading.definition
 }
 
 export const otherSources = [
@@ -118,6 +125,10 @@ export async function plan(
   const parameters = withNow(check(given), now)
   const explain = { sql: `EXPLAIN indexes = 1 ${sql}`, parameters, format: 'TSVRaw' }
   return (await engine.query(explain, limits)).body.toString()
+}
+
+export function seedEngine(): Engine {
+  return engine
 }
 
 /** One engine for all the tests of a file. */

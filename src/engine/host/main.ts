@@ -2,11 +2,21 @@
  * The engine process. It owns the data directory, answers queries on its socket, and does what the service
  * says over the channel between them. Without the service it ends.
  */
-import { accessSync, constants, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
+import { forgetLostInserts } from './lost-inserts.ts'
 import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
 import { checkDurability, checkSession } from './read-back.ts'
@@ -67,8 +77,10 @@ interface RunningHost {
 
 async function start(options: HostOptions): Promise<RunningHost> {
   prepareDirectory(options.directory)
+  const store = `${options.directory}/store`
+  if (!isLocked(`${store}/status`)) forgetLostInserts(store)
   const open = await loadSessions(
-    `${options.directory}/store`,
+    store,
     options.database,
     writeEngineConfig(options.directory, options.memoryBytes),
   )
@@ -116,6 +128,16 @@ function checkOwner(directory: string): void {
   const { uid, mode } = lstatSync(directory)
   if (uid === process.getuid?.() && (mode & 0o077) === 0) return
   throw new StartError('unwritable', `${directory} must belong to this user alone`)
+}
+
+/** The engine holds a lock on this file for as long as it has the directory open; an id of a process may be another's by now. */
+function isLocked(file: string): boolean {
+  try {
+    const { ino } = statSync(file)
+    return new RegExp(`:${ino} `).test(readFileSync('/proc/locks', 'utf8'))
+  } catch {
+    return existsSync(file) && ownerOf(dirname(dirname(file))) !== undefined
+  }
 }
 
 /** The binding does not say why it cannot open a directory, but the engine leaves its owner's id there. */

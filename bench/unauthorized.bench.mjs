@@ -1,0 +1,127 @@
+/**
+ * Whether the time of a 401 tells what is wrong with a token. Tokens of every kind that is not valid, in random order
+ * over kept connections, against a whole service; a difference between two kinds means something only where it is
+ * larger than the one between two halves of the calls of a single kind, every other call of it.
+ */
+import { randomBytes } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { median, numberFrom, quantile, table } from './support/figures.mjs'
+import { openService } from './support/service.mjs'
+
+/** A call whose result is in the cache, where the service does the least for those whom it knows. */
+const path = '/api/endpoints/query/usage.api-counts?project=abc&interval=daily'
+const connections = 2
+const expiresAfterMs = 10_000
+
+export async function run({ engineNode, patience, quick }) {
+  const calls = numberFrom('BENCH_CALLS', quick ? 1_000 : 4_000)
+  const service = await openService({ engineNode, patience })
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  try {
+    const kinds = await tokensOfEachKind(service, calls)
+    const times = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, []]))
+    const order = shuffled(Object.keys(kinds).flatMap((kind) => Array.from({ length: calls }, () => kind)))
+    const call = async (kind, counted) => {
+      const micros = await timed401(agent, service.url, kinds[kind][times[kind].length])
+      if (counted) times[kind].push(micros)
+    }
+    // The first calls warm both sides.
+    for (const kind of order.slice(0, 500)) await call(kind, false)
+    let next = 0
+    const caller = async () => {
+      for (let at = next++; at < order.length; at = next++) await call(order[at], true)
+    }
+    await Promise.all(Array.from({ length: connections }, caller))
+    return report(times)
+  } finally {
+    agent.destroy()
+    await service.close()
+  }
+}
+
+/** For each kind the tokens to send, made beforehand: making one must not lie between two calls. */
+async function tokensOfEachKind({ url, adminToken }, calls) {
+  const manage = async (method, address, body) => {
+    const response = await fetch(url + address, {
+      method,
+      headers: { 'X-API-KEY': adminToken.token, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${address}: ${response.status} ${await response.text()}`)
+    return response.status === 204 ? undefined : response.json()
+  }
+  const make = (fields) => manage('POST', '/api/access-tokens', { scopes: ['query'], ...fields })
+  const [revoked, valid] = [await make({}), await make({})]
+  const expired = await make({ expires_at: new Date(Date.now() + expiresAfterMs).toISOString() })
+  // Each was good once, and its call is known.
+  for (const { token } of [revoked, valid, expired, revoked, valid, expired]) {
+    await fetch(url + path, { headers: { 'X-API-KEY': token } })
+  }
+  await manage('DELETE', `/api/access-tokens/${revoked.id}`)
+  await wait(expiresAfterMs)
+  const { length } = valid.token
+  const same = (token) => Array.from({ length: calls }, () => token)
+  return {
+    missing: same(undefined),
+    malformed: same('x'.repeat(length)),
+    unknown: same(length - 3).map(unknownToken),
+    'off by one letter': same(valid.token.slice(0, -1) + (valid.token.endsWith('0') ? '1' : '0')),
+    revoked: same(revoked.token),
+    expired: same(expired.token),
+  }
+}
+
+function unknownToken(length) {
+  return `wh_${randomBytes(length).toString('hex').slice(0, length)}`
+}
+
+function timed401(agent, url, token) {
+  return new Promise((resolve, reject) => {
+    const headers = token === undefined ? {} : { 'X-API-KEY': token }
+    const sent = request(url + path, { agent, headers }, (response) => {
+      response.resume()
+      response.on('end', () => {
+        if (response.statusCode === 401) resolve((performance.now() - since) * 1000)
+        else reject(new Error(`A token that is not valid was answered with ${response.statusCode}.`))
+      })
+    })
+    sent.on('error', reject)
+    const since = performance.now()
+    sent.end()
+  })
+}
+
+function report(times) {
+  const micros = (value) => value.toFixed(1)
+  const rows = Object.entries(times).map(([kind, all]) => ({
+    token: kind,
+    calls: all.length,
+    'median µs': micros(median(all)),
+    'p90 µs': micros(quantile(all, 0.9)),
+    'halves differ by µs': micros(Math.abs(medianOfHalf(all, 0) - medianOfHalf(all, 1))),
+  }))
+  const medians = Object.values(times).map(median)
+  const sent = Object.entries(times).flatMap(([kind, all]) => (kind === 'missing' ? [] : [median(all)]))
+  const spread = (values) => micros(Math.max(...values) - Math.min(...values))
+  return [
+    table(`401 by what is wrong with the token, ${connections} connections, random order`, rows),
+    '',
+    `Largest difference of medians: ${spread(medians)} µs; among tokens that were sent: ${spread(sent)} µs.`,
+    `Largest difference between halves of one kind: ${micros(Math.max(...rows.map((row) => Number(row['halves differ by µs']))))} µs.`,
+  ].join('\n')
+}
+
+/** Every other one, so that what changes in the course of the run is in both. */
+function medianOfHalf(all, half) {
+  return median(all.filter((_, at) => at % 2 === half))
+}
+
+function shuffled(items) {
+  const mixed = [...items]
+  for (let at = mixed.length - 1; at > 0; at--) {
+    const other = Math.floor(Math.random() * (at + 1))
+    ;[mixed[at], mixed[other]] = [mixed[other], mixed[at]]
+  }
+  return mixed
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { scopePattern } from './caller.ts'
+import { tokenShape } from './token.ts'
+
+describe('docs/access.md', () => {
+  const page = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8')
+  const firstCells = (heading: string) => {
+    const lines = page.slice(page.indexOf(`| ${heading} `)).split('\n')
+    const rows = lines.slice(2, lines.indexOf(''))
+    return rows.map((row) => /^\| `([^`]+)`/.exec(row)?.[1] ?? row)
+  }
+
+  test('lists every field of a token, and nothing else', () => {
+    expect(firstCells('Field').toSorted()).toEqual(Object.keys(tokenShape.shape).toSorted())
+  })
+
+  test('lists scopes that there are', () => {
+    const scopes = firstCells('Scope')
+    expect(scopes).toHaveLength(5)
+    for (const scope of scopes) expect(scope.replace(/<\w+>/, 'logs.all')).toMatch(scopePattern)
+  })
+})

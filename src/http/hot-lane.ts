@@ -1,0 +1,197 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Access } from '../access/access.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Log } from '../base/log.ts'
+import type { EndpointCalls } from '../endpoints/endpoint-calls.ts'
+import { type Coding, cacheControl, cacheStatus, chooseCoding } from './cache-headers.ts'
+import { requestIdOf } from './request-id.ts'
+import { securityHeaders } from './security-headers.ts'
+
+export interface HotLaneOptions {
+  access: Access
+  calls: EndpointCalls
+  log: Log
+  /** So many calls are known at once. */
+  maxKnown: number
+  /** Whether requests are answered as usual at the moment. */
+  open: () => boolean
+}
+
+type Answer = NonNullable<ReturnType<EndpointCalls['again']>>
+type Form = ReturnType<Answer['result']['form']>
+
+interface KnownCall {
+  caller: Caller
+  key: string
+  version: number
+  /** The headers of the last answer, as long as that is the answer. */
+  head?: Head
+}
+
+interface Head {
+  form: Form
+  whole: string[]
+  unchanged: string[]
+}
+
+interface UsualHeaders {
+  token: string
+  accept: string
+  acceptEncoding: string | undefined
+  ifNoneMatch: string | undefined
+  requestId: string | undefined
+}
+
+const sameForAll = [...Object.entries(securityHeaders), ['Vary', 'Accept, Accept-Encoding']].flat()
+
+/**
+ * A call that was answered before, word by word, by the same caller, needs no router, no reading of parameters and no
+ * search for its endpoint: its result is looked up and written. Whatever is not just like it goes the usual way, and
+ * the answers are the same on both.
+ */
+export class HotLane {
+  readonly #options: HotLaneOptions
+  readonly #known = new Map<string, KnownCall>()
+
+  constructor(options: HotLaneOptions) {
+    this.#options = options
+  }
+
+  /** Puts the lane before the usual way. */
+  before(usual: RequestListener): RequestListener {
+    return (request, response) => {
+      if (!this.#answer(request, response)) usual(request, response)
+    }
+  }
+
+  /** Remembers a call that was answered from the cache. */
+  learn(request: IncomingMessage, call: KnownCall): void {
+    if (request.method !== 'GET') return
+    this.#known.set(nameOf(request.url, request.headers.accept ?? '', call.caller), call)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
+  }
+
+  /** Called whenever a name may mean something else than before. */
+  clear(): void {
+    this.#known.clear()
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): boolean {
+    const { access, calls, open } = this.#options
+    if (request.method !== 'GET' || this.#known.size === 0 || !open()) return false
+    const headers = usualHeaders(request.rawHeaders)
+    if (headers === undefined) return false
+    const since = performance.now()
+    const caller = access.admitUncounted(headers.token)
+    const call = caller && this.#known.get(nameOf(request.url, headers.accept, caller))
+    // A token that was changed has another caller.
+    if (call?.caller !== caller || call === undefined) return false
+    const answer = calls.again(call.key)
+    if (answer === undefined) return false
+    const { result } = answer
+    const form = result.form(codingOf(headers.acceptEncoding))
+    const held = headers.ifNoneMatch
+    if (held !== undefined && held !== form.etag) return false
+    const id = requestIdOf(headers.requestId)
+    if (call.head?.form !== form) call.head = headOf(form, answer, call.version)
+    const sent = (held === undefined ? call.head.whole : call.head.unchanged).slice()
+    sent[at.requestId] = id
+    sent[at.cacheStatus] = cacheStatus(answer)
+    sent[at.age] = String(answer.ageSeconds)
+    const ms = Math.round((performance.now() - since) * 100) / 100
+    sent[at.timing] = `total;dur=${ms}`
+    response.writeHead(held === undefined ? 200 : 304, sent)
+    response.end(held === undefined ? form.body : undefined)
+    this.#log(request, id, response.statusCode, ms)
+    return true
+  }
+
+  #log({ url = '' }: IncomingMessage, id: string, status: number, ms: number): void {
+    const end = url.indexOf('?')
+    const path = end < 0 ? url : url.slice(0, end)
+    this.#options.log.info({ request_id: id, method: 'GET', path, status, ms }, 'request')
+  }
+}
+
+/** Places of what differs from answer to answer. */
+const at = { requestId: 1, cacheStatus: 3, age: 5, timing: 7 } as const
+
+function headOf(form: Form, answer: Answer, version: number): Head {
+  const { result } = answer
+  const unchanged = [
+    ...['X-Request-Id', '', 'Cache-Status', '', 'Age', '', 'Server-Timing', ''],
+    ...sameForAll,
+    ...['Wellhead-Version', String(version)],
+    ...['Cache-Control', cacheControl(answer)],
+    ...['ETag', form.etag],
+    ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
+  ]
+  const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
+  if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
+  return { form, unchanged, whole: [...unchanged, ...body] }
+}
+
+const codings = new Map<string | undefined, Coding>()
+const maxCodings = 100
+
+/** Few clients say it in more than one way, and reading it takes longer than all the rest. */
+function codingOf(header: string | undefined): Coding {
+  const known = codings.get(header)
+  if (known !== undefined) return known
+  const coding = chooseCoding(header)
+  if (codings.size < maxCodings) codings.set(header, coding)
+  return coding
+}
+
+function nameOf(url: string | undefined, accept: string, { id }: Caller): string {
+  return `${id}\n${accept}\n${url}`
+}
+
+/**
+ * The headers as they came: the object that Node would make of them takes longer than the rest of the answer. Undefined
+ * where one of them asks for something out of the ordinary, or comes twice.
+ */
+function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
+  let token: string | undefined
+  let accept: string | undefined
+  let acceptEncoding: string | undefined
+  let ifNoneMatch: string | undefined
+  let requestId: string | undefined
+  for (let i = 0; i < raw.length; i += 2) {
+    const value = raw[i + 1] as string
+    switch ((raw[i] as string).toLowerCase()) {
+      case 'x-api-key':
+        if (token !== undefined) return undefined
+        token = value
+        break
+      case 'accept':
+        if (accept !== undefined) return undefined
+        accept = value
+        break
+      case 'accept-encoding':
+        if (acceptEncoding !== undefined) return undefined
+        acceptEncoding = value
+        break
+      case 'if-none-match':
+        if (ifNoneMatch !== undefined) return undefined
+        ifNoneMatch = value
+        break
+      case 'x-request-id':
+        if (requestId !== undefined) return undefined
+        requestId = value
+        break
+      case 'authorization':
+      case 'cache-control':
+      case 'expect':
+      case 'if-match':
+      case 'origin':
+      case 'range':
+      case 'upgrade':
+        return undefined
+    }
+  }
+  return token === undefined
+    ? undefined
+    : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId }
+}
