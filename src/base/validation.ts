@@ -6,8 +6,15 @@ export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {
   const parsed = shape.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  const field = issue?.path.join('.') ?? ''
-  const message = issue?.message ?? 'does not fit'
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
+  const path = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])]
+  const field = path.join('.')
+  const missing = path.reduce<unknown>((inside, key) => (inside as never)?.[key], value) === undefined
+  const message = unknown
+    ? 'is no field that is known here'
+    : missing
+      ? 'is missing'
+      : (issue?.message ?? 'does not fit')
   throw field === ''
     ? invalidBody(`The body does not fit: ${message}.`)
     : invalidParameter(field, `${field}: ${message}.`)

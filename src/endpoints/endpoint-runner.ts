@@ -58,9 +58,16 @@ export interface EndpointPlan {
 /** The engine's number for a regular expression that does not compile. */
 const badPattern = 427
 
+/** A text without any character that means something in an expression. */
+const plainText = /^[\w ,:;@/%&=#~-]*$/
+const maxGoodPatterns = 10_000
+
 /** Runs saved queries: checked, bound, bounded, in turn. */
 export class EndpointRunner {
   readonly #options: EndpointRunnerOptions
+
+  /** Regular expressions that the engine has compiled before. */
+  readonly #goodPatterns = new Set<string>()
 
   constructor(options: EndpointRunnerOptions) {
     this.#options = options
@@ -74,6 +81,7 @@ export class EndpointRunner {
     let startedAt = since
     const result = await this.#queued(call, async () => {
       startedAt = performance.now()
+      await this.#checkPatterns(call, values)
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
       const answer = await this.#query(
@@ -177,6 +185,17 @@ export class EndpointRunner {
       return endpoint.definition.sandbox ? isolationSettings : {}
     }
     return onlyRows(this.#options.sources(), { project, range })
+  }
+
+  /** Where no row comes to be matched, the engine would not find out that an expression is none. */
+  async #checkPatterns(call: BoundCall, values: BoundValues): Promise<void> {
+    for (const name of call.endpoint.compiled.patterns) {
+      const pattern = values[name]
+      if (typeof pattern !== 'string' || plainText.test(pattern) || this.#goodPatterns.has(pattern)) continue
+      await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null' })
+      if (this.#goodPatterns.size >= maxGoodPatterns) this.#goodPatterns.clear()
+      this.#goodPatterns.add(pattern)
+    }
   }
 
   /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */

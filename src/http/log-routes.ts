@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
-import { forbidden, invalidParameter } from '../base/errors.ts'
+import { forbidden, invalidParameter, tooLarge } from '../base/errors.ts'
+import { bodyLimits } from '../ingest/log-body.ts'
 import { entriesOf } from '../ingest/log-entries.ts'
 import type { LogIntake, Sending } from '../ingest/log-intake.ts'
 
@@ -30,7 +31,13 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
 /** Bodies are bounded and unpacked while they are read, whatever their type. */
 export function takeBodiesAsStreams(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  scope.addContentTypeParser('*', (request, payload, done) => {
+    // Told before it comes: a sender of too much need not send it.
+    const tooLong = Number(request.headers['content-length'] ?? 0) > bodyLimits.maxSentBytes
+    // Cut off in the middle, it would not hear the answer.
+    if (tooLong) payload.resume()
+    done(tooLong ? tooLarge('The body is larger than 12 MiB.') : null, payload)
+  })
 }
 
 export function withSentBody<T>(

@@ -41,7 +41,7 @@ export function admitCaller(
 function tokenOf(request: FastifyRequest): string | undefined {
   const key = request.headers['x-api-key']
   if (key !== undefined) return typeof key === 'string' ? key : ''
-  const { authorization } = request.headers
-  if (authorization === undefined) return undefined
-  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+  if (request.headers.authorization === undefined) return undefined
+  const [authorization = '', ...more] = request.raw.headersDistinct.authorization ?? []
+  return (more.length === 0 && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || ''
 }

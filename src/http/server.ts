@@ -101,7 +101,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       connectionsCheckingInterval: limits.checkConnectionsEveryMs,
     },
     clientErrorHandler: refuseBrokenRequest,
-    frameworkErrors: (error, request, reply) => handleError(error, request, reply.headers(headersOfUnread)),
+    frameworkErrors: (error, request, reply) =>
+      handleError(error, request, reply.headers({ ...headersOfUnread, 'X-Request-Id': request.id })),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: true,
