@@ -134,7 +134,7 @@ async function load(url, headers, seconds) {
 
 async function startService(scratch, engineNode, patience) {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
-  const args = [main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data'), '--log-level', 'warn']
+  const args = [main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data')]
   const child = spawn(process.execPath, args, {
     env: {
       ...process.env,

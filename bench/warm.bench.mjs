@@ -83,7 +83,7 @@ async function measure({ service, runner, sources, file, parameters, now, rounds
   for (let round = 0; round <= rounds; round++) {
     for (const [side, part] of [
       ['whole', {}],
-      ['part', { range: plan.range }],
+      ['part', { range: plan.part.range }],
     ]) {
       const { engineMs } = await runner.run(call, part)
       // The first round warms both sides.
@@ -96,7 +96,7 @@ async function measure({ service, runner, sources, file, parameters, now, rounds
   return {
     endpoint: file,
     'whole: rows': await read({}),
-    'part: rows': await read({ range: plan.range }),
+    'part: rows': await read({ range: plan.part.range }),
     'whole ms': whole.toFixed(1),
     'part ms': part.toFixed(1),
     ratio: (part / whole).toFixed(2),

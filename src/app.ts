@@ -8,6 +8,7 @@ import { Access } from './access/access.ts'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import { TokenAdmin } from './access/token-admin.ts'
 import type { Clock } from './base/clock.ts'
+import { WellheadError } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
 import { type CacheTime, systemTime } from './cache/cache-time.ts'
@@ -60,6 +61,8 @@ const finishWithinMs = 30_000
 /** Logs that wait to be stored take at most this much memory. */
 const maxPendingLogBytes = 256 * 2 ** 20
 
+const beginningOfTime = -(2n ** 62n)
+
 /** Callers who want a new result and ask within so long of each other share one. */
 const gatherFreshCallsMs = 2
 
@@ -87,7 +90,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   })
   const access = new Access(adminToken.token, clock)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
-  const sources = new Sources(catalog, clock)
+  // A source that is made or deleted changes everything that was read from it.
+  const sources = new Sources(catalog, clock, (name) => arrivals.note(name, beginningOfTime))
   const keys = new IdempotencyKeys(engine, clock)
   const intake = new LogIntake({
     engine,
@@ -124,11 +128,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const cache = new ResultCache({
     time,
     maxBytes: settings.cacheMemory,
-    maxRefreshes: Math.max(1, availableParallelism() >> 1),
+    // At least two: one that is broken must not keep the others from being renewed.
+    maxRefreshes: Math.max(2, availableParallelism() >> 1),
     busy: () => queue.waiting > 0,
     gatherMs: gatherFreshCallsMs,
     onFailure: ({ group, error, times }) =>
-      log.warn({ endpoint: group, err: error, times }, 'a cached result could not be renewed'),
+      log.warn(
+        // The engine's own words would hold values of the call.
+        { endpoint: group, code: error instanceof WellheadError ? error.code : 'internal', times },
+        'a cached result could not be renewed',
+      ),
   })
   endpoints.onChange((id) => cache.drop(id))
   const calls = new EndpointCalls({
@@ -137,7 +146,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     endpoints,
     sandboxes: new Sandboxes(engine, maxKnownSandboxes),
     clock,
-    sources: () => sources.names(),
     arrivals: shared ? undefined : arrivals,
   })
   const hotKeys = new HotKeysFile({
@@ -175,8 +183,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     open = true
     // What was hot is warmed while others are served already.
     void hotKeys.load().then(async (hot) => {
-      hotKeys.start()
       await calls.prewarm(hot)
+      // Not before: until then the file has more than the cache.
+      hotKeys.start()
     })
   } catch (error) {
     await http.close()

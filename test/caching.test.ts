@@ -117,6 +117,11 @@ describe('cached endpoints', () => {
     time.advance(300_000)
     await vi.waitFor(async () => expect(await rest(path)).toBe(1), { timeout: 60_000 })
     expect(await statusOf(path)).toMatch(/^Wellhead; hit/)
+    // Nobody asks for fifteen minutes: then it is renewed no more, and is gone in the end.
+    for (let i = 0; i < 12; i++) time.advance(300_000)
+    const gone = await get(path, { 'Cache-Control': 'only-if-cached' })
+    expect(gone.status).toBe(504)
+    await get(path)
   })
 
   test('only-if-cached is answered from the cache or not at all', async () => {
@@ -148,6 +153,39 @@ describe('cached endpoints', () => {
     expect((await get(`${path}?_version=1`)).body.result).toEqual([{ word: 'old' }])
   })
 
+  test('a call that is made again is answered the same, with the same headers, until it may not be', async () => {
+    const made = await makeToken(service, { scopes: ['query'] })
+    await post('/api/endpoints', { name: 'cached.lane', query: "SELECT 'old' AS word", cache_seconds: 600 })
+    const path = '/api/endpoints/query/cached.lane?a=1'
+    const call = (headers?: Record<string, string>) =>
+      ask(service, made.token, 'GET', path, undefined, headers)
+    await call()
+    const [usual, again] = [await call(), await call()]
+    const namesOf = ({ headers }: typeof usual) => [...headers.keys()].sort()
+    expect(namesOf(again)).toEqual(namesOf(usual))
+    for (const name of namesOf(usual)) {
+      if (['x-request-id', 'server-timing', 'date'].includes(name)) continue
+      expect(again.headers.get(name), name).toBe(usual.headers.get(name))
+    }
+    expect(again.body).toEqual(usual.body)
+    expect((await call({ 'X-Request-Id': 'mine' })).headers.get('x-request-id')).toBe('mine')
+
+    await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/cached.lane', {
+      query: "SELECT 'new' AS word",
+    })
+    for (let i = 0; i < 3; i++) expect((await call()).body.result).toEqual([{ word: 'new' }])
+    await ask(service, service.adminToken.token, 'PATCH', `/api/access-tokens/${made.id}`, {
+      scopes: ['ingest'],
+    })
+    expect((await call()).status).toBe(403)
+    await ask(service, service.adminToken.token, 'PATCH', `/api/access-tokens/${made.id}`, {
+      scopes: ['query'],
+    })
+    for (let i = 0; i < 3; i++) expect((await call()).status).toBe(200)
+    await ask(service, service.adminToken.token, 'DELETE', `/api/access-tokens/${made.id}`)
+    expect((await call()).status).toBe(401)
+  })
+
   test('large results travel compressed once that form is made', async () => {
     await post('/api/endpoints', {
       name: 'cached.large',
@@ -164,22 +202,29 @@ describe('cached endpoints', () => {
     })
   })
 
-  test('while the engine is down, what is cached is answered', async () => {
+  test('while the engine is down, what is cached is answered, fresh and old', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const before = await get(path)
     const { pid } = service.engine as unknown as { pid: number | undefined }
     expect(pid).toBeGreaterThan(0)
     process.kill(pid as number, 'SIGKILL')
-    const during = await Promise.all(Array.from({ length: 50 }, () => get(path)))
-    expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
-    for (const { body } of during) expect(body).toEqual(before.body)
-    await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 120_000 })
+    const seen = new Set<string>()
+    for (const step of [0, 200_000, 200_000, 400_000, 200_000]) {
+      time.advance(step)
+      const during = await Promise.all(Array.from({ length: 20 }, () => get(path)))
+      for (const { status, body, headers } of during) {
+        expect([status, body]).toEqual([200, before.body])
+        seen.add(headers.get('cache-status')?.replace(/ttl=-?\d+/, 'ttl') ?? '')
+      }
+    }
+    expect([...seen]).toContain('Wellhead; hit; ttl')
   })
 
   test('what was hot before a restart is warm after it', async () => {
     const path = `${counts}?project=abc&interval=daily`
-    await get(path)
     const { dataDir, adminToken } = service
+    await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 120_000 })
+    await get(path)
     await service.stop()
     const again = await openService({ clock, time, dataDir })
     const call = () =>

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter, tokenNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, readBody } from '../catalog/catalog.ts'
+import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -55,6 +55,13 @@ export class TokenAdmin {
   }
 
   async open(): Promise<void> {
+    await this.#readUses().catch((error) => {
+      this.#options.log.warn({ err: error }, 'the last use of tokens could not be read')
+    })
+    this.#timer = setInterval(() => void this.#writeUses(), writeUsesEveryMs).unref()
+  }
+
+  async #readUses(): Promise<void> {
     const { body } = await this.#options.engine.query(
       {
         sql: `SELECT id, toUnixTimestamp64Milli(max(at)) AS at FROM ${database}._token_uses GROUP BY id`,
@@ -67,7 +74,6 @@ export class TokenAdmin {
       const { id, at } = JSON.parse(line) as { id: string; at: number }
       this.#uses.set(id, at)
     }
-    this.#timer = setInterval(() => void this.#writeUses(), writeUsesEveryMs).unref()
   }
 
   async stop(): Promise<void> {
@@ -79,8 +85,9 @@ export class TokenAdmin {
     return [...this.#stored.keys()].map((id) => this.get(id)).sort(byCreation)
   }
 
-  get(id: string): TokenView {
-    const { token, record } = this.#find(id)
+  get(given: string): TokenView {
+    const { token, record } = this.#find(given)
+    const { id } = record
     const { hash: _, previous, ...fields } = token
     const lastUse = Math.max(this.#options.access.lastUse(id) ?? 0, this.#uses.get(id) ?? 0)
     return {
@@ -104,42 +111,46 @@ export class TokenAdmin {
   }
 
   /** The whole token anew, or only the fields that are given. The secret stays. */
-  async change(id: string, given: unknown, by: string, whole: boolean): Promise<TokenView> {
-    const { token, record } = this.#find(id)
-    const { hash, created_at, previous, ...current } = token
-    const fields = readShape(
-      tokenShape,
-      whole ? given : { ...current, ...readShape(tokenChangeShape, given) },
-    )
-    await this.#write(id, record.version + 1, by, { ...fields, hash, created_at, previous })
-    return this.get(id)
+  change(id: string, given: unknown, by: string, whole: boolean): Promise<TokenView> {
+    return this.#next(id, by, ({ hash, created_at, previous, ...current }) => {
+      const change = whole ? given : { ...current, ...readShape(tokenChangeShape, given) }
+      return { ...readShape(tokenShape, change), hash, created_at, previous }
+    })
   }
 
   /** A new secret for the same token; the old one goes on working for a while. */
   async rotate(id: string, given: unknown, by: string): Promise<NewToken> {
-    const { token, record } = this.#find(id)
     const { overlap_seconds: overlap } = readShape(rotationShape, given ?? {})
     const secret = createToken()
-    await this.#write(id, record.version + 1, by, {
+    const validUntil = new Date(this.#options.clock.now() + overlap * 1000).toISOString()
+    const view = await this.#next(id, by, (token) => ({
       ...token,
       hash: hashOf(secret),
-      previous: {
-        hash: token.hash,
-        valid_until: new Date(this.#options.clock.now() + overlap * 1000).toISOString(),
-      },
-    })
-    return { ...this.get(id), token: secret }
+      previous: { hash: token.hash, valid_until: validUntil },
+    }))
+    return { ...view, token: secret }
   }
 
   async revoke(id: string, by: string): Promise<void> {
-    const { token, record } = this.#find(id)
-    await this.#options.catalog.append(by, {
-      kind: 'token',
-      id,
-      version: record.version + 1,
-      deleted: true,
-      body: token,
+    await lastWins(undefined, () => {
+      const { token, record } = this.#find(id)
+      const version = record.version + 1
+      return this.#options.catalog.append(by, {
+        kind: 'token',
+        id: record.id,
+        version,
+        deleted: true,
+        body: token,
+      })
     })
+  }
+
+  async #next(id: string, by: string, change: (token: StoredToken) => StoredToken): Promise<TokenView> {
+    await lastWins(undefined, () => {
+      const { token, record } = this.#find(id)
+      return this.#write(record.id, record.version + 1, by, change(token))
+    })
+    return this.get(id)
   }
 
   #find(id: string) {
@@ -157,6 +168,7 @@ export class TokenAdmin {
     for (const { record, token } of readings) {
       if (record.deleted) {
         this.#stored.delete(record.id)
+        this.#uses.delete(record.id)
         this.#options.access.remove(record.id)
       } else {
         this.#stored.set(record.id, { token, record })

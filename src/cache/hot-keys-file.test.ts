@@ -43,6 +43,7 @@ describe('the file of hot keys', () => {
     keys.push(hotKey('a'), hotKey('"b"\n'))
     writeFileSync(path, 'open to all')
     chmodSync(path, 0o644)
+    file.start()
     await file.stop()
     expect(await file.load()).toEqual(keys)
     expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -86,12 +87,14 @@ describe('the file of hot keys', () => {
   test('keeps as many of the hottest as it may', async () => {
     const few = openFile({ maxKeys: 3 })
     for (let i = 0; i < 10; i++) few.keys.push(hotKey(`key ${i}`))
+    few.file.start()
     await few.file.stop()
     expect((await few.file.load()).map(({ recipe }) => recipe)).toEqual(
       [0, 1, 2].map((i) => ({ name: `key ${i}` })),
     )
     const small = openFile({ maxBytes: 1000 })
     for (let i = 0; i < 50; i++) small.keys.push(hotKey(`key ${i}`))
+    small.file.start()
     await small.file.stop()
     expect(readFileSync(small.path).length).toBeLessThanOrEqual(1000)
     expect((await small.file.load()).length).toBeGreaterThan(10)
@@ -100,7 +103,20 @@ describe('the file of hot keys', () => {
   test('that cannot be written is told of, and stops nothing', async () => {
     const { file, keys, failures } = openFile({ path: join(scratch(), 'missing', 'hot-keys.json') })
     keys.push(hotKey('a'))
+    file.start()
     await file.stop()
     expect(failures).toHaveLength(1)
+  })
+
+  test('is left as it is by a run that ends before it has begun to write', async () => {
+    const first = openFile()
+    first.keys.push(hotKey('a'))
+    first.file.start()
+    await first.file.stop()
+    const second = openFile({ path: first.path })
+    await second.file.stop()
+    second.file.start()
+    second.time.advance(5000)
+    expect(await second.file.load()).toEqual(first.keys)
   })
 })

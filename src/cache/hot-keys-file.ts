@@ -34,6 +34,7 @@ export class HotKeysFile {
   #written = ''
   #writing: Promise<void> = Promise.resolve()
   #cancelTimer: () => void = () => {}
+  #started = false
   #stopped = false
 
   constructor(options: HotKeysFileOptions) {
@@ -55,6 +56,8 @@ export class HotKeysFile {
   }
 
   start(): void {
+    if (this.#stopped) return
+    this.#started = true
     this.#cancelTimer = this.#options.time.after(this.#options.everyMs, async () => {
       await this.save()
       if (!this.#stopped) this.start()
@@ -64,7 +67,7 @@ export class HotKeysFile {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelTimer()
-    await this.save()
+    if (this.#started) await this.save()
   }
 
   save(): Promise<void> {

@@ -10,6 +10,8 @@ export interface RefreshQueueOptions {
 
 export interface RefreshJob {
   key: string
+  /** What is dropped together. */
+  group: string
   /** Its last attempt failed. */
   failing: boolean
   /** From then on it does not give way to callers. */
@@ -57,6 +59,12 @@ export class RefreshQueue {
     for (const line of [this.#healthy, this.#failing]) {
       line.get(key)?.settle()
       line.delete(key)
+    }
+  }
+
+  drop(group: string): void {
+    for (const job of [...this.#healthy.values(), ...this.#failing.values()]) {
+      if (job.group === group) this.delete(job.key)
     }
   }
 

@@ -116,6 +116,7 @@ export class ResultCache {
   drop(group: string): void {
     for (const entry of this.#entries.values()) if (entry.request.group === group) this.#remove(entry)
     this.#flights.drop(group)
+    this.#refreshes.drop(group)
   }
 
   /** The warmed keys that callers asked for lately, the hottest first. */
@@ -144,6 +145,7 @@ export class ResultCache {
       jobs.push(
         this.#refreshes.add({
           key,
+          group: request.group,
           failing: false,
           urgentAtMs: now,
           run: async () => {
@@ -245,6 +247,7 @@ export class ResultCache {
     if (this.#flights.has(key) || this.#refreshes.has(key)) return
     void this.#refreshes.add({
       key,
+      group: request.group,
       failing: entry.failure !== undefined,
       urgentAtMs: Math.max(nowMs, entry.asOfMs + urgentAgeMs(request.policy, key)),
       run: async () => {
@@ -291,7 +294,11 @@ export class ResultCache {
     if (entry.bytes > this.#maxEntryBytes) return { result, asOfMs, stored: false }
     this.#entries.set(entry)
     this.#timers.schedule(entry)
-    if (previous !== undefined && previous !== result) result.inherit(previous)
+    if (previous !== undefined && previous !== result) {
+      const bytes = result.bytes
+      result.inherit(previous)
+      this.#entries.resize(entry, entry.bytes + result.bytes - bytes)
+    }
     return { result, asOfMs, stored: true }
   }
 

@@ -18,7 +18,8 @@ export class Arrivals {
   note(source: string, earliestMicros: bigint): void {
     const notes = this.#notes.get(source) ?? []
     // A note says nothing beside a later one that reaches as far back.
-    while ((notes.at(-1)?.earliestMicros ?? -1n) >= earliestMicros) notes.pop()
+    for (let last = notes.at(-1); last && last.earliestMicros >= earliestMicros; last = notes.at(-1))
+      notes.pop()
     notes.push({ sequence: ++this.#sequence, earliestMicros })
     if (notes.length > maxNotes) {
       const [first, second] = notes.splice(0, 2) as [Note, Note]

@@ -30,6 +30,7 @@ export type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<voi
 
 const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000
+const maxAttempts = 5
 
 /** Names of the things that can be called by name. Whatever is in a record, this does not throw. */
 export const namesOf: NamesOf = (kind, body) => {
@@ -57,6 +58,8 @@ export class Catalog {
   readonly #options: CatalogOptions
   readonly #listeners = new Map<CatalogKind, CatalogListener>()
   #state = new CatalogState(namesOf)
+  /** What became of each row. */
+  #verdicts: ReadonlyMap<string, Verdict> = new Map()
   #rows = -1
   /** Whether there may be rows in the log that the state does not know. */
   #behind = true
@@ -64,6 +67,9 @@ export class Catalog {
   #last: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
   #failing = false
+  #following = false
+  /** Changes that a listener has thrown at. */
+  readonly #undigested = new Map<CatalogKind, CatalogRecord[]>()
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -102,7 +108,7 @@ export class Catalog {
   /** Writes changes and resolves when they hold here. Throws if somebody else was first. */
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
     return this.#alone(async () => {
-      if (this.#behind) await this.#reload()
+      if (this.#behind) await this.#reload().catch((error) => this.#unlessOthers(error, changes))
       for (const change of changes) refuse(this.#state.judge(change), change, this.#state)
       const records = changes.map((change) => ({
         ...change,
@@ -113,29 +119,44 @@ export class Catalog {
       // Until it is read again nobody knows what became of it.
       this.#behind = true
       await this.#insert(records)
-      const verdicts = await this.#reload()
+      await this.#reload().catch((error) => this.#unlessOthers(error, changes))
       for (const record of records) {
-        refuse(verdicts.get(record.entry) ?? { accepted: false, because: 'version' }, record, this.#state)
+        const verdict = this.#verdicts.get(record.entry) ?? ({ accepted: false, because: 'version' } as const)
+        refuse(verdict, record, this.#state)
       }
     })
   }
 
-  async run(statements: string[]): Promise<void> {
-    for (const sql of statements) await this.#options.engine.command({ sql }, limits)
+  async run(statements: string[], settings: Record<string, number> = {}): Promise<void> {
+    for (const sql of statements) await this.#options.engine.command({ sql, settings }, limits)
+  }
+
+  get shared(): boolean {
+    return this.#options.shared
   }
 
   /** An outage of the engine leaves the state as it was. */
   async #follow(): Promise<void> {
-    if (!this.#options.shared && !this.#behind) return
+    if (this.#following || (!this.#options.shared && !this.#behind && this.#undigested.size === 0)) return
+    this.#following = true
     try {
       await this.#alone(async () => {
-        if (this.#behind || (await this.#count()) !== this.#rows) await this.#reload()
+        const news = this.#behind || this.#undigested.size > 0 || (await this.#count()) !== this.#rows
+        if (news) await this.#reload()
       })
       this.#failing = false
     } catch (error) {
       if (!this.#failing) this.#options.log.warn({ err: error }, 'the catalog cannot be followed')
       this.#failing = true
+    } finally {
+      this.#following = false
     }
+  }
+
+  /** Whoever changes one kind of thing need not hear that another one is in trouble. */
+  #unlessOthers(error: unknown, changes: readonly CatalogChange[]): void {
+    if (this.#behind || changes.some(({ kind }) => this.#undigested.has(kind))) throw error
+    this.#options.log.warn({ err: error }, 'a part of the catalog cannot be taken over')
   }
 
   async #count(): Promise<number> {
@@ -143,7 +164,7 @@ export class Catalog {
     return Number(body.toString())
   }
 
-  async #reload(): Promise<Map<string, Verdict>> {
+  async #reload(): Promise<void> {
     const { body } = await this.#query(
       "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
         `FROM ${database}._catalog ORDER BY _block_number, changed_at, version, id`,
@@ -151,19 +172,34 @@ export class Catalog {
     )
     const rows = body.toString().split('\n').filter(Boolean).map(readRecord)
     const state = new CatalogState(namesOf)
-    const verdicts = new Map(rows.map((record) => [record.entry, state.apply(record)]))
+    this.#verdicts = new Map(rows.map((record) => [record.entry, state.apply(record)]))
     const changed = state.newest().filter(({ kind, id, entry, version }) => {
       const before = this.#state.current(kind, id)
       return before?.entry !== entry || before.version !== version
     })
-    for (const [kind, listener] of this.#listeners) {
-      const ofKind = changed.filter((record) => record.kind === kind)
-      if (ofKind.length > 0) await listener(ofKind)
-    }
     this.#state = state
     this.#rows = rows.length
     this.#behind = false
-    return verdicts
+    await this.#tell(changed)
+  }
+
+  /** What one kind cannot digest is kept for the next time, and keeps none of the others from what is theirs. */
+  async #tell(changed: readonly CatalogRecord[]): Promise<void> {
+    let failure: unknown
+    for (const [kind, listener] of this.#listeners) {
+      const left = this.#undigested.get(kind) ?? []
+      const ofKind = [...left, ...changed].filter((record) => record.kind === kind)
+      const newest = [...new Map(ofKind.map((record) => [record.id, record])).values()]
+      if (newest.length === 0) continue
+      try {
+        await listener(newest)
+        this.#undigested.delete(kind)
+      } catch (error) {
+        this.#undigested.set(kind, newest)
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
   }
 
   #query(sql: string, format: string) {
@@ -221,4 +257,15 @@ export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
     `The catalog cannot be read: version ${record.version} of ${record.kind} ${record.id}: ` +
       `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
   )
+}
+
+/** Whoever names no version wants the newest one changed, whichever that is by then. */
+export async function lastWins<T>(expected: number | undefined, change: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await change()
+    } catch (error) {
+      if (expected !== undefined || attempt >= maxAttempts || !versionConflict.is(error)) throw error
+    }
+  }
 }

@@ -17,6 +17,7 @@ const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 
 export const sourceName = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be small letters, digits and _, beginning with a letter, at most 64')
+  .refine((name) => !name.endsWith('_local'), 'must not end with _local')
 
 export const newSourceShape = z.strictObject({
   name: sourceName,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
-import { type Catalog, readBody } from './catalog.ts'
+import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogRecord } from './catalog-replay.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
 import { changeRetention, createSourceTable, dropSourceTable } from './tables.ts'
@@ -13,14 +13,25 @@ export class Sources {
   readonly #clock: Clock
   readonly #byName = new Map<string, Source>()
 
-  constructor(catalog: Catalog, clock: Clock) {
+  /** Deleted ones that the last reading of the log told of. */
+  #deleted: string[] = []
+  readonly #onChange: (name: string) => void
+
+  constructor(catalog: Catalog, clock: Clock, onChange: (name: string) => void = () => {}) {
     this.#catalog = catalog
+    this.#onChange = onChange
     this.#clock = clock
     catalog.onChange('source', (changed) => this.#take(changed))
   }
 
-  /** Adds the built-in sources that are not there. Another service may do the same at the same time. */
+  /**
+   * Adds the built-in sources that are not there; another service may do the same at the same time. Tables that a
+   * deletion left, because the service ended in between, go now.
+   */
   async open(): Promise<void> {
+    if (!this.#catalog.shared) {
+      for (const name of new Set(this.#deleted)) if (!this.#byName.has(name)) await this.#drop(name)
+    }
     const missing = builtInSources.filter((source) => !this.find(source.name))
     if (missing.length === 0) return
     await this.#write('wellhead', ...missing.map((source) => this.#fresh(source))).catch((error) => {
@@ -54,26 +65,44 @@ export class Sources {
     return source
   }
 
-  async change(name: string, change: SourceChange, by: string): Promise<Source> {
-    const current = this.get(name)
+  change(name: string, change: SourceChange, by: string): Promise<Source> {
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const source: Source = {
-      ...current,
-      ...given,
-      version: current.version + 1,
-      updated_at: new Date(this.#clock.now()).toISOString(),
-    }
-    await this.#write(by, source)
-    return source
+    return lastWins(undefined, async () => {
+      const current = this.get(name)
+      const source: Source = {
+        ...current,
+        ...given,
+        version: current.version + 1,
+        updated_at: new Date(this.#clock.now()).toISOString(),
+      }
+      await this.#write(by, source)
+      return source
+    })
   }
 
   async delete(name: string, by: string): Promise<void> {
-    const source = this.get(name)
-    if (isBuiltIn(source.name)) {
-      throw invalidParameter('name', `${source.name} is built in and cannot be deleted.`)
-    }
-    const { id, version } = source
-    await this.#catalog.append(by, { kind: 'source', id, version: version + 1, deleted: true, body: source })
+    const source = await lastWins(undefined, async () => {
+      const current = this.get(name)
+      if (isBuiltIn(current.name)) {
+        throw invalidParameter('name', `${current.name} is built in and cannot be deleted.`)
+      }
+      const { id, version } = current
+      await this.#catalog.append(by, {
+        kind: 'source',
+        id,
+        version: version + 1,
+        deleted: true,
+        body: current,
+      })
+      return current
+    })
+    // By nobody but the one who deletes: another service might come late, and drop what was made again since.
+    if (!this.#byName.has(source.name)) await this.#drop(source.name)
+  }
+
+  /** Whatever its size: whoever deletes a source has said its name twice. */
+  #drop(name: string): Promise<void> {
+    return this.#catalog.run(dropSourceTable(name, this.#catalog.topology), { max_table_size_to_drop: 0 })
   }
 
   #fresh(given: NewSource): Source {
@@ -95,23 +124,19 @@ export class Sources {
   }
 
   /**
-   * Tables follow the log: first those of sources that are gone go, then those of new ones come, and only then
-   * the source can be found. A table is made by each service that hears of its source; the second one finds it.
+   * A source that is gone can no longer be found; a new one can be, once its table is there. It is made by each service
+   * that hears of it; the second one finds it.
    */
   async #take(changed: readonly CatalogRecord[]): Promise<void> {
     const { topology } = this.#catalog
-    const read = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
-    const living = new Set(read.filter(({ record }) => !record.deleted).map(({ source }) => source.name))
-    for (const { record, source } of read) {
+    const readings = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
+    for (const { record, source } of readings) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
-      // Somebody may have made a source of that name again since.
-      if (!living.has(source.name) && !this.#byName.has(source.name)) {
-        await this.#catalog.run(dropSourceTable(source.name, topology))
-      }
+      this.#onChange(source.name)
     }
     await Promise.all(
-      read.map(async ({ record, source }) => {
+      readings.map(async ({ record, source }) => {
         if (record.deleted) return
         const before = this.#byName.get(source.name)
         if (before === undefined) await this.#catalog.run(createSourceTable(source, topology))
@@ -119,7 +144,9 @@ export class Sources {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
         this.#byName.set(source.name, source)
+        if (before === undefined) this.#onChange(source.name)
       }),
     )
+    this.#deleted = readings.filter(({ record }) => record.deleted).map(({ source }) => source.name)
   }
 }

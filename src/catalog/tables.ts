@@ -97,11 +97,17 @@ export function dropSourceTable(name: string, topology: Topology): string[] {
 }
 
 /** Tables that are the service's own; no source can have such a name. On a cluster every node has all of their rows. */
-function ownTable(topology: Topology, table: string, columns: string, rest: string): string[] {
+function ownTable(
+  topology: Topology,
+  table: string,
+  columns: string,
+  rest: string,
+  kind: '' | 'Replacing' = '',
+): string[] {
   const engine =
     topology.cluster === undefined
-      ? 'MergeTree'
-      : `ReplicatedMergeTree('/clickhouse/tables/${database}/${table}', '{shard}-{replica}')`
+      ? `${kind}MergeTree`
+      : `Replicated${kind}MergeTree('/clickhouse/tables/${database}/${table}', '{shard}-{replica}')`
   return [
     `CREATE TABLE IF NOT EXISTS ${database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
@@ -149,5 +155,6 @@ export function createTokenUses(topology: Topology): string[] {
     '_token_uses',
     "id String, at DateTime64(3, 'UTC')",
     'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
+    'Replacing',
   )
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalidBody, invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import { type Catalog, lastWins } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import type { Engine } from '../engine/engine.ts'
 import { definitionShape, type EndpointDefinition, fieldProblems } from './definition.ts'
@@ -52,13 +52,17 @@ export class EndpointAdmin {
       log.warn({ endpoint: name }, 'a shipped endpoint is left out, since its name is taken')
     }
     const stored = await Promise.all(free.map((definition) => this.#compile(definition)))
+    const put = (...bodies: StoredEndpoint[]) =>
+      catalog.append(shippedBy, ...bodies.map((body) => change(body, 1)))
+    const wasFirst = (error: unknown) => {
+      if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
+    }
     if (stored.length > 0) {
-      await catalog
-        .append(shippedBy, ...stored.map((body) => change(body, 1)))
-        // Another service that started at the same time was first.
-        .catch((error) => {
-          if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
-        })
+      await put(...stored).catch(async (error) => {
+        // Another service that starts at the same time has put in some of them.
+        wasFirst(error)
+        for (const body of stored) await put(body).catch(wasFirst)
+      })
     }
     for (const definition of shipped) {
       const given = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
@@ -122,11 +126,13 @@ export class EndpointAdmin {
   }
 
   async delete(reference: string, by: string, expected: number | undefined): Promise<void> {
-    const current = this.#options.endpoints.get(reference)
-    expectVersion(current, expected)
-    const { definition, columns, version, createdAt } = current
-    const body = { definition, columns: [...columns], created_at: createdAt }
-    await this.#options.catalog.append(by, { ...change(body, version + 1), deleted: true })
+    await lastWins(expected, () => {
+      const current = this.#options.endpoints.get(reference)
+      expectVersion(current, expected)
+      const { definition, columns, version, createdAt } = current
+      const body = { definition, columns: [...columns], created_at: createdAt }
+      return this.#options.catalog.append(by, { ...change(body, version + 1), deleted: true })
+    })
   }
 
   async #change(
@@ -135,17 +141,19 @@ export class EndpointAdmin {
     by: string,
     next: (current: EndpointDefinition) => Record<string, unknown>,
   ): Promise<EndpointView> {
-    const current = this.#options.endpoints.get(reference)
-    expectVersion(current, expected)
-    const { id } = current.definition
-    const fields = next(current.definition)
-    if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
-      throw invalidParameter('id', 'id cannot be changed.')
-    }
-    const definition = readFields({ ...fields, id })
-    const stored = await this.#compile(definition, current.createdAt)
-    await this.#options.catalog.append(by, change(stored, current.version + 1))
-    return this.get(id)
+    return lastWins(expected, async () => {
+      const current = this.#options.endpoints.get(reference)
+      expectVersion(current, expected)
+      const { id } = current.definition
+      const fields = next(current.definition)
+      if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
+        throw invalidParameter('id', 'id cannot be changed.')
+      }
+      const definition = readFields({ ...fields, id })
+      const stored = await this.#compile(definition, current.createdAt)
+      await this.#options.catalog.append(by, change(stored, current.version + 1))
+      return this.get(id)
+    })
   }
 
   async #compile(definition: EndpointDefinition, createdAt?: string): Promise<StoredEndpoint> {

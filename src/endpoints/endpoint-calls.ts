@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { notCached } from '../base/errors.ts'
-import { sqlTokens } from '../base/sql-tokens.ts'
 import { cacheKey } from '../cache/cache-key.ts'
 import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../cache/cache-request.ts'
 import type { HotKey } from '../cache/hot-keys-file.ts'
@@ -14,6 +13,7 @@ import { spanOf } from './incremental.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
 import type { BoundValues } from './parameters.ts'
 import { type OldResult, RenewingRun } from './renewing-run.ts'
+import { possibleSources } from './row-filters.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
 export interface EndpointCall {
@@ -37,7 +37,6 @@ export interface EndpointCallsOptions {
   endpoints: Endpoints
   sandboxes: Sandboxes
   clock: Clock
-  sources: () => ReadonlySet<string>
   /** Undefined where others write to the engine, too: then nobody here knows what came. */
   arrivals: Arrivals | undefined
 }
@@ -139,7 +138,7 @@ export class EndpointCalls {
 
   /** How a result is renewed by its newest part, where that can be done. */
   #renewing({ definition, compiled }: Endpoint, values: BoundValues, format: OutputFormat) {
-    const { arrivals, sources, clock } = this.#options
+    const { arrivals, clock } = this.#options
     const { incremental, max_rows: maxRows } = definition
     if (!arrivals || !incremental || format.name !== 'json') return undefined
     const span = spanOf(incremental, values[incremental.by ?? ''])
@@ -151,7 +150,7 @@ export class EndpointCalls {
         run,
         clock,
         arrivals,
-        sources: namesIn(compiled.sql, sources()),
+        sources: [...possibleSources(compiled.sql)],
         column,
         span,
         wholeBuckets,
@@ -170,7 +169,11 @@ export class EndpointCalls {
   async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
     const { parameters, format, caller, project } = call
     const values = call.endpoint.compiled.check(parameters)
-    const endpoint = await this.#options.sandboxes.endpointFor(call.endpoint, parameters)
+    const { sandboxes, runner } = this.#options
+    const endpoint =
+      sandboxes.known(call.endpoint, parameters) ??
+      // To look at SQL takes the engine's time, too.
+      (await runner.inTurn(caller, signal, () => sandboxes.compile(call.endpoint, parameters)))
     return { endpoint, values, format, caller, project, signal }
   }
 
@@ -197,12 +200,4 @@ function sentOf(endpoint: Endpoint, parameters: Readonly<Record<string, string>>
   const known = new Set([...Object.keys(definition.parameters), ...compiled.names])
   if (definition.sandbox) known.add('sql')
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => known.has(name)))
-}
-
-/** The sources whose names are words of the SQL: those that it reads, and perhaps more. */
-function namesIn(sql: string, sources: ReadonlySet<string>): string[] {
-  const words = new Set<string>()
-  for (const { start, end } of sqlTokens(sql))
-    words.add(sql.slice(start, end).replace(/^[`"](.*)[`"]$/, '$1'))
-  return [...sources].filter((source) => words.has(source))
 }

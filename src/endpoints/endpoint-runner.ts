@@ -7,7 +7,7 @@ import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { outwardSettings, wrapQuery } from './result-columns.ts'
-import { onlyRows, type TimeRange } from './row-filters.ts'
+import { onlyRows, possibleSources, type TimeRange } from './row-filters.ts'
 import { retold } from './sql-errors.ts'
 import { isolationSettings } from './sql-isolation.ts'
 
@@ -108,6 +108,11 @@ export class EndpointRunner {
     }
   }
 
+  /** Other work of a call that the engine has to do, in its turn. */
+  inTurn<T>(caller: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#options.queue.run(caller, work, signal)
+  }
+
   /** What a call would do and read, without doing it. */
   async explain(call: BoundCall, { nowMicros, range }: Part = {}): Promise<EndpointPlan> {
     const values = this.#atTime(call, nowMicros)
@@ -184,7 +189,8 @@ export class EndpointRunner {
     if (project === undefined && range === undefined) {
       return endpoint.definition.sandbox ? isolationSettings : {}
     }
-    return onlyRows(this.#options.sources(), { project, range })
+    const tables = new Set([...this.#options.sources(), ...possibleSources(endpoint.compiled.sql)])
+    return onlyRows(tables, { project, range })
   }
 
   /** Where no row comes to be matched, the engine would not find out that an expression is none. */

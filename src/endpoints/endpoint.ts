@@ -1,3 +1,4 @@
+import { invalidQuery } from '../base/errors.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
@@ -29,5 +30,18 @@ export async function compileEndpoint(
     parameters: withNow(compiled.check(sampleValues(definition.parameters)), 0n),
   }
   await checkSql(engine, statement, sources, definition.query)
-  return { definition, version, compiled, columns: await describeColumns(engine, statement) }
+  const columns = await describeColumns(engine, statement)
+  checkBucketColumn(definition, columns)
+  return { definition, version, compiled, columns }
+}
+
+/** The promise of an incremental endpoint is about a column that must be there, and be a time. */
+function checkBucketColumn({ incremental }: EndpointDefinition, columns: readonly ResultColumn[]): void {
+  if (!incremental) return
+  const type = columns.find(({ name }) => name === incremental.column)?.type
+  if (type === undefined || !/^DateTime(64)?\b/.test(type)) {
+    throw invalidQuery(
+      `incremental.column: the result has no column "${incremental.column}" of type DateTime.`,
+    )
+  }
 }

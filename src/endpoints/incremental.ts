@@ -11,12 +11,16 @@ export interface Renewal {
   earliestMicros: bigint | undefined
 }
 
-export type RenewalPlan =
-  | { kind: 'whole' }
-  /** Rows of buckets outside of the kept ones are computed again. */
-  | { kind: 'part'; kept: KeptBuckets; range: TimeRange }
-  /** Nothing can have changed if none of the old rows is of this bucket. */
-  | { kind: 'unchanged'; unlessIn: bigint | undefined }
+export interface RenewalPlan {
+  unchanged: Unchanged | undefined
+  /** Rows of buckets outside of the kept ones are computed again; undefined where that is all of them. */
+  part: { kept: KeptBuckets; range: TimeRange } | undefined
+}
+
+/** Nothing came and no bucket has turned: the result is as it was, unless one of its rows is of the bucket that the window leaves. */
+export interface Unchanged {
+  unlessIn: bigint | undefined
+}
 
 /** From the first to before the last: these rows are as they were. */
 export interface KeptBuckets {
@@ -40,16 +44,16 @@ export function planRenewal(renewal: Renewal): RenewalPlan {
   const windowMicros = BigInt(span.window_seconds) * 1_000_000n
   const start = (micros: bigint) => micros - (((micros % bucketMicros) + bucketMicros) % bucketMicros)
   // A clock that was put back has made buckets of the future of what was past.
-  if (nowMicros < beforeMicros) return { kind: 'whole' }
+  if (nowMicros < beforeMicros) return { unchanged: undefined, part: undefined }
   const first = start(nowMicros - windowMicros)
   const turned = start(nowMicros) !== start(beforeMicros) || first !== start(beforeMicros - windowMicros)
-  if (!turned && earliestMicros === undefined) {
-    return { kind: 'unchanged', unlessIn: wholeBuckets ? undefined : first }
-  }
+  const quiet = !turned && earliestMicros === undefined
   const open = earliestMicros !== undefined && earliestMicros < beforeMicros ? earliestMicros : beforeMicros
   const kept = { fromMicros: wholeBuckets ? first : first + bucketMicros, beforeMicros: start(open) }
-  if (kept.beforeMicros <= kept.fromMicros) return { kind: 'whole' }
-  return { kind: 'part', kept, range: { beforeMicros: kept.fromMicros, fromMicros: kept.beforeMicros } }
+  const unchanged = quiet ? { unlessIn: wholeBuckets ? undefined : first } : undefined
+  if (kept.beforeMicros <= kept.fromMicros) return { unchanged, part: undefined }
+  const range = { beforeMicros: kept.fromMicros, fromMicros: kept.beforeMicros }
+  return { unchanged, part: { kept, range } }
 }
 
 const opening = '{"result":['
@@ -69,30 +73,34 @@ export function bodyOf(rows: readonly string[]): Buffer {
   )
 }
 
-/** The beginning of the bucket that a row is of. */
-export function bucketOf(row: string, column: string): bigint {
+interface BucketRow {
+  text: string
+  bucket: bigint
+}
+
+/** The rows with the beginnings of their buckets; undefined where a row has none, or they are in another order. */
+export function inBuckets(rows: readonly string[], column: string): BucketRow[] | undefined {
+  const found: BucketRow[] = []
+  for (const text of rows) {
+    const bucket = bucketOf(text, column)
+    const last = found.at(-1)
+    if (bucket === undefined || (last && bucket < last.bucket)) return undefined
+    found.push({ text, bucket })
+  }
+  return found
+}
+
+function bucketOf(row: string, column: string): bigint | undefined {
   const value = (JSON.parse(row) as Record<string, unknown>)[column]
-  if (typeof value === 'number') return BigInt(value)
-  return BigInt(Date.parse(`${value}Z`)) * 1000n
+  const micros = typeof value === 'number' ? value : Date.parse(`${value}Z`) * 1000
+  return Number.isSafeInteger(micros) ? BigInt(micros) : undefined
 }
 
 /** Old rows where they are kept, new ones around them. */
-export function splice(
-  old: readonly string[],
-  fresh: readonly string[],
-  kept: KeptBuckets,
-  column: string,
-): string[] {
-  const before: string[] = []
-  const after: string[] = []
-  for (const row of fresh) {
-    const bucket = bucketOf(row, column)
-    if (bucket < kept.fromMicros) before.push(row)
-    else if (bucket >= kept.beforeMicros) after.push(row)
-  }
-  const middle = old.filter((row) => {
-    const bucket = bucketOf(row, column)
-    return bucket >= kept.fromMicros && bucket < kept.beforeMicros
-  })
-  return [...before, ...middle, ...after]
+export function splice(old: readonly BucketRow[], fresh: readonly BucketRow[], kept: KeptBuckets): string[] {
+  return [
+    ...fresh.filter(({ bucket }) => bucket < kept.fromMicros),
+    ...old.filter(({ bucket }) => bucket >= kept.fromMicros && bucket < kept.beforeMicros),
+    ...fresh.filter(({ bucket }) => bucket >= kept.beforeMicros),
+  ].map(({ text }) => text)
 }

@@ -20,15 +20,21 @@ describe('what a renewal computes', () => {
       earliestMicros: earliest === undefined ? undefined : at(earliest),
     })
   const part = (from: number, before: number) => ({
-    kind: 'part',
-    kept: { fromMicros: at(from), beforeMicros: at(before) },
-    range: { beforeMicros: at(from), fromMicros: at(before) },
+    unchanged: undefined,
+    part: {
+      kept: { fromMicros: at(from), beforeMicros: at(before) },
+      range: { beforeMicros: at(from), fromMicros: at(before) },
+    },
   })
+  const whole = { unchanged: undefined, part: undefined }
 
   test('is nothing while no entry came and no bucket turned', () => {
-    expect(plan(7200, 7259)).toEqual({ kind: 'unchanged', unlessIn: undefined })
-    // Where the window begins within a bucket, that one loses entries.
-    expect(plan(7200, 7259, undefined, false)).toEqual({ kind: 'unchanged', unlessIn: at(3600) })
+    expect(plan(7200, 7259).unchanged).toEqual({ unlessIn: undefined })
+    // Where the window begins within a bucket, that one loses entries, and is computed with the open one.
+    expect(plan(7230, 7259, undefined, false)).toEqual({
+      ...part(3660, 7200),
+      unchanged: { unlessIn: at(3600) },
+    })
   })
 
   test('is the newest buckets, and the first one where the window begins within it', () => {
@@ -39,14 +45,34 @@ describe('what a renewal computes', () => {
 
   test('is everything from the bucket of a late entry on', () => {
     expect(plan(7230, 7240, 5000)).toEqual(part(3600, 4980))
-    expect(plan(7230, 7240, 3601)).toEqual({ kind: 'whole' })
-    expect(plan(7230, 7240, 10)).toEqual({ kind: 'whole' })
+    expect(plan(7230, 7240, 3601)).toEqual(whole)
+    expect(plan(7230, 7240, 10)).toEqual(whole)
   })
 
   test('is everything after a long pause, and where the clock was put back', () => {
-    expect(plan(7200, 90_000)).toEqual({ kind: 'whole' })
-    expect(plan(7200, 7199)).toEqual({ kind: 'whole' })
+    expect(plan(7200, 90_000)).toEqual(whole)
+    expect(plan(7200, 7199)).toEqual(whole)
   })
+})
+
+test('rows that are not in the order of their buckets, or have none, are computed anew', async () => {
+  const clock = manualClock(Date.UTC(2026, 0, 2))
+  const span = { window_seconds: 3600, bucket_seconds: 60 }
+  for (const rows of [['{"timestamp":2}', '{"timestamp":1}'], ['{"timestamp":null}'], ['{"other":1}']]) {
+    const parts: Part[] = []
+    const run = async (part: Part) => {
+      parts.push(part)
+      return { body: bodyOf(rows), rows: rows.length, truncated: false, queueMs: 0, engineMs: 0 }
+    }
+    const renewing = new RenewingRun()
+    const options = {
+      ...{ run, clock, arrivals: new Arrivals(), sources: ['s'], column: 'timestamp' },
+      ...{ span, wholeBuckets: true, maxRows: 10 },
+    }
+    const first = (await renewing.run(undefined, options)) as EndpointAnswer
+    expect(await renewing.run(first, options)).not.toBe('unchanged')
+    expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
+  }
 })
 
 test('rows survive being taken apart', () => {
@@ -167,5 +193,24 @@ test('a renewal reads what is new, not the window', async () => {
   arrivals.note('s', now)
   expect(await renewing.run(first, options)).not.toBe('unchanged')
   expect(read() - whole).toBeLessThan(whole / 5)
-  clock.advance(1000)
+})
+
+test('a quiet window that begins within a bucket has its first and its open bucket read, and no more', async () => {
+  const clock = manualClock(Date.UTC(2026, 0, 2, 12))
+  const now = BigInt(clock.now()) * 1000n
+  const entries = Array.from({ length: 12_000 }, (_, i) => now - BigInt(i) * 60n * second)
+  const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
+  const { run, read } = counting(entries, false, span)
+  const arrivals = new Arrivals()
+  const options = {
+    ...{ run, clock, arrivals, sources: ['s'], column: 'timestamp' },
+    ...{ span, wholeBuckets: false, maxRows: 100 },
+  }
+  const renewing = new RenewingRun()
+  const first = (await renewing.run(undefined, options)) as EndpointAnswer
+  const whole = read()
+  clock.advance(300_000)
+  const answer = (await renewing.run(first, options)) as EndpointAnswer
+  expect(read() - whole).toBeLessThan(whole / 2)
+  expect(answer.body.toString()).toBe((await run({ nowMicros: BigInt(clock.now()) * 1000n })).body.toString())
 })

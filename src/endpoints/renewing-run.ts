@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
 import type { Span } from './definition.ts'
 import type { EndpointAnswer, Part } from './endpoint-runner.ts'
-import { bodyOf, bucketOf, planRenewal, rowsOf, splice } from './incremental.ts'
+import { bodyOf, inBuckets, planRenewal, rowsOf, splice } from './incremental.ts'
 
 export interface RenewingRunOptions {
   run: (part: Part) => Promise<EndpointAnswer>
@@ -50,25 +50,29 @@ export class RenewingRun {
     nowMicros: bigint,
     { run, arrivals, sources, column, span, wholeBuckets, maxRows }: RenewingRunOptions,
   ): Promise<EndpointAnswer | 'unchanged' | undefined> {
-    const rows = old.truncated || this.#inARow >= maxInARow ? undefined : rowsOf(old.body)
-    if (!this.#last || !rows) return undefined
-    const plan = planRenewal({
+    if (!this.#last || old.truncated || this.#inARow >= maxInARow) return undefined
+    const rows = bucketRows(old.body, column)
+    const { unchanged, part } = planRenewal({
       span,
       wholeBuckets,
       beforeMicros: this.#last.nowMicros,
       nowMicros,
       earliestMicros: arrivals.earliestSince(this.#last.mark, sources),
     })
-    if (plan.kind === 'unchanged') {
-      return rows.some((row) => bucketOf(row, column) === plan.unlessIn) ? undefined : 'unchanged'
-    }
-    if (plan.kind === 'whole') return undefined
-    const answer = await run({ nowMicros, range: plan.range })
-    const fresh = answer.truncated ? undefined : rowsOf(answer.body)
-    const spliced = fresh && splice(rows, fresh, plan.kept, column)
+    if (!rows) return undefined
+    if (unchanged && !rows.some(({ bucket }) => bucket === unchanged.unlessIn)) return 'unchanged'
+    if (!part) return undefined
+    const answer = await run({ nowMicros, range: part.range })
+    const fresh = answer.truncated ? undefined : bucketRows(answer.body, column)
+    const spliced = fresh && splice(rows, fresh, part.kept)
     if (!spliced || spliced.length > maxRows) return undefined
     return { ...answer, body: bodyOf(spliced), rows: spliced.length }
   }
+}
+
+function bucketRows(body: Buffer, column: string) {
+  const rows = rowsOf(body)
+  return rows && inBuckets(rows, column)
 }
 
 function digestOf(body: Buffer): string {

@@ -1,3 +1,4 @@
+import { sqlTokens } from '../base/sql-tokens.ts'
 import { engineDatabase } from '../engine/engine.ts'
 import { isolationSettings } from './sql-isolation.ts'
 
@@ -12,8 +13,11 @@ export interface RowFilter {
   range?: TimeRange | undefined
 }
 
-/** Lets a query see only such rows, in whatever way it reads a source. */
-export function onlyRows(sources: Iterable<string>, { project, range }: RowFilter) {
+/**
+ * Lets a query see only such rows, in whatever way it reads a source. For every name that could be one: a source that is
+ * being deleted is no longer listed, and its table may still be there.
+ */
+export function onlyRows(tables: Iterable<string>, { project, range }: RowFilter) {
   const conditions: string[] = []
   if (project !== undefined) conditions.push(`project = ${literal(project)}`)
   if (range) {
@@ -22,7 +26,7 @@ export function onlyRows(sources: Iterable<string>, { project, range }: RowFilte
     )
   }
   const condition = literal(conditions.join(' AND '))
-  const filters = [...sources]
+  const filters = [...tables]
     // On a cluster the rows are in tables of their own behind those that queries name.
     .flatMap((source) => [`${engineDatabase}.${source}`, `${engineDatabase}.${source}_local`])
     .map((table) => `${literal(table)}:${condition}`)
@@ -35,4 +39,14 @@ function instant(micros: bigint): string {
 
 function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
+
+/** Words of SQL that have the form of a source's name. */
+export function possibleSources(sql: string): Set<string> {
+  const names = new Set<string>()
+  for (const { start, end } of sqlTokens(sql)) {
+    const word = sql.slice(start, end).replace(/^[`"](.*)[`"]$/, '$1')
+    if (/^[a-z][a-z0-9_]{0,63}$/.test(word)) names.add(word)
+  }
+  return names
 }

@@ -2,34 +2,48 @@ import type { Engine } from '../engine/engine.ts'
 import type { Endpoint } from './endpoint.ts'
 import { compileSandboxed } from './sandbox.ts'
 
+type Sent = Readonly<Record<string, string>>
+
 /** The endpoint that a call runs: in a sandbox, the one with the caller's SQL in it. Checked SQL is remembered. */
 export class Sandboxes {
   readonly #engine: Engine
   readonly #maxKnown: number
-  readonly #known = new Map<string, Promise<Endpoint>>()
+  readonly #known = new Map<string, Endpoint>()
 
   constructor(engine: Engine, maxKnown: number) {
     this.#engine = engine
     this.#maxKnown = maxKnown
   }
 
-  endpointFor(endpoint: Endpoint, parameters: Readonly<Record<string, string>>): Promise<Endpoint> {
-    const { id, sandbox } = endpoint.definition
-    const sql = Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
-    if (!sandbox || sql === undefined) return Promise.resolve(endpoint)
-    const key = JSON.stringify([id, endpoint.version, sql])
+  /** Undefined where there is SQL of a caller that has to be looked at first. */
+  known(endpoint: Endpoint, sent: Sent): Endpoint | undefined {
+    const sql = sqlOf(endpoint, sent)
+    if (sql === undefined) return endpoint
+    const key = keyOf(endpoint, sql)
     const known = this.#known.get(key)
-    if (known) {
-      // The one that was used last goes last.
-      this.#known.delete(key)
-      this.#known.set(key, known)
-      return known
-    }
-    const compiling = compileSandboxed(this.#engine, endpoint, sql)
-    this.#known.set(key, compiling)
-    compiling.catch(() => this.#known.delete(key))
+    if (!known) return undefined
+    // The one that was used last goes last.
+    this.#known.delete(key)
+    this.#known.set(key, known)
+    return known
+  }
+
+  async compile(endpoint: Endpoint, sent: Sent): Promise<Endpoint> {
+    const known = this.known(endpoint, sent)
+    if (known) return known
+    const sql = sqlOf(endpoint, sent) ?? ''
+    const compiled = await compileSandboxed(this.#engine, endpoint, sql)
+    this.#known.set(keyOf(endpoint, sql), compiled)
     const [oldest] = this.#known.keys()
     if (this.#known.size > this.#maxKnown && oldest !== undefined) this.#known.delete(oldest)
-    return compiling
+    return compiled
   }
+}
+
+function sqlOf({ definition }: Endpoint, sent: Sent): string | undefined {
+  return definition.sandbox && Object.hasOwn(sent, 'sql') ? sent.sql : undefined
+}
+
+function keyOf({ definition, version }: Endpoint, sql: string): string {
+  return JSON.stringify([definition.id, version, sql])
 }

@@ -26,13 +26,16 @@ export interface CacheDirectives {
   onlyIfCached?: true
 }
 
+/** What the answer of a cached endpoint depends on beside its address. */
+export const cachedVary = 'Accept, Accept-Encoding'
+
 export function cacheHeaders(report: CacheReport, etag: string): Record<string, string> {
   return {
     'Cache-Status': cacheStatus(report),
     'Cache-Control': cacheControl(report),
     Age: String(report.ageSeconds),
     ETag: etag,
-    Vary: 'Accept, Accept-Encoding',
+    Vary: cachedVary,
   }
 }
 

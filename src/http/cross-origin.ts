@@ -32,6 +32,11 @@ const exposedHeaders = [
 
 const rememberSeconds = 600
 
+/** Whether an answer for one origin must not be given to another. */
+export function variesByOrigin(origins: readonly string[] = []): boolean {
+  return origins.length > 0 && !origins.includes('*')
+}
+
 /**
  * Lets pages of these origins call the service. Tokens travel in headers that a page has to set itself, so there are
  * no credentials that a browser would add, and none are allowed.
@@ -55,8 +60,7 @@ export function addCrossOrigin(server: FastifyInstance, origins: readonly string
       .send()
   })
   server.addHook('onSend', async (_request, reply) => {
-    if (everybody) return
-    // Kept for one origin, an answer must not be given to another.
+    if (!variesByOrigin(origins)) return
     const vary = reply.getHeader('Vary')
     reply.header('Vary', vary === undefined ? 'Origin' : `${vary}, Origin`)
   })

@@ -3,7 +3,7 @@ import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Log } from '../base/log.ts'
 import type { EndpointCalls } from '../endpoints/endpoint-calls.ts'
-import { type Coding, cacheControl, cacheStatus, chooseCoding } from './cache-headers.ts'
+import { cacheControl, cacheStatus, chooseCoding } from './cache-headers.ts'
 import { requestIdOf } from './request-id.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -13,6 +13,8 @@ export interface HotLaneOptions {
   log: Log
   /** So many calls are known at once. */
   maxKnown: number
+  /** What an answer depends on beside the address. */
+  vary: string
   /** Whether requests are answered as usual at the moment. */
   open: () => boolean
 }
@@ -29,7 +31,8 @@ interface KnownCall {
 }
 
 interface Head {
-  form: Form
+  /** Of the form that they go with; the form itself would keep a result alive that the cache gave up. */
+  etag: string
   whole: string[]
   unchanged: string[]
 }
@@ -42,7 +45,10 @@ interface UsualHeaders {
   requestId: string | undefined
 }
 
-const sameForAll = [...Object.entries(securityHeaders), ['Vary', 'Accept, Accept-Encoding']].flat()
+const sameForAll = Object.entries(securityHeaders).flat()
+
+/** A longer address is rare, and would be kept for nothing. */
+const maxNameLength = 1024
 
 /**
  * A call that was answered before, word by word, by the same caller, needs no router, no reading of parameters and no
@@ -66,8 +72,9 @@ export class HotLane {
 
   /** Remembers a call that was answered from the cache. */
   learn(request: IncomingMessage, call: KnownCall): void {
-    if (request.method !== 'GET') return
-    this.#known.set(nameOf(request.url, request.headers.accept ?? '', call.caller), call)
+    const name = nameOf(request.url, request.headers.accept ?? '', call.caller)
+    if (request.method !== 'GET' || name.length > maxNameLength) return
+    this.#known.set(name, call)
     const [oldest] = this.#known.keys()
     if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
   }
@@ -90,11 +97,11 @@ export class HotLane {
     const answer = calls.again(call.key)
     if (answer === undefined) return false
     const { result } = answer
-    const form = result.form(codingOf(headers.acceptEncoding))
+    const form = result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
     if (held !== undefined && held !== form.etag) return false
     const id = requestIdOf(headers.requestId)
-    if (call.head?.form !== form) call.head = headOf(form, answer, call.version)
+    if (call.head?.etag !== form.etag) call.head = this.#headOf(form, answer, call.version)
     const sent = (held === undefined ? call.head.whole : call.head.unchanged).slice()
     sent[at.requestId] = id
     sent[at.cacheStatus] = cacheStatus(answer)
@@ -107,6 +114,22 @@ export class HotLane {
     return true
   }
 
+  #headOf(form: Form, answer: Answer, version: number): Head {
+    const { result } = answer
+    const unchanged = [
+      ...['X-Request-Id', '', 'Cache-Status', '', 'Age', '', 'Server-Timing', ''],
+      ...sameForAll,
+      ...['Vary', this.#options.vary],
+      ...['Wellhead-Version', String(version)],
+      ...['Cache-Control', cacheControl(answer)],
+      ...['ETag', form.etag],
+      ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
+    ]
+    const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
+    if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
+    return { etag: form.etag, unchanged, whole: [...unchanged, ...body] }
+  }
+
   #log({ url = '' }: IncomingMessage, id: string, status: number, ms: number): void {
     const end = url.indexOf('?')
     const path = end < 0 ? url : url.slice(0, end)
@@ -116,33 +139,6 @@ export class HotLane {
 
 /** Places of what differs from answer to answer. */
 const at = { requestId: 1, cacheStatus: 3, age: 5, timing: 7 } as const
-
-function headOf(form: Form, answer: Answer, version: number): Head {
-  const { result } = answer
-  const unchanged = [
-    ...['X-Request-Id', '', 'Cache-Status', '', 'Age', '', 'Server-Timing', ''],
-    ...sameForAll,
-    ...['Wellhead-Version', String(version)],
-    ...['Cache-Control', cacheControl(answer)],
-    ...['ETag', form.etag],
-    ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
-  ]
-  const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
-  if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
-  return { form, unchanged, whole: [...unchanged, ...body] }
-}
-
-const codings = new Map<string | undefined, Coding>()
-const maxCodings = 100
-
-/** Few clients say it in more than one way, and reading it takes longer than all the rest. */
-function codingOf(header: string | undefined): Coding {
-  const known = codings.get(header)
-  if (known !== undefined) return known
-  const coding = chooseCoding(header)
-  if (codings.size < maxCodings) codings.set(header, coding)
-  return coding
-}
 
 function nameOf(url: string | undefined, accept: string, { id }: Caller): string {
   return `${id}\n${accept}\n${url}`

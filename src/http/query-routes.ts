@@ -44,7 +44,8 @@ export function addQueryRoutes(
     }
     const answered = calls.call(call)
     const result = answered instanceof Promise ? await answered : answered
-    if (result.kind === 'cached') {
+    // What had to be waited for may be of an endpoint that changed meanwhile.
+    if (result.kind === 'cached' && result === answered) {
       lane.learn(request.raw, { caller, key: result.key, version: endpoint.version })
     }
     return sendResult(request, reply, result, call.format.contentType, since)

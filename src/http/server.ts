@@ -24,7 +24,8 @@ import { version } from '../base/version.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
-import { addCrossOrigin } from './cross-origin.ts'
+import { cachedVary } from './cache-headers.ts'
+import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotLane } from './hot-lane.ts'
@@ -157,7 +158,7 @@ const maxHotCalls = 20_000
 
 function addHotLane(
   server: FastifyInstance,
-  { access, queries, log, open, stopping }: ServerOptions,
+  { access, queries, log, open, stopping, corsOrigins }: ServerOptions,
 ): HotLane {
   const { calls, endpoints } = queries
   const lane = new HotLane({
@@ -165,6 +166,7 @@ function addHotLane(
     calls,
     log,
     maxKnown: maxHotCalls,
+    vary: variesByOrigin(corsOrigins) ? `${cachedVary}, Origin` : cachedVary,
     open: () => open() && !stopping(),
   })
   endpoints.onChange(() => lane.clear())

@@ -8,6 +8,7 @@ import { type OutputFormat, outputFormats } from '../../src/endpoints/output-for
 import { QueryQueue } from '../../src/endpoints/query-queue.ts'
 import { type OldResult, RenewingRun } from '../../src/endpoints/renewing-run.ts'
 import { many } from './engines.ts'
+import { randomFrom } from './random.ts'
 import { definitionOf, insert, seedEngine } from './seed-queries.ts'
 
 const second = 1000
@@ -22,20 +23,12 @@ const cases: ['usage.api-counts' | 'functions.invocation-stats', string][] = [
   ['functions.invocation-stats', '7day'],
 ]
 
-/** A generator whose numbers can be had again. */
-function random(seed: number) {
-  let state = seed
-  return (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 export function describeRenewal(): void {
   describe('a result that is renewed by its newest part', () => {
     test.each(cases)('of %s, %s, is the whole one, byte for byte', async (name, interval) => {
       const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
-      const below = random(seed)
+      const random = randomFrom(seed)
+      const below = (limit: number) => Math.floor(random() * limit)
       // A year of its own, so that the entries of others are out of its window.
       const clock = manualClock(
         Date.UTC(2031 + cases.findIndex((c) => c[0] === name && c[1] === interval), 4, 5, 12, 30, 15),

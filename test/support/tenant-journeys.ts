@@ -2,11 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../src/base/clock.ts'
 import { type Answer, ask, type MadeToken, makeToken } from './callers.ts'
 import { many } from './engines.ts'
+import { randomFrom } from './random.ts'
 import type { RunningService } from './service.ts'
 
 /** Names that a careless filter would let through, or would break on. */
 const projects = ['tenant-a', "o'neil\\", 'tenant-a%', 'Tenant-A'] as const
-const secretOf = (project: string) => `secret of ${project}`
+const secretOf = (project: string) => `secret of <${project}>`
 
 /** Ways to read a source; none of them says a word about projects. */
 const readers = {
@@ -184,34 +185,43 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
           'SELECT event_message FROM edge_logs UNION ALL SELECT toString(sum(sipHash64(number))) FROM numbers(100000000000)',
         timeout_seconds: 1,
       })
+      await admin('POST', '/api/endpoints', {
+        name: 'tenants.sandbox',
+        sandbox: true,
+        query: 'WITH entries AS (SELECT id, project, event_message FROM edge_logs) SELECT * FROM entries',
+      })
+      const sandboxed = [
+        'SELECT * FROM entries',
+        "SELECT count() AS n FROM entries WHERE project != 'x'",
+        'SELECT max(event_message) AS m FROM entries WHERE toUInt8OrZero(id) = 0',
+        'SELECT a.event_message AS m FROM entries AS a JOIN entries AS b ON a.id = b.id',
+        'SELECT event_message FROM entries WHERE id IN (SELECT id FROM entries)',
+      ]
       const paths = [
         ...Object.keys(readers).map((name) => `tenants.${name}`),
         ...['logs.all', 'usage.api-counts?interval=daily', 'functions.invocation-stats?interval=7day'],
+        ...sandboxed.map((sql) => `tenants.sandbox?sql=${encodeURIComponent(sql)}`),
       ]
-      const attempts = many(10_000, 80)
+      const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
+      const random = randomFrom(seed)
+      const below = (limit: number) => Math.floor(random() * limit)
       const seen: string[] = []
-      let at = 0
+      let left = many(10_000, 80)
       const caller = async () => {
-        while (at < attempts) {
-          const n = at++
-          const project = projects[n % projects.length] as string
-          const trouble =
-            n % 10 === 3 ? 'tenants.failing' : n % (attempts / 4) === 7 ? 'tenants.slow' : undefined
-          const { status, body } = await query(
-            tokenOf(project),
-            trouble ?? (paths[n % paths.length] as string),
-          )
-          if (trouble) expect([422, 504]).toContain(status)
-          else expect(status, JSON.stringify(body)).toBe(200)
+        while (left-- > 0) {
+          const project = projects[below(projects.length)] as string
+          const dice = below(100)
+          const trouble = dice < 15 ? 'tenants.failing' : dice < 18 ? 'tenants.slow' : undefined
+          const path = trouble ?? (paths[below(paths.length)] as string)
+          const { status, body } = await query(tokenOf(project), path)
+          const told = `seed ${seed}, ${path} ${JSON.stringify(body).slice(0, 200)}`
+          if (trouble) expect([422, 504], told).toContain(status)
+          else expect(status, told).toBe(200)
           const text = JSON.stringify(body)
           for (const other of projects) {
-            if (other === project) continue
-            if (
-              text.includes(JSON.stringify(secretOf(other))) ||
-              text.includes(JSON.stringify(`${other}/1`))
-            ) {
-              seen.push(`${project} saw ${text.slice(0, 200)}`)
-            }
+            // As it would stand in a row, and in an error that quotes it.
+            const secret = JSON.stringify(secretOf(other)).slice(1, -1)
+            if (other !== project && text.includes(secret)) seen.push(`${project}: ${told}`)
           }
         }
       }
