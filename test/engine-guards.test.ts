@@ -25,7 +25,7 @@ describe('the guards of the embedded engine', () => {
     }, restart)
 
   beforeAll(async () => {
-    opened = await openEmbedded({ patience: emulated ? 6 : 1, crashesBeforeRefusal: 1 })
+    opened = await openEmbedded({ patience: emulated ? 4 : 1, crashesBeforeRefusal: 1 })
     engine = opened.engine
     await engine.command({ sql: 'CREATE DATABASE guards' }, limits)
     await engine.command({ sql: 'CREATE TABLE guards.t (a String) ENGINE = MergeTree ORDER BY a' }, limits)

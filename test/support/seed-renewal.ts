@@ -70,7 +70,7 @@ export function describeRenewal(): void {
       const renewing = new RenewingRun()
       const inParts: boolean[] = []
       let kept: OldResult | undefined
-      for (let round = 0; round < many(60, 6); round++) {
+      for (let round = 0; round < many(60, 4); round++) {
         if (below(4) > 0) await send()
         let inPart = true
         const answer = await renewing.run(kept, {
