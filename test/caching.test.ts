@@ -223,8 +223,8 @@ describe('cached endpoints', () => {
   test('what was hot before a restart is warm after it', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const { dataDir, adminToken } = service
-    await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 120_000 })
-    await get(path)
+    // The engine may be down still, as the test before left it.
+    expect((await get(path)).status).toBe(200)
     await service.stop()
     const again = await openService({ clock, time, dataDir })
     const call = () =>
