@@ -1,4 +1,18 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Files that take longest where the engine is emulated begin first, so that none of them runs alone at the end. */
+const slow = ['engine-guards', 'access', 'seed-sql', 'crash', 'caching', 'logs', 'endpoints', 'sandbox']
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification) => {
+      const rank = slow.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+      return rank >= 0 ? rank : moduleId.includes('/test/') ? slow.length : slow.length + 1
+    }
+    return [...files].sort((one, other) => rankOf(one) - rankOf(other))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,5 +22,6 @@ export default defineConfig({
     hookTimeout: 180_000,
     maxWorkers: 2,
     pool: 'forks',
+    sequence: { sequencer: SlowFirst },
   },
 })

@@ -81,7 +81,7 @@ export function describeEngine<O extends OpenEngine>(
 
     test('parameters of concurrent queries never mix', async () => {
       const awkward = ["'", '\\', '\n', '\0', '😀', '\t', '"', '`', '{a:String}']
-      const total = many(4000, 160)
+      const total = many(4000, 100)
       const check = async (i: number) => {
         const value = `${awkward[i % awkward.length]}${i}${awkward[(i * 7) % awkward.length]}`
         const name = `p${i % 3}`
@@ -220,7 +220,7 @@ export function describeEngine<O extends OpenEngine>(
       const tenants = ['ada', 'bob', 'cyd', 'dan']
       let wrong = 0
       let failures = 0
-      const total = many(3000, 160)
+      const total = many(3000, 100)
       const call = async (i: number) => {
         const tenant = tenants[i % tenants.length] as string
         if (i % 5 === 0) {
