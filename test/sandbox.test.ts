@@ -121,7 +121,7 @@ describe('sandboxed SQL', () => {
   })
 
   test('that works', async () => {
-    const statements = honestSandbox.slice(0, many(honestSandbox.length, 24))
+    const statements = honestSandbox.slice(0, many(honestSandbox.length, 16))
     const answers = await each(statements, async ([sql]) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
       const text = await ask({

@@ -81,7 +81,7 @@ export function describeEngine<O extends OpenEngine>(
 
     test('parameters of concurrent queries never mix', async () => {
       const awkward = ["'", '\\', '\n', '\0', '😀', '\t', '"', '`', '{a:String}']
-      const total = many(4000, 100)
+      const total = many(4000, 80)
       const check = async (i: number) => {
         const value = `${awkward[i % awkward.length]}${i}${awkward[(i * 7) % awkward.length]}`
         const name = `p${i % 3}`
@@ -210,7 +210,7 @@ export function describeEngine<O extends OpenEngine>(
 
     test('no output of a failed query is ever in a later result', async () => {
       // Sequentially first: the same few sessions fail in the middle of their output and are asked again.
-      for (let i = 0; i < many(200, 20); i++) {
+      for (let i = 0; i < many(200, 10); i++) {
         await expect(text(failing(`secret${i}`))).rejects.toMatchObject({ code: 'invalid_query' })
         expect(await text('SELECT 42')).toBe('42\n')
       }
@@ -220,7 +220,7 @@ export function describeEngine<O extends OpenEngine>(
       const tenants = ['ada', 'bob', 'cyd', 'dan']
       let wrong = 0
       let failures = 0
-      const total = many(3000, 100)
+      const total = many(3000, 70)
       const call = async (i: number) => {
         const tenant = tenants[i % tenants.length] as string
         if (i % 5 === 0) {

@@ -1,6 +1,8 @@
+import { many } from './engines.ts'
+
 const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
 const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i])))
-const paths = Array.from({ length: 40 }, (_, i) =>
+const paths = Array.from({ length: many(40, 12) }, (_, i) =>
   Object.fromEntries(Array.from({ length: 250 }, (_, k) => [`p${i * 250 + k}`, i])),
 )
 const mixed = [{ v: 1 }, { v: 'a' }, { v: [1, 'b'] }, { v: { w: 1 } }, { v: null }, { v: true }, { v: 1.5 }]

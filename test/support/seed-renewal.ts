@@ -70,7 +70,7 @@ export function describeRenewal(): void {
       const renewing = new RenewingRun()
       const inParts: boolean[] = []
       let kept: OldResult | undefined
-      for (let round = 0; round < many(60, 4); round++) {
+      for (let round = 0; round < many(60, 3); round++) {
         // The second comes soon and finds nothing new, so that at least this one is not whole.
         if (round !== 1 && below(4) > 0) await send()
         let inPart = true

@@ -206,7 +206,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       const random = randomFrom(seed)
       const below = (limit: number) => Math.floor(random() * limit)
       const seen: string[] = []
-      let left = many(10_000, 40)
+      let left = many(10_000, 30)
       const caller = async () => {
         while (left-- > 0) {
           const project = projects[below(projects.length)] as string
