@@ -7,8 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pino } from 'pino'
-import { EmbeddedEngine } from '../dist/engine/embedded-engine.js'
+import { createEngine } from './support/engine.mjs'
 import { median, table } from './support/figures.mjs'
 
 const cases = [
@@ -28,15 +27,7 @@ export async function run({ engineNode, patience, quick }) {
       execArgv: [],
     },
   )
-  const engine = new EmbeddedEngine({
-    dataDir: join(scratch, 'path'),
-    memoryBytes: 2 * 2 ** 30,
-    patience,
-    node: engineNode,
-    environment: process.env,
-    clock: { now: Date.now },
-    log: pino({ level: 'silent' }),
-  })
+  const engine = createEngine({ dataDir: join(scratch, 'path'), engineNode, patience })
   try {
     await engine.start()
     const ask = (message) =>

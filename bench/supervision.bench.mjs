@@ -8,9 +8,8 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { pino } from 'pino'
-import { EmbeddedEngine } from '../dist/engine/embedded-engine.js'
 import { atTheEnd } from './support/at-the-end.mjs'
+import { createEngine } from './support/engine.mjs'
 import { median, table } from './support/figures.mjs'
 import { cpuMs, familyOf, proportionalBytes } from './support/processes.mjs'
 
@@ -90,15 +89,7 @@ function addressOf(service) {
 
 /** Kills, hangs and cancellations, with callers that go on asking. */
 async function engineAlone({ dataDir, engineNode, patience, rounds }) {
-  const engine = new EmbeddedEngine({
-    dataDir,
-    memoryBytes: 2 * 2 ** 30,
-    patience,
-    node: engineNode,
-    environment: process.env,
-    clock: { now: Date.now },
-    log: pino({ level: 'silent' }),
-  })
+  const engine = createEngine({ dataDir, engineNode, patience })
   const times = { kill: [], stop: [], segv: [], cancelled: [], late: [] }
   try {
     await engine.start()

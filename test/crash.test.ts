@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type SentBatch, sendUntilStopped } from './support/crash-sender.ts'
 import { embeddedEngine, many } from './support/engines.ts'
@@ -13,8 +12,8 @@ const token = 'a-token-for-the-crash-journey'
 const cycles = Number(process.env.TORTURE_CYCLES ?? many(6, 2))
 const seed = Number(process.env.TORTURE_SEED ?? randomInt(2 ** 31))
 
-/** A kill comes up to so long after the first acknowledgement of its cycle: several inserts fit in. */
-const spreadMs = many(100, 1_000)
+/** A kill comes after up to so many more batches were sent or acknowledged: so many senders are in every state then. */
+const maxEvents = many(60, 12)
 const perCycleMs = many(10_000, 120_000)
 
 test('nothing acknowledged is lost and nothing is doubled when everything is killed at random moments', {
@@ -43,16 +42,15 @@ test('nothing acknowledged is lost and nothing is doubled when everything is kil
         batches,
       }),
     )
-    const goneOn = async () => {
-      const before = acknowledged().length
-      await expect
-        .poll(() => acknowledged().length, { timeout: perCycleMs, interval: 5 })
-        .toBeGreaterThan(before)
+    const goneOn = async (events: () => number, by: number) => {
+      const before = events()
+      await expect.poll(events, { timeout: perCycleMs, interval: 1 }).toBeGreaterThanOrEqual(before + by)
     }
+    const acknowledgements = () => acknowledged().length
     for (let cycle = 0; cycle < cycles; cycle++) {
       await url
-      await goneOn()
-      await delay(random() * spreadMs)
+      await goneOn(acknowledgements, 1)
+      await goneOn(() => batches.length + acknowledgements(), Math.floor(random() * maxEvents))
       if (cycle % 2 === 0) {
         const onTheirWay = batches.filter(({ state, keyed }) => state === 'on its way' && !keyed)
         process.kill(childrenOf(service.child.pid as number)[0] as number, 'SIGKILL')
@@ -70,7 +68,7 @@ test('nothing acknowledged is lost and nothing is doubled when everything is kil
       }
     }
     await url
-    await goneOn()
+    await goneOn(acknowledgements, 1)
     stop = true
     await Promise.all(senders)
   } finally {

@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock } from '../src/base/clock.ts'
 import { definitionShape } from '../src/endpoints/definition.ts'
 import { compileEndpoint } from '../src/endpoints/endpoint.ts'
-import { EndpointRunner } from '../src/endpoints/endpoint-runner.ts'
 import { outputFormats } from '../src/endpoints/output-formats.ts'
-import { QueryQueue } from '../src/endpoints/query-queue.ts'
 import { many } from './support/engines.ts'
 import { hostileQueries } from './support/hostile-queries.ts'
+import { openRunner } from './support/runner.ts'
 import { openService, type RunningService } from './support/service.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
@@ -280,14 +279,7 @@ describe('calling the saved queries', () => {
 
   test('a caller that leaves stops its query', async () => {
     const caller = new AbortController()
-    const runner = new EndpointRunner({
-      engine: service.engine,
-      queue: new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 1, maxWaiting: 1 }),
-      clock,
-      maxMemoryBytes: 2 ** 30,
-      maxThreads: 1,
-      sources: () => sourceNames,
-    })
+    const runner = openRunner(service.engine, clock, sourceNames)
     const endpoint = await compile('SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)')
     const call = runner.run({
       endpoint,
@@ -327,14 +319,7 @@ describe('calling the saved queries', () => {
     )
 
   test('max rows hold whatever the SQL says, in its order, and integers stay exact', async () => {
-    const runner = new EndpointRunner({
-      engine: service.engine,
-      queue: new QueryQueue({ maxRunning: 4, maxWaitingPerCaller: 10, maxWaiting: 10 }),
-      clock,
-      maxMemoryBytes: 2 ** 30,
-      maxThreads: 2,
-      sources: () => sourceNames,
-    })
+    const runner = openRunner(service.engine, clock, sourceNames)
     const sql = `SELECT toUInt64(9007199254740990 + number) AS n, toDateTime64('2026-01-01 00:00:00.5', 3, 'UTC') AS t3,
         toDateTime('2026-01-01 00:00:00', 'Europe/Berlin') AS d, toDate('2026-01-01') AS day, CAST(NULL, 'Nullable(DateTime64(6))') AS none
       FROM numbers(1000) ORDER BY n -- no limit`

@@ -126,4 +126,20 @@ test('a catalog that cannot be read stops a start and says why, and leaves those
   )
   await expect(openOn()).rejects.toThrow(/catalog cannot be read: version 1 of endpoint broken-one/)
   expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
+  // What is broken cannot be changed, and nothing of the attempt is kept; all the rest can.
+  const rows = async () => {
+    const sql = 'SELECT count() FROM wellhead._catalog'
+    return (
+      await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+    ).body.toString()
+  }
+  await soon(async () =>
+    expect((await admin(one, 'POST', '/api/endpoints', { name: 'x', query: 'SELECT 1' })).status).toBe(500),
+  )
+  const before = await rows()
+  expect((await admin(one, 'POST', '/api/endpoints', { name: 'y', query: 'SELECT 1' })).status).toBe(500)
+  expect(await rows()).toBe(before)
+  const { id, token } = await makeToken(one, { scopes: ['query'] })
+  await admin(one, 'DELETE', `/api/access-tokens/${id}`)
+  expect((await ask(one, token, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(401)
 })

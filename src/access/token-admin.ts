@@ -7,6 +7,7 @@ import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { Access } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
 import {
@@ -70,10 +71,7 @@ export class TokenAdmin {
       },
       limits,
     )
-    for (const line of body.toString().split('\n').filter(Boolean)) {
-      const { id, at } = JSON.parse(line) as { id: string; at: number }
-      this.#uses.set(id, at)
-    }
+    for (const { id, at } of readJsonRows<{ id: string; at: number }>(body)) this.#uses.set(id, at)
   }
 
   async stop(): Promise<void> {
@@ -187,9 +185,7 @@ export class TokenAdmin {
     try {
       await this.#options.engine.insert(
         { table: `${database}._token_uses`, format: 'JSONEachRow' },
-        Buffer.from(
-          news.map(({ id, at }) => `${JSON.stringify({ id, at: (at / 1000).toFixed(3) })}\n`).join(''),
-        ),
+        writeJsonRows(news.map(({ id, at }) => ({ id, at: (at / 1000).toFixed(3) }))),
         limits,
       )
       for (const { id, at } of news) this.#uses.set(id, at)

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
 import {
   type CatalogKind,
   type CatalogRecord,
@@ -95,11 +96,6 @@ export class Catalog {
     await this.#last
   }
 
-  current(kind: CatalogKind, id: string): CatalogRecord | undefined {
-    const record = this.#state.current(kind, id)
-    return record?.deleted ? undefined : record
-  }
-
   /** Every version, oldest first. Of what was deleted, too. */
   history(kind: CatalogKind, id: string): readonly CatalogRecord[] {
     return this.#state.history(kind, id)
@@ -108,7 +104,10 @@ export class Catalog {
   /** Writes changes and resolves when they hold here. Throws if somebody else was first. */
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
     return this.#alone(async () => {
-      if (this.#behind) await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+      // What could not be taken over is tried again, and before anything is written.
+      if (this.#behind || this.#undigested.size > 0) {
+        await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+      }
       for (const change of changes) refuse(this.#state.judge(change), change, this.#state)
       const records = changes.map((change) => ({
         ...change,
@@ -170,7 +169,7 @@ export class Catalog {
         `FROM ${database}._catalog ORDER BY _block_number, changed_at, version, id`,
       'JSONEachRow',
     )
-    const rows = body.toString().split('\n').filter(Boolean).map(readRecord)
+    const rows = readJsonRows<CatalogRow>(body).map(readRecord)
     const state = new CatalogState(namesOf)
     this.#verdicts = new Map(rows.map((record) => [record.entry, state.apply(record)]))
     const changed = state.newest().filter(({ kind, id, entry, version }) => {
@@ -210,18 +209,15 @@ export class Catalog {
   }
 
   async #insert(records: CatalogRecord[]): Promise<void> {
-    const lines = records.map((record) => {
-      const row = {
-        ...record,
-        changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
-        body: JSON.stringify(record.body),
-      }
-      return `${JSON.stringify(row)}\n`
-    })
+    const rows = records.map((record) => ({
+      ...record,
+      changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
+      body: JSON.stringify(record.body),
+    }))
     const settings = this.topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
     await this.#options.engine.insert(
       { table: `${database}._catalog`, format: 'JSONEachRow', settings },
-      Buffer.from(lines.join('')),
+      writeJsonRows(rows),
       limits,
     )
   }
@@ -233,8 +229,9 @@ export class Catalog {
   }
 }
 
-function readRecord(line: string): CatalogRecord {
-  const { at, body, ...row } = JSON.parse(line) as Omit<CatalogRecord<string>, 'changed_at'> & { at: string }
+type CatalogRow = Omit<CatalogRecord<string>, 'changed_at'> & { at: string }
+
+function readRecord({ at, body, ...row }: CatalogRow): CatalogRecord {
   try {
     return { ...row, changed_at: at, body: JSON.parse(body) as unknown }
   } catch {

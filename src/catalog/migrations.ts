@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.ts'
+import { writeJsonRows } from '../engine/json-rows.ts'
 import {
   createMigrationsTable,
   createOwnTables,
@@ -49,7 +50,7 @@ export async function migrate(
     for (const sql of statements(topology)) await engine.command({ sql }, limits)
     await engine.insert(
       { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
-      Buffer.from(`${JSON.stringify({ id })}\n`),
+      writeJsonRows([{ id }]),
       limits,
     )
     ran.push(id)

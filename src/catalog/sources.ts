@@ -12,9 +12,9 @@ export class Sources {
   readonly #catalog: Catalog
   readonly #clock: Clock
   readonly #byName = new Map<string, Source>()
-
-  /** Deleted ones that the last reading of the log told of. */
-  #deleted: string[] = []
+  /** Names of deleted sources whose tables may be there still. */
+  readonly #left = new Set<string>()
+  readonly #dropping = new Map<string, Promise<void>>()
   readonly #onChange: (name: string) => void
 
   constructor(catalog: Catalog, clock: Clock, onChange: (name: string) => void = () => {}) {
@@ -29,9 +29,7 @@ export class Sources {
    * deletion left, because the service ended in between, go now.
    */
   async open(): Promise<void> {
-    if (!this.#catalog.shared) {
-      for (const name of new Set(this.#deleted)) if (!this.#byName.has(name)) await this.#drop(name)
-    }
+    for (const name of this.#left) await this.#drop(name)
     const missing = builtInSources.filter((source) => !this.find(source.name))
     if (missing.length === 0) return
     await this.#write('wellhead', ...missing.map((source) => this.#fresh(source))).catch((error) => {
@@ -61,6 +59,8 @@ export class Sources {
 
   async create(given: NewSource, by: string): Promise<Source> {
     const source = this.#fresh(given)
+    // A new source must not come with the entries of an old one.
+    if (this.#left.has(source.name)) await this.#drop(source.name)
     await this.#write(by, source)
     return source
   }
@@ -96,13 +96,24 @@ export class Sources {
       })
       return current
     })
-    // By nobody but the one who deletes: another service might come late, and drop what was made again since.
-    if (!this.#byName.has(source.name)) await this.#drop(source.name)
+    this.#left.add(source.name)
+    await this.#drop(source.name)
   }
 
   /** Whatever its size: whoever deletes a source has said its name twice. */
-  #drop(name: string): Promise<void> {
-    return this.#catalog.run(dropSourceTable(name, this.#catalog.topology), { max_table_size_to_drop: 0 })
+  async #drop(name: string): Promise<void> {
+    // Once at a time: whoever makes the source again waits for the same, and not for one of its own.
+    const dropping =
+      this.#dropping.get(name) ?? this.#dropTable(name).finally(() => this.#dropping.delete(name))
+    this.#dropping.set(name, dropping)
+    await dropping
+  }
+
+  async #dropTable(name: string): Promise<void> {
+    if (!this.#byName.has(name)) {
+      await this.#catalog.run(dropSourceTable(name, this.#catalog.topology), { max_table_size_to_drop: 0 })
+    }
+    this.#left.delete(name)
   }
 
   #fresh(given: NewSource): Source {
@@ -134,6 +145,8 @@ export class Sources {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
       this.#onChange(source.name)
+      // Where there are others, the one who deletes it drops it: a service that comes late would drop what was made again.
+      if (!this.#catalog.shared) this.#left.add(source.name)
     }
     await Promise.all(
       readings.map(async ({ record, source }) => {
@@ -147,6 +160,5 @@ export class Sources {
         if (before === undefined) this.#onChange(source.name)
       }),
     )
-    this.#deleted = readings.filter(({ record }) => record.deleted).map(({ source }) => source.name)
   }
 }

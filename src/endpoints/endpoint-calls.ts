@@ -173,7 +173,7 @@ export class EndpointCalls {
     const endpoint =
       sandboxes.known(call.endpoint, parameters) ??
       // To look at SQL takes the engine's time, too.
-      (await runner.inTurn(caller, signal, () => sandboxes.compile(call.endpoint, parameters)))
+      (await runner.inTurn({ caller, signal }, () => sandboxes.compile(call.endpoint, parameters)))
     return { endpoint, values, format, caller, project, signal }
   }
 

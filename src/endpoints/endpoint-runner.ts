@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter } from '../base/errors.ts'
 import type { Engine, QueryResult, Statement } from '../engine/engine.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
+import { readJsonRows } from '../engine/json-rows.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
@@ -79,7 +80,7 @@ export class EndpointRunner {
     const maxRows = endpoint.definition.max_rows
     const since = performance.now()
     let startedAt = since
-    const result = await this.#queued(call, async () => {
+    const result = await this.inTurn(call, async () => {
       startedAt = performance.now()
       await this.#checkPatterns(call, values)
       // One row more than asked tells whether there are more.
@@ -108,8 +109,8 @@ export class EndpointRunner {
     }
   }
 
-  /** Other work of a call that the engine has to do, in its turn. */
-  inTurn<T>(caller: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** Work of a call that the engine has to do, in its turn. */
+  inTurn<T>({ caller, signal }: Pick<BoundCall, 'caller' | 'signal'>, work: () => Promise<T>): Promise<T> {
     return this.#options.queue.run(caller, work, signal)
   }
 
@@ -118,34 +119,25 @@ export class EndpointRunner {
     const values = this.#atTime(call, nowMicros)
     const { endpoint } = call
     const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
-    return this.#queued(call, async () => {
+    return this.inTurn(call, async () => {
       const text = { format: 'TabSeparatedRaw' }
       const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, text, range)
       const estimate = `EXPLAIN ESTIMATE ${sql}`
       const reads = await this.#query(call, values, estimate, { format: 'JSONEachRow' }, range)
       return {
         plan: plan.body.toString(),
-        reads: reads.body
-          .toString()
-          .split('\n')
-          .filter(Boolean)
-          .map((line) => JSON.parse(line) as Record<string, string>)
-          .map(({ table, parts, rows, marks }) => ({
-            table: String(table),
-            parts: Number(parts),
-            rows: Number(rows),
-            marks: Number(marks),
-          })),
+        reads: readJsonRows<Record<string, string>>(reads.body).map(({ table, parts, rows, marks }) => ({
+          table: String(table),
+          parts: Number(parts),
+          rows: Number(rows),
+          marks: Number(marks),
+        })),
       }
     })
   }
 
   #atTime({ values }: BoundCall, nowMicros?: bigint): BoundValues {
     return withNow(values, nowMicros ?? BigInt(this.#options.clock.now()) * 1000n)
-  }
-
-  #queued<T>(call: BoundCall, work: () => Promise<T>): Promise<T> {
-    return this.#options.queue.run(call.caller, work, call.signal)
   }
 
   async #query(

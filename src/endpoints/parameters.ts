@@ -3,6 +3,7 @@ import { sqlTokens } from '../base/sql-tokens.ts'
 import { formatMicros } from '../base/timestamps.ts'
 import { type ParameterDeclaration, parameterShape, reservedName } from './definition.ts'
 import { type BoundValue, parameterTypes, timestampType } from './parameter-types.ts'
+import { positionOf } from './sql-errors.ts'
 
 export type BoundValues = Readonly<Record<string, BoundValue>>
 
@@ -100,9 +101,8 @@ function shown(text: string): string {
 
 /** Such a name could never be sent: in a call it belongs to the service, as in _format. */
 function controlName(sql: string, name: string, offset: number): WellheadError {
-  const before = sql.slice(0, offset).split('\n')
-  return invalidQuery(`@${name} is no parameter: names that begin with _ are those of the service.`, {
-    line: before.length,
-    column: (before.at(-1)?.length ?? 0) + 1,
-  })
+  return invalidQuery(
+    `@${name} is no parameter: names that begin with _ are those of the service.`,
+    positionOf(sql, offset),
+  )
 }

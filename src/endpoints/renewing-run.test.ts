@@ -4,7 +4,7 @@ import { manualClock } from '../base/clock.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import type { EndpointAnswer, Part } from './endpoint-runner.ts'
 import { bodyOf, planRenewal, rowsOf } from './incremental.ts'
-import { type OldResult, RenewingRun, type RenewingRunOptions } from './renewing-run.ts'
+import { type OldResult, RenewingRun } from './renewing-run.ts'
 
 const second = 1_000_000n
 
@@ -55,6 +55,8 @@ describe('what a renewal computes', () => {
   })
 })
 
+const everything = { sources: ['s'], column: 'timestamp', maxRows: 10_000 }
+
 test('rows that are not in the order of their buckets, or have none, are computed anew', async () => {
   const clock = manualClock(Date.UTC(2026, 0, 2))
   const span = { window_seconds: 3600, bucket_seconds: 60 }
@@ -65,10 +67,7 @@ test('rows that are not in the order of their buckets, or have none, are compute
       return { body: bodyOf(rows), rows: rows.length, truncated: false, queueMs: 0, engineMs: 0 }
     }
     const renewing = new RenewingRun()
-    const options = {
-      ...{ run, clock, arrivals: new Arrivals(), sources: ['s'], column: 'timestamp' },
-      ...{ span, wholeBuckets: true, maxRows: 10 },
-    }
+    const options = { ...everything, run, clock, arrivals: new Arrivals(), span, wholeBuckets: true }
     const first = (await renewing.run(undefined, options)) as EndpointAnswer
     expect(await renewing.run(first, options)).not.toBe('unchanged')
     expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
@@ -147,17 +146,7 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
           entries.push(micros)
           arrivals.note('s', micros)
         }
-        const options: RenewingRunOptions = {
-          run,
-          clock,
-          arrivals,
-          sources: ['s'],
-          column: 'timestamp',
-          span,
-          wholeBuckets,
-          maxRows: 10_000,
-        }
-        const answer = await renewing.run(kept, options)
+        const answer = await renewing.run(kept, { ...everything, run, clock, arrivals, span, wholeBuckets })
         const result: OldResult = answer === 'unchanged' ? (kept as OldResult) : answer
         const whole = await run({ nowMicros: BigInt(clock.now()) * 1000n })
         expect(result.body.toString()).toBe(whole.body.toString())
@@ -169,48 +158,43 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
   )
 })
 
-test('a renewal reads what is new, not the window', async () => {
-  const clock = manualClock(Date.UTC(2026, 0, 2))
-  const now = BigInt(clock.now()) * 1000n
-  const entries = Array.from({ length: 10_000 }, (_, i) => now - BigInt(i) * 60n * second)
-  const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
-  const { run, read } = counting(entries, true, span)
-  const arrivals = new Arrivals()
-  const options = {
-    run,
-    clock,
-    arrivals,
-    sources: ['s'],
-    column: 'timestamp',
-    span,
-    wholeBuckets: true,
-    maxRows: 100,
-  }
-  const renewing = new RenewingRun()
-  const first = (await renewing.run(undefined, options)) as EndpointAnswer
-  const whole = read()
-  entries.push(now)
-  arrivals.note('s', now)
-  expect(await renewing.run(first, options)).not.toBe('unchanged')
-  expect(read() - whole).toBeLessThan(whole / 5)
-})
-
-test('a quiet window that begins within a bucket has its first and its open bucket read, and no more', async () => {
+/** A week of an entry a minute, counted by the day, and its first result. */
+async function weekOfEntries(wholeBuckets: boolean) {
   const clock = manualClock(Date.UTC(2026, 0, 2, 12))
   const now = BigInt(clock.now()) * 1000n
   const entries = Array.from({ length: 12_000 }, (_, i) => now - BigInt(i) * 60n * second)
   const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
-  const { run, read } = counting(entries, false, span)
+  const { run, read } = counting(entries, wholeBuckets, span)
   const arrivals = new Arrivals()
-  const options = {
-    ...{ run, clock, arrivals, sources: ['s'], column: 'timestamp' },
-    ...{ span, wholeBuckets: false, maxRows: 100 },
-  }
   const renewing = new RenewingRun()
+  const options = { ...everything, run, clock, arrivals, span, wholeBuckets }
   const first = (await renewing.run(undefined, options)) as EndpointAnswer
   const whole = read()
+  return {
+    clock,
+    arrive: () => {
+      entries.push(now)
+      arrivals.note('s', now)
+    },
+    renew: async () => (await renewing.run(first, options)) as EndpointAnswer,
+    whole: () => run({ nowMicros: BigInt(clock.now()) * 1000n }),
+    /** What was read since the first result, as a share of what that took. */
+    readShare: () => (read() - whole) / whole,
+  }
+}
+
+test('a renewal reads what is new, not the window', async () => {
+  const { arrive, renew, readShare, whole } = await weekOfEntries(true)
+  arrive()
+  const answer = await renew()
+  expect(readShare()).toBeLessThan(0.2)
+  expect(answer.body.toString()).toBe((await whole()).body.toString())
+})
+
+test('a quiet window that begins within a bucket has its first and its open bucket read, and no more', async () => {
+  const { clock, renew, readShare, whole } = await weekOfEntries(false)
   clock.advance(300_000)
-  const answer = (await renewing.run(first, options)) as EndpointAnswer
-  expect(read() - whole).toBeLessThan(whole / 2)
-  expect(answer.body.toString()).toBe((await run({ nowMicros: BigInt(clock.now()) * 1000n })).body.toString())
+  const answer = await renew()
+  expect(readShare()).toBeLessThan(0.5)
+  expect(answer.body.toString()).toBe((await whole()).body.toString())
 })

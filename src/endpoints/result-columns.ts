@@ -1,4 +1,5 @@
-import type { Engine, Statement } from '../engine/engine.ts'
+import type { Engine, Limits, Statement } from '../engine/engine.ts'
+import { readJsonRows } from '../engine/json-rows.ts'
 
 export interface ResultColumn {
   name: string
@@ -9,24 +10,14 @@ export interface ResultColumn {
 /** Names and types of a query's result, without running it. */
 export async function describeColumns(
   engine: Engine,
-  statement: Pick<Statement, 'sql' | 'parameters'>,
+  { sql, ...statement }: Pick<Statement, 'sql' | 'parameters' | 'settings'>,
+  limits: Limits = { deadlineMs: 30_000 },
 ): Promise<ResultColumn[]> {
   const { body } = await engine.query(
-    {
-      sql: `DESCRIBE (${statement.sql}\n)`,
-      ...(statement.parameters && { parameters: statement.parameters }),
-      format: 'JSONEachRow',
-    },
-    { deadlineMs: 30_000 },
+    { ...statement, sql: `DESCRIBE (\n${sql}\n)`, format: 'JSONEachRow' },
+    limits,
   )
-  return body
-    .toString()
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => {
-      const { name, type } = JSON.parse(line) as ResultColumn
-      return { name, type }
-    })
+  return readJsonRows<ResultColumn>(body).map(({ name, type }) => ({ name, type }))
 }
 
 const exactInteger = 2 ** 53 - 1

@@ -3,7 +3,7 @@ import { sqlTokens } from '../base/sql-tokens.ts'
 import { type Engine, engineDatabase, type Statement } from '../engine/engine.ts'
 import type { Endpoint } from './endpoint.ts'
 import { withNow } from './parameters.ts'
-import type { ResultColumn } from './result-columns.ts'
+import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { checkTokens, checkTree, isPlainName } from './sql-check.ts'
 import { authorPosition, positionOf, retold } from './sql-errors.ts'
 import { isolationSettings } from './sql-isolation.ts'
@@ -191,23 +191,11 @@ async function describe(
   const filters = [...tables]
     .filter((table) => /^\w+$/.test(table))
     .map((table) => `'${engineDatabase}.${table}':'0'`)
-  const { body } = await engine.query(
-    {
-      ...statement,
-      sql: `DESCRIBE (\n${statement.sql}\n)`,
-      format: 'JSONEachRow',
-      settings: {
-        ...isolationSettings,
-        additional_table_filters: `{${filters.join()}}`,
-        max_threads: 1,
-        max_memory_usage: 2 ** 28,
-      },
-    },
-    { deadlineMs: 10_000 },
-  )
-  const lines = body.toString().split('\n').filter(Boolean)
-  return lines.map((line) => {
-    const { name, type } = JSON.parse(line) as ResultColumn
-    return { name, type }
-  })
+  const settings = {
+    ...isolationSettings,
+    additional_table_filters: `{${filters.join()}}`,
+    max_threads: 1,
+    max_memory_usage: 2 ** 28,
+  }
+  return describeColumns(engine, { ...statement, settings }, { deadlineMs: 10_000 })
 }

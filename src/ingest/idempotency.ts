@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
 
 const keptMs = 24 * 3_600_000
 const maxKeys = 200_000
@@ -36,10 +37,9 @@ export class IdempotencyKeys {
       },
       limits,
     )
-    const lines = body.toString().split('\n').filter(Boolean)
-    this.#forgetful = lines.length >= maxKeys
-    for (const line of lines.reverse()) {
-      const { key, at, answer } = JSON.parse(line) as { key: string; at: number; answer: string }
+    const rows = readJsonRows<{ key: string; at: number; answer: string }>(body)
+    this.#forgetful = rows.length >= maxKeys
+    for (const { key, at, answer } of rows.reverse()) {
       this.#answers.set(key, { at, answer: JSON.parse(answer) })
     }
   }
@@ -67,8 +67,8 @@ export class IdempotencyKeys {
       },
       limits,
     )
-    if (body.length === 0) return undefined
-    return JSON.parse((JSON.parse(body.toString()) as { answer: string }).answer) as T
+    const [row] = readJsonRows<{ answer: string }>(body)
+    return row && (JSON.parse(row.answer) as T)
   }
 
   async #run<T>(token: string, work: (token: string) => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ export class IdempotencyKeys {
     const row = { key: token, at: (at / 1000).toFixed(3), answer: JSON.stringify(answer) }
     await this.#engine.insert(
       { table: `${database}._idempotency`, format: 'JSONEachRow' },
-      Buffer.from(`${JSON.stringify(row)}\n`),
+      writeJsonRows([row]),
       limits,
     )
     this.#answers.delete(token)

@@ -4,6 +4,7 @@ import { newSourceShape, type Source, sourceChangeShape } from '../catalog/sourc
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readJsonRows } from '../engine/json-rows.ts'
 import { faithfulJson } from './log-intake.ts'
 
 const limits = { deadlineMs: 30_000 }
@@ -66,11 +67,7 @@ export class SourceAdmin {
       },
       limits,
     )
-    return body
-      .toString()
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as SourcePath)
+    return readJsonRows<SourcePath>(body)
   }
 
   /** The newest entries, newest first, as the JSON that the engine wrote. */

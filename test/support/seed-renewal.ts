@@ -2,13 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../src/base/clock.ts'
 import { Arrivals } from '../../src/catalog/arrivals.ts'
 import { compileEndpoint } from '../../src/endpoints/endpoint.ts'
-import { EndpointRunner } from '../../src/endpoints/endpoint-runner.ts'
 import { spanOf } from '../../src/endpoints/incremental.ts'
 import { type OutputFormat, outputFormats } from '../../src/endpoints/output-formats.ts'
-import { QueryQueue } from '../../src/endpoints/query-queue.ts'
 import { type OldResult, RenewingRun } from '../../src/endpoints/renewing-run.ts'
 import { many } from './engines.ts'
 import { randomFrom } from './random.ts'
+import { openRunner } from './runner.ts'
 import { definitionOf, insert, seedEngine } from './seed-queries.ts'
 
 const second = 1000
@@ -38,14 +37,7 @@ export function describeRenewal(): void {
       const engine = seedEngine()
       const definition = definitionOf(name)
       const endpoint = await compileEndpoint(engine, definition, 1, new Set([source]))
-      const runner = new EndpointRunner({
-        engine,
-        queue: new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 1, maxWaiting: 1 }),
-        clock,
-        maxMemoryBytes: 2 ** 30,
-        maxThreads: 1,
-        sources: () => [source],
-      })
+      const runner = openRunner(engine, clock, [source])
       const values = endpoint.compiled.check({ project: 'renewed', interval })
       const call = { endpoint, values, format, caller: 'x', project: undefined }
       const { incremental } = definition

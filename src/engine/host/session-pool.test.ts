@@ -42,6 +42,18 @@ function createPool({ size = 1, maxWaiting = 10, maxClosing = 10 } = {}) {
   return { opened, use, spoil, pool }
 }
 
+/** Work that lasts until it is told to end. */
+function occupy(use: (work: () => Promise<void>) => Promise<void>) {
+  let finish = () => {}
+  const first = use(
+    () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      }),
+  )
+  return { first, finish: () => finish() }
+}
+
 describe('the pool of sessions', () => {
   test('a session is lent again after a query that succeeded', async () => {
     const { opened, use } = createPool()
@@ -82,13 +94,7 @@ describe('the pool of sessions', () => {
 
   test('who comes when too many wait already is refused', async () => {
     const { use } = createPool({ size: 1, maxWaiting: 1 })
-    let finish = () => {}
-    const first = use(
-      () =>
-        new Promise<void>((resolve) => {
-          finish = resolve
-        }),
-    )
+    const { first, finish } = occupy(use)
     const second = use(() => {})
     await expect(use(() => {})).rejects.toBeInstanceOf(PoolFull)
     await turn()
@@ -98,13 +104,7 @@ describe('the pool of sessions', () => {
 
   test('who stops waiting leaves the line', async () => {
     const { use } = createPool({ size: 1, maxWaiting: 1 })
-    let finish = () => {}
-    const first = use(
-      () =>
-        new Promise<void>((resolve) => {
-          finish = resolve
-        }),
-    )
+    const { first, finish } = occupy(use)
     const stop = new AbortController()
     const second = use(() => {}, stop.signal)
     stop.abort('gone')

@@ -1,0 +1,16 @@
+import type { Clock } from '../../src/base/clock.ts'
+import { EndpointRunner } from '../../src/endpoints/endpoint-runner.ts'
+import { QueryQueue } from '../../src/endpoints/query-queue.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+
+/** Runs endpoints on an engine, without the service around it. */
+export function openRunner(engine: Engine, clock: Clock, sources: Iterable<string>): EndpointRunner {
+  return new EndpointRunner({
+    engine,
+    queue: new QueryQueue({ maxRunning: 4, maxWaitingPerCaller: 10, maxWaiting: 10 }),
+    clock,
+    maxMemoryBytes: 2 ** 30,
+    maxThreads: 1,
+    sources: () => sources,
+  })
+}
