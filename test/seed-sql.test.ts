@@ -3,10 +3,10 @@ import { withNow } from '../src/endpoints/parameters.ts'
 import { describeApiCounts } from './support/seed-api-counts.ts'
 import { describeInvocationStats } from './support/seed-invocation-stats.ts'
 import { describeLogsAll } from './support/seed-logs-all.ts'
-import { at, call, compile, insert, minute, printed, run, useSeedEngine } from './support/seed-queries.ts'
+import { at, call, compile, insert, minute, printed, run, withSeedEngine } from './support/seed-queries.ts'
 import { describeRenewal } from './support/seed-renewal.ts'
 
-useSeedEngine()
+withSeedEngine()
 describeInvocationStats()
 describeLogsAll()
 describeApiCounts()

@@ -132,7 +132,7 @@ export function seedEngine(): Engine {
 }
 
 /** One engine for all the tests of a file. */
-export function useSeedEngine(): void {
+export function withSeedEngine(): void {
   beforeAll(async () => {
     opened = await openEmbedded()
     engine = opened.engine
