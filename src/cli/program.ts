@@ -3,8 +3,11 @@ import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/version.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { addEndpointCommands } from './endpoint-commands.ts'
 import { startHere } from './help.ts'
 import { addServeCommand, serveCommand } from './serve-command.ts'
+import { addSourceCommands } from './source-commands.ts'
+import { addTokenCommands } from './token-commands.ts'
 
 /** Every command there is. The page docs/cli.md is held against this tree. */
 export function createProgram(io: CommandIo): Command {
@@ -14,6 +17,8 @@ export function createProgram(io: CommandIo): Command {
     .helpOption('-h, --help', 'help of a command')
     .helpCommand('help [command]', 'help of a command')
     .showHelpAfterError('wellhead help lists the commands, and wellhead help <command> tells of one.')
+    // Else --version of a command would be taken for that of the program.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
@@ -27,6 +32,9 @@ export function createProgram(io: CommandIo): Command {
     .configureHelp({ styleTitle: (title) => io.stdout.colors.bold(title) })
     .addHelpText('after', startHere)
   addServeCommand(program)
+  addTokenCommands(program, io)
+  addEndpointCommands(program, io)
+  addSourceCommands(program, io)
   return program
 }
 
