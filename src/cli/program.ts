@@ -5,6 +5,7 @@ import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { addEndpointCommands } from './endpoint-commands.ts'
 import { startHere } from './help.ts'
+import { addLogsCommands } from './logs-commands.ts'
 import { addServeCommand, serveCommand } from './serve-command.ts'
 import { addSourceCommands } from './source-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
@@ -35,6 +36,7 @@ export function createProgram(io: CommandIo): Command {
   addTokenCommands(program, io)
   addEndpointCommands(program, io)
   addSourceCommands(program, io)
+  addLogsCommands(program, io)
   return program
 }
 

@@ -1,0 +1,53 @@
+import type { IntakeAnswer } from '../ingest/log-intake.ts'
+import type { LogBatch } from './log-batches.ts'
+import { type ServiceClient, ServiceFailure } from './service-client.ts'
+
+export interface SendOptions {
+  client: Pick<ServiceClient, 'json'>
+  source: string
+  /** Waits; rejects when the command is stopped. */
+  pause(ms: number): Promise<void>
+  /** Told before each wait. */
+  onWait(failure: ServiceFailure, ms: number): void
+  maxAttempts: number
+  /** Whether the service answered before, so that it is worth waiting for when it is away. */
+  known: boolean
+}
+
+const firstPauseMs = 500
+const longestPauseMs = 30_000
+const longestRetryAfterMs = 300_000
+
+/** Statuses that pass by themselves. The key makes it safe to send again whatever became of the first try. */
+const passing = new Set([0, 408, 429, 500, 502, 503, 504, 507])
+
+/** Sends until there is an answer that stays the same. */
+export async function sendBatch(batch: LogBatch, key: string, options: SendOptions): Promise<IntakeAnswer> {
+  const { client, source, pause, onWait, maxAttempts, known } = options
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await client.json<IntakeAnswer>('POST', '/api/logs', {
+        query: { source },
+        body: batch.body,
+        headers: { 'Content-Type': batch.contentType, 'Idempotency-Key': key },
+      })
+    } catch (error) {
+      if (!(error instanceof ServiceFailure)) throw error
+      if (error.code === 'invalid_body' && batch.lines.length > 0) return allRejected(batch)
+      const worthIt = passing.has(error.status) && (error.status !== 0 || known)
+      if (!worthIt || attempt >= maxAttempts) throw error
+      const ms = Math.max(
+        Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)),
+        Math.min(longestRetryAfterMs, (error.retryAfterSeconds ?? 0) * 1000),
+      )
+      onWait(error, ms)
+      await pause(ms)
+    }
+  }
+}
+
+/** Lines of which none is JSON are refused as one body. */
+function allRejected({ lines }: LogBatch): IntakeAnswer {
+  const errors = lines.map((_, index) => ({ index, reason: 'the line is not valid JSON' }))
+  return { accepted: 0, rejected: lines.length, errors }
+}
