@@ -34,6 +34,15 @@ const io: CommandIo = {
   pid: process.pid,
   isAlive,
   node: process.execPath,
+  machine: {
+    nodeVersion: process.version,
+    platform: process.platform,
+    arch: process.arch,
+    glibcVersion: () => {
+      const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
+      return header?.glibcVersionRuntime
+    },
+  },
 }
 
 function outputOf(stream: WriteStream): CommandOutput {

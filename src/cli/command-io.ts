@@ -14,6 +14,15 @@ export interface CommandOutput {
   colors: Colors
 }
 
+/** What the machine and its Node are. */
+export interface MachineFacts {
+  nodeVersion: string
+  platform: string
+  arch: string
+  /** Undefined where there is none. Takes a moment. */
+  glibcVersion(): string | undefined
+}
+
 /** What the process edge gives a command. Commands know no process. */
 export interface CommandIo {
   stdout: CommandOutput
@@ -30,6 +39,7 @@ export interface CommandIo {
   isAlive(pid: number): boolean
   /** Node executable that runs this command. */
   node: string
+  machine: MachineFacts
 }
 
 /** Colour is for people: on a terminal, unless they say otherwise. */

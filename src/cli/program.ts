@@ -3,6 +3,7 @@ import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/version.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { addDoctorCommands } from './doctor-commands.ts'
 import { addEndpointCommands } from './endpoint-commands.ts'
 import { startHere } from './help.ts'
 import { addLogsCommands } from './logs-commands.ts'
@@ -37,6 +38,7 @@ export function createProgram(io: CommandIo): Command {
   addEndpointCommands(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
+  addDoctorCommands(program, io)
   return program
 }
 

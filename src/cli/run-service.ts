@@ -6,7 +6,9 @@ import type { Settings } from '../base/settings.ts'
 import { version } from '../base/version.ts'
 import { exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
-import { demoProjects, runDemo } from './demo-traffic.ts'
+import { runDemo } from './demo/run-demo.ts'
+import { projects } from './demo/world.ts'
+import { connect } from './service-client.ts'
 import { explainStartProblem } from './start-problems.ts'
 
 /** Serves until it is told to stop; gives the exit code. */
@@ -52,17 +54,22 @@ function tellWhere(service: Service, settings: Settings, log: Log, io: CommandIo
 
 async function fillDemo(service: Service, settings: Settings, io: CommandIo): Promise<void> {
   const { url, adminToken } = service
-  const { signal } = io
+  const { signal, clock } = io
+  const project = projects[0]?.ref
+  const call = (path: string) =>
+    `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/${path}'\n`
   const onFilled = (entries: number) =>
     void io.stderr.write(
       `Sample traffic: ${entries} entries of the last seven days, and more each second. Try it:\n` +
-        `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/usage.api-counts?project=${demoProjects[0]}&interval=daily'\n\n`,
+        call(`usage.api-counts?project=${project}&interval=daily`) +
+        call(`functions.invocation-stats?project=${project}&interval=1hr`) +
+        call(`logs.all?project=${project}&project_tier=PRO`) +
+        '\n',
     )
-  await runDemo({ url, token: adminToken.token, now: io.clock.now, signal, onFilled }).catch(
-    (error: Error) => {
-      if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
-    },
-  )
+  const client = connect({ url, token: adminToken.token }, io)
+  await runDemo({ client, now: clock.now, signal, onFilled }).catch((error: Error) => {
+    if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
+  })
 }
 
 function greeting(service: Service, settings: Settings): string {

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+
+/** Numbers that look random and are the same for the same seed. */
+export interface Random {
+  /** From 0 to below 1. */
+  next(): number
+  whole(min: number, max: number): number
+  chance(probability: number): boolean
+  pick<T>(values: readonly T[]): T
+  /** Picks by weight: `[value, weight]`. */
+  weighted<T>(values: readonly (readonly [T, number])[]): T
+  /** Most near the median, few far above: how long things take. */
+  longTail(median: number, spread: number): number
+  hex(digits: number): string
+}
+
+/** Mulberry32: small, fast, and good enough for sample traffic. */
+export function randomOf(...seed: readonly (string | number)[]): Random {
+  let state = createHash('sha256').update(seed.join('\0')).digest().readUInt32LE(0)
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const whole = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
+  return {
+    next,
+    whole,
+    chance: (probability) => next() < probability,
+    pick: (values) => values[Math.floor(next() * values.length)] as never,
+    weighted: (values) => {
+      let rest = next() * values.reduce((sum, [, weight]) => sum + weight, 0)
+      for (const [value, weight] of values) {
+        rest -= weight
+        if (rest < 0) return value
+      }
+      return values.at(-1)?.[0] as never
+    },
+    longTail: (median, spread) => {
+      // Box and Muller's way to a normal distribution; the logarithm of zero is kept out.
+      const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
+      return median * Math.exp(spread * normal)
+    },
+    hex: (digits) => {
+      let text = ''
+      while (text.length < digits)
+        text += whole(0, 2 ** 32 - 1)
+          .toString(16)
+          .padStart(8, '0')
+      return text.slice(0, digits)
+    },
+  }
+}
+
+/** In the form of a UUID, for ids that look like those of real senders. */
+export function uuidOf(random: Random): string {
+  const hex = random.hex(32)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

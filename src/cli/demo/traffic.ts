@@ -1,0 +1,90 @@
+import { edgeEntry } from './edge-entry.ts'
+import { functionEventEntry, invocationEntry } from './function-entries.ts'
+import { postgresEntry } from './postgres-entry.ts'
+import { randomOf } from './random.ts'
+import { authEntry, poolerEntry, postgrestEntry, realtimeEntry, storageEntry } from './service-entries.ts'
+import { type DemoEntry, type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
+
+const hourMs = 3_600_000
+
+/** What is written down of all traffic, by source. */
+const sources = {
+  edge_logs: { share: 0.5, make: edgeEntry },
+  function_edge_logs: { share: 0.2, make: invocationEntry },
+  auth_logs: { share: 0.07, make: authEntry },
+  function_logs: { share: 0.06, make: functionEventEntry },
+  postgres_logs: { share: 0.06, make: postgresEntry },
+  storage_logs: { share: 0.04, make: storageEntry },
+  realtime_logs: { share: 0.03, make: realtimeEntry },
+  postgrest_logs: { share: 0.02, make: postgrestEntry },
+  pgbouncer_logs: { share: 0.02, make: poolerEntry },
+} satisfies Record<string, { share: number; make: EntryMaker }>
+
+export type DemoSource = keyof typeof sources
+export const demoSources = Object.keys(sources) as DemoSource[]
+
+/** Live traffic of all projects and sources. */
+const entriesPerHour = 540
+/** Of what is long past, so much is kept: seven days are then about thirty thousand entries. */
+const keptOfThePast = 0.33
+
+export interface TimedEntry {
+  atMs: number
+  entry: DemoEntry & { timestamp: number }
+}
+
+/**
+ * The entries of a source after one instant and up to another, oldest first. Each hour is made from its own
+ * seed, so the same instants give the same entries whenever and however often they are asked for.
+ */
+export function* demoTraffic(
+  source: DemoSource,
+  { afterMs, untilMs, nowMs }: { afterMs: number; untilMs: number; nowMs: number },
+): Generator<TimedEntry> {
+  for (let hour = Math.floor(afterMs / hourMs); hour * hourMs <= untilMs; hour++) {
+    const entries = projects.flatMap((project) => [...hourOf(source, project, hour)])
+    entries.sort((one, other) => one.atMs - other.atMs)
+    for (const { atMs, rank, entry } of entries) {
+      const kept = Math.max(keptOfThePast, Math.exp((atMs - nowMs) / hourMs))
+      if (atMs > afterMs && atMs <= untilMs && rank < kept) yield { atMs, entry: entry() }
+    }
+  }
+}
+
+interface PlannedEntry {
+  atMs: number
+  /** From 0 to 1: those with low ones are kept longest. */
+  rank: number
+  /** Made only when it is wanted. */
+  entry(): TimedEntry['entry']
+}
+
+function* hourOf(source: DemoSource, project: DemoProject, hour: number): Generator<PlannedEntry> {
+  const { share, make } = sources[source]
+  const random = randomOf('hour', source, project.ref, hour)
+  const wanted = entriesPerHour * share * project.share * busyness(project, hour)
+  const count = Math.floor(wanted + random.next())
+  const trouble = troubleIn(hour)
+  for (let i = 0; i < count; i++) {
+    // Spread over the hour, so that no interval that somebody asks for is empty by bad luck.
+    const atMicros = Math.floor((hour + (i + random.next()) / count) * hourMs * 1000)
+    const rank = random.next()
+    yield {
+      atMs: atMicros / 1000,
+      rank,
+      entry: () => ({
+        ...make({ project, random: randomOf('entry', source, project.ref, hour, i), trouble }),
+        timestamp: atMicros,
+      }),
+    }
+  }
+}
+
+/** Around 1: less at night and at the weekend, where the users are. */
+function busyness({ rhythm, utcOffset }: DemoProject, hour: number): number {
+  const local = new Date((hour + utcOffset) * hourMs)
+  // Quietest at four in the morning.
+  const daily = 1 - rhythm * Math.cos(((local.getUTCHours() - 4) / 24) * 2 * Math.PI)
+  const weekend = local.getUTCDay() % 6 === 0 ? 1 - rhythm / 2 : 1
+  return daily * weekend
+}
