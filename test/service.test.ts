@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { cliJourneys } from './support/cli-journeys.ts'
 import { scratchDirectory } from './support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from './support/service-process.ts'
 
@@ -37,6 +38,7 @@ describe('a service', () => {
   test('prints its admin token at the first start, with a call that works, and keeps it for its owner alone', async () => {
     expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
     expect(statSync(join(directory.path, 'admin-token')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(directory.path, 'service.json')).mode & 0o777).toBe(0o600)
     const call = /curl -H 'X-API-KEY: (\S+)' '(\S+)'/.exec(service.stderr())
     expect(call?.[1]).toBe(token)
     const response = await fetch(call?.[2] as string, { headers: { 'X-API-KEY': token } })
@@ -127,6 +129,8 @@ describe('a service', () => {
     expect(service.stdout()).not.toContain(token)
   })
 
+  cliJourneys(() => ({ url, token, dataDir: directory.path }))
+
   test('stops on SIGTERM with exit code 0, starts again with the same token, and leaves no orphan when killed', async () => {
     const [enginePid] = childrenOf(service.child.pid as number)
     // As from a terminal: the engine process gets the signal too, and waits for the service's word.
@@ -136,6 +140,7 @@ describe('a service', () => {
     service.child.kill('SIGTERM')
     expect(await service.exit).toBe(0)
     expect(isAlive(enginePid as number)).toBe(false)
+    expect(existsSync(join(directory.path, 'service.json'))).toBe(false)
 
     service = spawnService(args)
     url = await service.ready()

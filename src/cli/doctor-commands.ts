@@ -2,8 +2,6 @@ import type { Command } from 'commander'
 import { readSettings } from '../base/settings.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
-import { checkData } from './doctor-data.ts'
-import { checkEngine } from './doctor-engine.ts'
 import { checkMachine } from './doctor-machine.ts'
 import { type Finding, hasProblem, ok, printFindings, problem } from './doctor-report.ts'
 import { checkClock, checkPort, checkRunningEngine, runningService } from './doctor-service.ts'
@@ -51,6 +49,9 @@ async function examine({ dataDir, host, port, engine }: DoctorOptions, io: Comma
     return [...told, ...checkMachine(io.machine, undefined)]
   }
   const { settings } = reading
+  // Loaded here: other commands begin sooner without what an engine needs.
+  const { checkData } = await import('./doctor-data.ts')
+  const { checkEngine } = await import('./doctor-engine.ts')
   const client = runningService(settings, io)
   return [
     ok('settings', 'can be read'),

@@ -27,8 +27,13 @@ export async function checkData(settings: Settings, io: CommandIo): Promise<Find
   ]
 }
 
+/** Undefined also where a part of the path is no directory. */
 function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 function nearest(path: string): string {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { wholeNumber } from './arguments.ts'
 import { CommandFailure, usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { readEntries } from './entry-reader.ts'
@@ -24,6 +25,7 @@ const maxKeptRejections = 1_000
 
 interface SendOptions extends ServiceChoice {
   source: string
+  batchEntries: number
   json?: true
 }
 
@@ -47,13 +49,19 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
   send
     .argument('[files...]', 'files; - or none is standard input')
     .requiredOption('--source <name>', 'the source that they belong to')
+    .option(
+      '--batch-entries <n>',
+      'at most so many in a request; the same when it is given again',
+      wholeNumber(1, batchBounds.maxEntries),
+      batchBounds.maxEntries,
+    )
     .option('--json', 'the counts as JSON')
     .action(async (files: string[], options: SendOptions) => {
       if (files.length === 0 && io.stdinIsTerminal) {
         throw usageFailure('There is nothing to send: name files, or give entries on standard input.')
       }
       const inputs = await findInputs(files.length === 0 ? ['-'] : files, io)
-      const tally = await sendInputs(inputs, options.source, connect(options, io), io)
+      const tally = await sendInputs(inputs, options, connect(options, io), io)
       if (options.json) await printJson(io, tally)
       await io.stderr.write(`${inWords(tally)}\n`)
       if (tally.rejected > 0) throw new CommandFailure('')
@@ -72,7 +80,7 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
 
 async function sendInputs(
   inputs: readonly LogInput[],
-  source: string,
+  { source, batchEntries }: SendOptions,
   client: ServiceClient,
   io: CommandIo,
 ): Promise<Tally> {
@@ -88,6 +96,7 @@ async function sendInputs(
     clock: io.clock,
   })
   const keys = new BatchKeys(source)
+  const bounds = { ...batchBounds, maxEntries: batchEntries }
   let readBytes = 0
   const reject = (rejection: Rejection) => {
     tally.rejected++
@@ -102,7 +111,7 @@ async function sendInputs(
         readBytes += bytes
       })
       const reading = await readEntries(input.name, chunks, entryBounds)
-      for await (const piece of gatherBatches(reading, batchBounds)) {
+      for await (const piece of gatherBatches(reading, bounds)) {
         if ('rejection' in piece) {
           reject({ input: input.name, ...piece.rejection })
           continue

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { serveHelp } from './help.ts'
-import { runService } from './run-service.ts'
 import { readServeArguments } from './serve.ts'
 
 /** In the tree for its help; its arguments are read by serveCommand. */
@@ -20,7 +19,10 @@ export async function serveCommand(args: string[], io: CommandIo): Promise<numbe
     case 'problems':
       for (const problem of read.problems) void io.stderr.write(`wellhead: ${problem}\n`)
       return exitCodes.usage
-    case 'serve':
+    case 'serve': {
+      // Not before it is needed: other commands begin much sooner without the whole service.
+      const { runService } = await import('./run-service.ts')
       return runService(read.settings, read.demo, io)
+    }
   }
 }
