@@ -119,6 +119,14 @@ export const notAcceptable = define('not_acceptable', 406, (allowed: string[]) =
   details: { allowed },
 }))
 export const nameTaken = define('name_taken', 409, (name: string) => `The name "${name}" is taken.`)
+export const backupUnavailable = define(
+  'backup_unavailable',
+  409,
+  (message: string, retryAfterSeconds?: number) => ({
+    message,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  }),
+)
 export const versionConflict = define(
   'version_conflict',
   412,

@@ -126,6 +126,11 @@ export class Catalog {
     })
   }
 
+  /** Runs something while nothing is changed here. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    return this.#alone(work)
+  }
+
   async run(statements: string[], settings: Record<string, number> = {}): Promise<void> {
     for (const sql of statements) await this.#options.engine.command({ sql, settings }, limits)
   }

@@ -24,6 +24,9 @@ export const migrations: readonly Migration[] = [
   { id: 3, statements: createTokenUses },
 ]
 
+/** What the data is like once every migration has run. */
+export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
+
 const limits = { deadlineMs: 60_000 }
 
 /** Runs what has not been run on this data yet, and tells which that was. */

@@ -63,6 +63,11 @@ export function socketPathFor(dataDir: string): string {
   return join(tmpdir(), `wellhead-${hash}`, 'engine.sock')
 }
 
+/** Where the engine keeps what is stored. */
+export function storeDirectoryOf(dataDir: string): string {
+  return join(dataDir, 'engine', 'store')
+}
+
 /** Calls are answered by a ClickHouse in a process of our own, spoken to over a local socket. */
 export class EmbeddedEngine implements Engine {
   readonly #options: EmbeddedEngineOptions

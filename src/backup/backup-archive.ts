@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { open, opendir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Pack } from 'tar-stream'
+import { checksumLine, checksumsName, isDataPath, manifestName } from './manifest.ts'
+
+/** A file and the path that it gets in the backup. */
+export interface ArchivedFile {
+  path: string
+  from: string
+}
+
+export interface ArchiveTotals {
+  files: number
+  bytes: number
+  /** SHA-256 of the list of checksums. */
+  checksums: string
+}
+
+export interface ArchiveContent {
+  files: AsyncIterable<ArchivedFile>
+  /** Where the list of checksums may grow: with a million files it is too long for the memory. */
+  checksumsFile: string
+  manifest: (totals: ArchiveTotals) => string
+}
+
+const readBytes = 2 ** 20
+
+/** Writes the files, then their checksums, then the manifest: without it a backup that was cut short is none. */
+export async function packBackup(pack: Pack, content: ArchiveContent): Promise<void> {
+  const totals = { files: 0, bytes: 0 }
+  const hash = createHash('sha256')
+  const list = await open(content.checksumsFile, 'w', 0o600)
+  try {
+    for await (const { path, from } of content.files) {
+      if (!isDataPath(path)) throw new Error(`The file ${path} cannot be named in a backup.`)
+      const { sha256, bytes } = await packFile(pack, path, from)
+      const line = checksumLine(sha256, path)
+      hash.update(line)
+      await list.write(line)
+      totals.files++
+      totals.bytes += bytes
+    }
+  } finally {
+    await list.close()
+  }
+  await packFile(pack, checksumsName, content.checksumsFile)
+  pack.entry({ name: manifestName, mode: 0o600 }, content.manifest({ ...totals, checksums: hash.digest('hex') }))
+  pack.finalize()
+}
+
+async function packFile(pack: Pack, name: string, from: string): Promise<{ sha256: string; bytes: number }> {
+  const { size, mtime } = await stat(from)
+  const hash = createHash('sha256')
+  let settle: (error?: Error | null) => void = () => {}
+  const ended = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error ? reject(error) : resolve())
+  })
+  // Whoever reads may go away at any time; then this is the only word that comes.
+  ended.catch(() => {})
+  const entry = pack.entry({ name, size, mtime, mode: 0o600 }, settle)
+  for await (const chunk of createReadStream(from, { highWaterMark: readBytes }) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), ended])
+  }
+  entry.end()
+  await ended
+  return { sha256: hash.digest('hex'), bytes: size }
+}
+
+/** Every file below a directory, one after the other: there may be very many. */
+export async function* filesBelow(directory: string, path: string): AsyncGenerator<ArchivedFile> {
+  for await (const entry of await opendir(directory)) {
+    const inside = { path: `${path}/${entry.name}`, from: join(directory, entry.name) }
+    if (entry.isDirectory()) yield* filesBelow(inside.from, inside.path)
+    else if (entry.isFile()) yield inside
+  }
+}

@@ -1,0 +1,183 @@
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Engine, engineDatabase } from './engine.ts'
+import { readJsonRows } from './json-rows.ts'
+
+export interface FrozenTable {
+  name: string
+  rows: number
+  parts: number
+}
+
+export interface TableSnapshot {
+  /** Holds the files of one moment, at the paths that they have in the engine's directory. */
+  directory: string
+  tables: FrozenTable[]
+  /** About how many bytes it has. */
+  bytes: number
+  engineVersion: string
+  release(): Promise<void>
+}
+
+/** Linking the files of a large table takes a while, and nothing is held up by it. */
+const limits = { deadlineMs: 600_000 }
+
+/** One at a time, so that what is left of one that was cut short is always found. */
+const snapshotName = 'wellhead_backup'
+
+interface TableRow {
+  name: string
+  uuid: string
+  engine: string
+  metadata_path: string
+}
+
+/**
+ * Has the engine link the files of all tables at once, which costs no space, and puts beside them what it keeps
+ * outside of its parts: definitions, mutations, and which inserts it has seen. Nobody may make or change a table
+ * meanwhile; rows may come, and are in the snapshot if they were on disk before it began.
+ */
+export async function snapshotTables(engine: Engine, storeDirectory: string): Promise<TableSnapshot> {
+  const directory = snapshotDirectory(storeDirectory)
+  const release = () => rm(directory, { recursive: true, force: true })
+  await release()
+  try {
+    const tables: FrozenTable[] = []
+    await copyInto(directory, storeDirectory, `metadata/${engineDatabase}.sql`)
+    for (const table of await listTables(engine)) {
+      const frozen = await freezeTable(engine, table, storeDirectory, directory)
+      if (frozen) tables.push(frozen)
+    }
+    return { directory, tables, ...(await describeEngine(engine)), release }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+/** Removes what a process that ended in the middle has left. */
+export async function removeLeftSnapshot(storeDirectory: string): Promise<void> {
+  await rm(snapshotDirectory(storeDirectory), { recursive: true, force: true })
+}
+
+function snapshotDirectory(storeDirectory: string): string {
+  return join(storeDirectory, 'shadow', snapshotName)
+}
+
+/**
+ * The service's own tables come first: an answer to a sender that is in the snapshot was given when its rows were
+ * on disk, so they are in the tables that are frozen after it.
+ */
+async function listTables(engine: Engine, name?: string): Promise<TableRow[]> {
+  const { body } = await engine.query(
+    {
+      sql:
+        'SELECT name, toString(uuid) AS uuid, engine, metadata_path FROM system.tables ' +
+        "WHERE database = {database:String} AND ({name:String} = '' OR name = {name:String}) " +
+        "ORDER BY startsWith(name, '_') DESC, name",
+      parameters: { database: engineDatabase, name: name ?? '' },
+      format: 'JSONEachRow',
+    },
+    limits,
+  )
+  return readJsonRows<TableRow>(body)
+}
+
+async function describeEngine(engine: Engine): Promise<{ bytes: number; engineVersion: string }> {
+  const { body } = await engine.query(
+    {
+      sql: 'SELECT version(), sum(bytes_on_disk) FROM system.parts WHERE active AND database = {database:String}',
+      parameters: { database: engineDatabase },
+      format: 'TabSeparatedRaw',
+    },
+    limits,
+  )
+  const [engineVersion = '', bytes] = body.toString().trim().split('\t')
+  return { engineVersion, bytes: Number(bytes) }
+}
+
+async function freezeTable(
+  engine: Engine,
+  table: TableRow,
+  storeDirectory: string,
+  directory: string,
+): Promise<FrozenTable | undefined> {
+  const { name, uuid } = table
+  const files = join('store', uuid.slice(0, 3), uuid)
+  try {
+    if (!table.engine.endsWith('MergeTree')) {
+      await copyInto(directory, storeDirectory, table.metadata_path)
+      return undefined
+    }
+    await engine.command(
+      { sql: `ALTER TABLE ${engineDatabase}.\`${name}\` FREEZE WITH NAME '${snapshotName}'` },
+      limits,
+    )
+    // After the parts: the log may then name inserts that are in none of them, which a start forgets; the other way
+    // round, an insert that is in a part could be taken a second time.
+    await copyBeside(join(storeDirectory, files), join(directory, files))
+    await copyInto(directory, storeDirectory, table.metadata_path)
+    return { name, ...(await countRows(join(directory, files))) }
+  } catch (error) {
+    // A source that was deleted just before is dropped by now.
+    const [same] = await listTables(engine, name)
+    if (same?.uuid === uuid) throw error
+    await rm(join(directory, files), { recursive: true, force: true })
+    await rm(join(directory, table.metadata_path), { force: true })
+    return undefined
+  }
+}
+
+async function copyInto(directory: string, storeDirectory: string, path: string): Promise<void> {
+  const target = join(directory, path)
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await copyFile(join(storeDirectory, path), target)
+}
+
+async function copyBeside(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  const names = (await readdir(from)).filter((name) => /^(?:format_version|mutation_\d+)\.txt$/.test(name))
+  for (const name of names) await copyFile(join(from, name), join(to, name))
+  await copyInsertLog(join(from, 'deduplication_logs'), join(to, 'deduplication_logs'))
+}
+
+/** The engine begins a new file of this log now and then and removes the oldest, also while it is copied. */
+async function copyInsertLog(from: string, to: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const names = await readdir(from).catch(unlessMissing)
+    if (names === undefined) return
+    try {
+      await rm(to, { recursive: true, force: true })
+      await mkdir(to, { mode: 0o700 })
+      for (const name of names) await writeFile(join(to, name), wholeLines(await readFile(join(from, name))))
+      return
+    } catch (error) {
+      unlessMissing(error)
+      if (attempt >= 5) throw error
+    }
+  }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+}
+
+/** The last line may be on its way. */
+function wholeLines(log: Buffer): Buffer {
+  return log.subarray(0, log.lastIndexOf('\n') + 1)
+}
+
+const partName = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
+
+/** Whether a directory of a table holds rows of it. */
+export function isPart(name: string): boolean {
+  return partName.test(name)
+}
+
+async function countRows(directory: string): Promise<{ rows: number; parts: number }> {
+  const parts = (await readdir(directory)).filter(isPart)
+  let rows = 0
+  for (const part of parts) rows += Number(await readFile(join(directory, part, 'count.txt'), 'utf8'))
+  if (!Number.isSafeInteger(rows)) throw new Error(`The rows below ${directory} cannot be counted.`)
+  return { rows, parts: parts.length }
+}
