@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { Access } from './access/access.ts'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import { TokenAdmin } from './access/token-admin.ts'
+import { Backups } from './backup/backups.ts'
 import type { Clock } from './base/clock.ts'
 import { WellheadError } from './base/errors.ts'
 import type { Log } from './base/log.ts'
@@ -71,6 +72,9 @@ const maxKnownSandboxes = 1000
 
 /** Below this the engine could not even merge what it has. */
 const minFreeBytes = 256 * 2 ** 20
+
+/** A backup whose reader takes nothing for so long is given up. */
+const backupStalledAfterMs = 300_000
 
 /** Makes every part and gives each what it needs. Reading this is reading the architecture. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -157,6 +161,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     read: (limit) => cache.hotKeys(limit),
     onFailure: (error) => log.warn({ err: error }, 'which results were hot could not be kept'),
   })
+  const backups = new Backups({
+    engine,
+    catalog,
+    clock,
+    log,
+    dataDir: shared ? undefined : settings.dataDir,
+    stalledAfterMs: backupStalledAfterMs,
+  })
   let stopping = false
   let open = false
   const http = createServer({
@@ -171,11 +183,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     queries: { endpoints, calls },
     endpoints: endpointAdmin,
     tokens,
+    backups,
   })
   try {
     // The port is taken first: a busy one is told before an engine is started for nothing.
     await http.listen({ host: settings.host, port: settings.port })
     await engine.start()
+    await backups.open()
     await catalog.open()
     await sources.open()
     await Promise.all([keys.open(), tokens.open(), endpointAdmin.seed(shipped)])
@@ -202,6 +216,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await hotKeys.stop()
     await cache.stop()
     await intake.settled()
+    await backups.stop()
     await catalog.stop()
     await tokens.stop()
     await engine.close()

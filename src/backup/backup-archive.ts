@@ -47,7 +47,10 @@ export async function packBackup(pack: Pack, content: ArchiveContent): Promise<v
     await list.close()
   }
   await packFile(pack, checksumsName, content.checksumsFile)
-  pack.entry({ name: manifestName, mode: 0o600 }, content.manifest({ ...totals, checksums: hash.digest('hex') }))
+  pack.entry(
+    { name: manifestName, mode: 0o600 },
+    content.manifest({ ...totals, checksums: hash.digest('hex') }),
+  )
   pack.finalize()
 }
 
@@ -65,7 +68,7 @@ async function packFile(pack: Pack, name: string, from: string): Promise<{ sha25
     hash.update(chunk)
     if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), ended])
   }
-  entry.end()
+  entry.end(undefined)
   await ended
   return { sha256: hash.digest('hex'), bytes: size }
 }

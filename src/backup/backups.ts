@@ -89,6 +89,8 @@ export class Backups {
   #stream(snapshot: TableSnapshot, takenAt: number, ended: () => void): Readable {
     const { log, stalledAfterMs } = this.#options
     const archive = pack()
+    // It is told to whoever reads, and below.
+    archive.on('error', () => {})
     const packing = packBackup(archive, {
       files: filesOf(snapshot),
       checksumsFile: join(snapshot.directory, 'checksums'),
@@ -113,7 +115,10 @@ export class Backups {
       .then(() => snapshot.release())
       .catch((error) => log.error({ err: error }, 'what a backup held could not be removed'))
       .finally(ended)
-    return Readable.from(unlessStalled(archive, stalledAfterMs), { objectMode: false })
+    const stream = Readable.from(unlessStalled(archive, stalledAfterMs), { objectMode: false })
+    // A reader that left before the first byte has never begun to read.
+    stream.once('close', () => archive.destroy())
+    return stream
   }
 
   /** Resolves when nothing is held any more. */
@@ -126,7 +131,7 @@ async function* unlessStalled(archive: Pack, afterMs: number): AsyncGenerator<Bu
   const timer = setTimeout(() => archive.destroy(new Error('Nobody reads the backup.')), afterMs)
   timer.unref()
   try {
-    for await (const chunk of archive) {
+    for await (const chunk of archive as AsyncIterable<Buffer>) {
       yield chunk
       timer.refresh()
     }

@@ -20,7 +20,7 @@ const manifestShape = z.object({
   engine: z.object({ version: z.string(), library: z.string() }),
   schema: whole,
   taken_at: z.iso.datetime(),
-  tables: z.array(z.object({ name: z.string(), rows: whole, parts: whole })),
+  tables: z.array(z.object({ name: z.string(), rows: whole, parts: z.array(z.string()) })),
   files: whole,
   bytes: whole,
   checksums_sha256: sha256,

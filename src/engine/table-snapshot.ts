@@ -6,7 +6,8 @@ import { readJsonRows } from './json-rows.ts'
 export interface FrozenTable {
   name: string
   rows: number
-  parts: number
+  /** Names of the directories that hold its rows. */
+  parts: string[]
 }
 
 export interface TableSnapshot {
@@ -169,15 +170,10 @@ function wholeLines(log: Buffer): Buffer {
 
 const partName = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
 
-/** Whether a directory of a table holds rows of it. */
-export function isPart(name: string): boolean {
-  return partName.test(name)
-}
-
-async function countRows(directory: string): Promise<{ rows: number; parts: number }> {
-  const parts = (await readdir(directory)).filter(isPart)
+async function countRows(directory: string): Promise<Omit<FrozenTable, 'name'>> {
+  const parts = (await readdir(directory)).filter((name) => partName.test(name))
   let rows = 0
   for (const part of parts) rows += Number(await readFile(join(directory, part, 'count.txt'), 'utf8'))
   if (!Number.isSafeInteger(rows)) throw new Error(`The rows below ${directory} cannot be counted.`)
-  return { rows, parts: parts.length }
+  return { rows, parts }
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { backupOperations } from './openapi-backup.ts'
 import { callingOperations } from './openapi-calling.ts'
 import { describeEndpoint, type Reader } from './openapi-endpoint.ts'
 import { errorAnswers, errorSchemas } from './openapi-errors.ts'
@@ -36,6 +37,7 @@ const tags = [
   { name: 'Endpoints', description: 'Saved queries: making, changing and deleting them.' },
   { name: 'Sources', description: 'Where entries are kept, and for how long.' },
   { name: 'Access tokens', description: 'Who may call and send what.' },
+  { name: 'Backups', description: 'Everything that the service keeps, of one moment.' },
   { name: 'State and description', description: 'How the service is, and what it can do.' },
 ]
 
@@ -47,6 +49,7 @@ const headers = {
   Location: header('Address of what was made.'),
   'Retry-After': header('Seconds after which to come back.', 'integer'),
   'Server-Timing': header('Where the time went, in milliseconds.'),
+  'Wellhead-Backup-Bytes': header('About how many bytes the archive has.', 'integer'),
   'Wellhead-Truncated': header('`true` if there were more rows than the endpoint may return.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
   'X-Request-Id': header('Names the request in the log of the service.'),
@@ -64,6 +67,7 @@ export const fixedOperations: readonly Operation[] = [
   ...endpointOperations,
   ...sourceOperations,
   ...tokenOperations,
+  ...backupOperations,
   ...statusOperations,
 ]
 

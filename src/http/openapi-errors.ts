@@ -6,7 +6,7 @@ const texts: Record<number, string> = {
   403: 'The token may not do this.',
   404: 'There is no such thing.',
   406: 'The result cannot be had in this form.',
-  409: 'The name is taken.',
+  409: 'The name is taken, or a backup cannot be taken now.',
   412: 'Somebody changed it meanwhile.',
   413: 'The body is too large.',
   415: 'The body is of a type that is not read here.',

@@ -10,6 +10,7 @@ import fastify, {
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { TokenAdmin } from '../access/token-admin.ts'
+import type { Backups } from '../backup/backups.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -24,6 +25,7 @@ import { version } from '../base/version.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
+import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
@@ -65,6 +67,7 @@ export interface ServerOptions {
   queries: QueryRoutes
   endpoints: EndpointAdmin
   tokens: TokenAdmin
+  backups: Backups
   /** Origins of pages that may call; `*` is all of them. */
   corsOrigins?: readonly string[] | undefined
 }
@@ -148,6 +151,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addSourceRoutes(server, options.sources)
   addEndpointRoutes(server, options.endpoints)
   addTokenRoutes(server, options.tokens)
+  addBackupRoutes(server, options.backups)
   addQueryRoutes(server, options.queries, addHotLane(server, options))
   addOpenApiRoutes(server, options.queries.endpoints)
   return server

@@ -54,6 +54,7 @@ const routes: Record<string, Expected> = {
   'PUT /api/access-tokens/:id': { access: 'admin', body: {}, inside: 404 },
   'PATCH /api/access-tokens/:id': { access: 'admin', body: {}, inside: 404 },
   'DELETE /api/access-tokens/:id': { access: 'admin', inside: 404 },
+  'GET /api/backup': { access: 'admin', at: '?_format=none', inside: 406 },
   'POST /api/access-tokens/:id/rotate': { access: 'admin', body: {}, inside: 404 },
 }
 

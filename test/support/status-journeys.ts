@@ -237,6 +237,7 @@ function halfServer(lines: string[], open: () => boolean) {
     queries: { endpoints: { onChange: () => {} }, calls: unreached } as never,
     endpoints: unreached,
     tokens: unreached,
+    backups: unreached,
   }
   return createServer(options)
 }
