@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/version.ts'
+import { addBackupCommands } from './backup-commands.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { addDoctorCommands } from './doctor-commands.ts'
@@ -38,6 +39,7 @@ export function createProgram(io: CommandIo): Command {
   addEndpointCommands(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
+  addBackupCommands(program, io)
   addDoctorCommands(program, io)
   return program
 }
