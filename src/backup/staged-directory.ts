@@ -96,7 +96,8 @@ export class StagedDirectory {
   }
 }
 
-async function checkVacant(target: string): Promise<void> {
+/** Throws unless nothing is there, or an empty directory that another can take the place of. */
+export async function checkVacant(target: string): Promise<void> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     if (error.code === 'ENOTDIR') throw new BackupProblem(`${target} is a file. Name a new directory.`)

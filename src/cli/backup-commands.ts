@@ -4,6 +4,7 @@ import { checkRestored } from '../backup/check-restored.ts'
 import { BackupProblem, type Manifest } from '../backup/manifest.ts'
 import { receiveBackup } from '../backup/receive-backup.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
+import { checkVacant } from '../backup/staged-directory.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings } from '../base/settings.ts'
 import { schemaVersion } from '../catalog/migrations.ts'
@@ -64,7 +65,11 @@ export function addBackupCommands(program: Command, io: CommandIo): void {
 
 async function backUp(directory: string, choice: ServiceChoice & { json?: boolean }, io: CommandIo) {
   const target = resolve(io.cwd, directory)
-  const response = await connect(choice, io).request('GET', '/api/backup')
+  const service = connect(choice, io)
+  await checkVacant(target).catch((error) => {
+    throw explained(error, 'The backup cannot be written', io)
+  })
+  const response = await service.request('GET', '/api/backup')
   const total = Number(response.headers.get('wellhead-backup-bytes') || Number.NaN)
   const progress = startProgress({
     title: 'Backing up',

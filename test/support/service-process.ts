@@ -17,8 +17,14 @@ export interface ServiceProcess {
 }
 
 /** `wellhead serve` as a person starts it: a process of its own. */
-export function spawnService(args: string[], environment: Record<string, string> = {}): ServiceProcess {
-  const child = spawn(process.execPath, [main, 'serve', ...args], {
+export function spawnService(
+  args: string[],
+  environment: Record<string, string> = {},
+  { command = [process.execPath, main], cwd = process.cwd() } = {},
+): ServiceProcess {
+  const [executable, ...before] = command as [string, ...string[]]
+  const child = spawn(executable, [...before, 'serve', ...args], {
+    cwd,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
