@@ -64,6 +64,7 @@ async function packFile(pack: Pack, name: string, from: string): Promise<{ sha25
   // Whoever reads may go away at any time; then this is the only word that comes.
   ended.catch(() => {})
   const entry = pack.entry({ name, size, mtime, mode: 0o600 }, settle)
+  entry.on('error', () => {})
   for await (const chunk of createReadStream(from, { highWaterMark: readBytes }) as AsyncIterable<Buffer>) {
     hash.update(chunk)
     if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), ended])

@@ -159,6 +159,36 @@ describe('an archive that is not whole', () => {
     for await (const _ of tar) break
     await expect(packing).rejects.toThrow()
   })
+
+  test('stops being packed when it is given up', async () => {
+    const tar = pack()
+    tar.on('error', () => {})
+    const packing = packBackup(tar, {
+      files: filesBelow(at('source'), 'data'),
+      checksumsFile: at('checksums'),
+      manifest: () => '',
+    })
+    tar.destroy(new Error('nobody reads'))
+    await expect(packing).rejects.toThrow()
+  })
+
+  test('is not asked for more once it is refused', async () => {
+    const tar = pack()
+    tar.entry({ name: 'other' }, 'x')
+    tar.finalize()
+    const start = await buffer(tar as unknown as Readable)
+    let left = false
+    const endless = async function* () {
+      try {
+        yield start
+        for (;;) yield Buffer.alloc(2 ** 16)
+      } finally {
+        left = true
+      }
+    }
+    await expect(receiveBackup(endless(), at('backup'))).rejects.toThrow(/no backup of Wellhead/)
+    await expect.poll(() => left).toBe(true)
+  })
 })
 
 describe('a backup that was damaged', () => {

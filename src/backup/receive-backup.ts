@@ -45,6 +45,8 @@ async function unpack(
   const totals = { files: 0, bytes: 0 }
   let checksums: string | undefined
   let manifest: Manifest | undefined
+  // Whatever ends the reading also ends the sending.
+  unpacker.once('close', () => source.destroy())
   for await (const entry of unpacker) {
     const { name, type } = entry.header
     const content = entry as AsyncIterable<Uint8Array>
