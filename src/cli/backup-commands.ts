@@ -153,6 +153,7 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
     environment: io.environment,
     clock: io.clock,
     log: createLog('silent'),
+    atRest: true,
   })
   try {
     await engine.start().catch((error) => {

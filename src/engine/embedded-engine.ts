@@ -32,6 +32,8 @@ export interface EmbeddedEngineOptions {
   clock: Clock
   log: Log
   maxResultBytes?: number
+  /** Whether the data is only looked at, and no part of it merged or removed meanwhile. */
+  atRest?: boolean
   /** So many ends of the engine during a query make that query refused for a while. */
   crashesBeforeRefusal?: number
 }
@@ -93,6 +95,7 @@ export class EmbeddedEngine implements Engine {
         sessions: Math.max(8, cpus().length * 2),
         maxWaiting: defaults.maxWaiting,
         graceMs: defaults.graceMs * patience,
+        atRest: options.atRest ?? false,
       },
       log,
       heartbeatMs: defaults.heartbeatMs,

@@ -37,6 +37,12 @@ export const durabilitySettings = {
   min_rows_to_fsync_after_merge: '1',
 } as const
 
+/** With these nothing is merged and nothing that has expired is removed. */
+const restSettings = {
+  max_bytes_to_merge_at_max_space_in_pool: '0',
+  max_bytes_to_merge_at_min_space_in_pool: '0',
+} as const
+
 function elements(values: Record<string, string>): string {
   return Object.entries(values)
     .map(([name, value]) => `<${name}>${value}</${name}>`)
@@ -44,7 +50,7 @@ function elements(values: Record<string, string>): string {
 }
 
 /** Writes the engine's configuration beside its data and returns the arguments that make it read them. */
-export function writeEngineConfig(directory: string, memoryBytes: number): string[] {
+export function writeEngineConfig(directory: string, memoryBytes: number, atRest = false): string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const usersPath = join(directory, 'users.xml')
   const configPath = join(directory, 'config.xml')
@@ -63,7 +69,7 @@ export function writeEngineConfig(directory: string, memoryBytes: number): strin
       '<remote_url_allow_hosts></remote_url_allow_hosts>' +
       // Whoever deletes a source has said its name twice already.
       '<max_table_size_to_drop>0</max_table_size_to_drop>' +
-      `<merge_tree>${elements(durabilitySettings)}</merge_tree></clickhouse>`,
+      `<merge_tree>${elements({ ...durabilitySettings, ...(atRest && restSettings) })}</merge_tree></clickhouse>`,
     { mode: 0o600 },
   )
   return [`--config-file=${configPath}`]

@@ -82,7 +82,7 @@ async function start(options: HostOptions): Promise<RunningHost> {
   const open = await loadSessions(
     store,
     options.database,
-    writeEngineConfig(options.directory, options.memoryBytes),
+    writeEngineConfig(options.directory, options.memoryBytes, options.atRest),
   )
   // Kept until the end: with its last session the engine itself closes, and opens again with the next.
   const control = await open()

@@ -12,6 +12,8 @@ export interface HostOptions {
   maxWaiting: number
   /** A query that outlives its time limit by this much takes the process with it. */
   graceMs: number
+  /** Whether the data is only looked at, and no part of it merged or removed meanwhile. */
+  atRest?: boolean
 }
 
 export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'other'
