@@ -18,6 +18,7 @@ import { Arrivals } from './catalog/arrivals.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
 import { readDefinitions } from './endpoints/definition-directory.ts'
+import { Deployments } from './endpoints/deployments.ts'
 import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
 import { EndpointCalls } from './endpoints/endpoint-calls.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
@@ -170,6 +171,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     sources: new SourceAdmin(engine, sources),
     queries: { endpoints, calls },
     endpoints: endpointAdmin,
+    deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
     tokens,
   })
   try {

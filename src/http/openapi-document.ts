@@ -2,6 +2,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts'
 import { callingOperations } from './openapi-calling.ts'
 import { describeEndpoint, type Reader } from './openapi-endpoint.ts'
 import { errorAnswers, errorSchemas } from './openapi-errors.ts'
+import { deploymentOperations } from './openapi-managing-deployments.ts'
 import { endpointOperations } from './openapi-managing-endpoints.ts'
 import { sourceOperations } from './openapi-managing-sources.ts'
 import { tokenOperations } from './openapi-managing-tokens.ts'
@@ -62,6 +63,7 @@ export const fixedOperations: readonly Operation[] = [
   ...callingOperations,
   ...sendingOperations,
   ...endpointOperations,
+  ...deploymentOperations,
   ...sourceOperations,
   ...tokenOperations,
   ...statusOperations,
