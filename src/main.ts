@@ -1,117 +1,68 @@
 #!/usr/bin/env node
 /** The process edge: the only place that knows arguments, environment, signals and exit codes. */
-import { type Service, startService } from './app.ts'
+import type { WriteStream } from 'node:tty'
 import { systemClock } from './base/clock.ts'
-import { createLog } from './base/log.ts'
-import type { Settings } from './base/settings.ts'
-import { version } from './base/version.ts'
-import { demoProjects, runDemo } from './cli/demo-traffic.ts'
-import { generalHelp, serveHelp } from './cli/help.ts'
-import { readServeArguments } from './cli/serve.ts'
-import { explainStartProblem } from './cli/start-problems.ts'
+import { exitCodes } from './cli/command-failure.ts'
+import { type CommandIo, type CommandOutput, colorsFor } from './cli/command-io.ts'
+import { runProgram } from './cli/program.ts'
 
-const exitCodes = { done: 0, failed: 1, usage: 2 } as const
+/** Where there is no terminal to fit into. */
+const generousColumns = 120
 
-async function main([command, ...rest]: string[]): Promise<void> {
-  switch (command) {
-    case 'serve':
-      return serve(rest)
-    case undefined:
-    case 'help':
-    case '--help':
-    case '-h':
-      process.stdout.write(rest[0] === 'serve' ? serveHelp() : generalHelp)
-      return
-    case '--version':
-    case '-v':
-      process.stdout.write(`${version}\n`)
-      return
-    default:
-      process.stderr.write(`wellhead: "${command}" is no command. wellhead --help lists them.\n`)
-      process.exitCode = exitCodes.usage
-  }
+const stop = new AbortController()
+for (const name of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(name, () => {
+    if (stop.signal.aborted) process.exit(exitCodes.failed)
+    stop.abort(name)
+  })
 }
 
-async function serve(args: string[]): Promise<void> {
-  const read = readServeArguments(args, process.env)
-  switch (read.kind) {
-    case 'help':
-      process.stdout.write(serveHelp())
-      return
-    case 'problems':
-      for (const problem of read.problems) process.stderr.write(`wellhead: ${problem}\n`)
-      process.exitCode = exitCodes.usage
-      return
-    case 'serve':
-      return run(read.settings, read.demo)
-  }
+const io: CommandIo = {
+  stdout: outputOf(process.stdout),
+  stderr: outputOf(process.stderr),
+  // Opened only by who reads it: else it would keep the process waiting.
+  get stdin() {
+    return process.stdin
+  },
+  get stdinIsTerminal() {
+    return process.stdin.isTTY === true
+  },
+  environment: process.env,
+  cwd: process.cwd(),
+  signal: stop.signal,
+  clock: systemClock,
+  pid: process.pid,
+  isAlive,
+  node: process.execPath,
 }
 
-async function run(settings: Settings, demo: boolean): Promise<void> {
-  const log = createLog(settings.logLevel)
-  let service: Service | undefined
-  const stopDemo = new AbortController()
-  let stopAsked = false
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (stopAsked) process.exit(exitCodes.failed)
-    stopAsked = true
-    log.info({ signal }, 'stopping')
-    stopDemo.abort()
-    if (service) void stop(service)
-  }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
-  try {
-    service = await startService({
-      settings,
-      clock: systemClock,
-      log,
-      node: process.execPath,
-      environment: process.env,
-    })
-  } catch (error) {
-    const explained = explainStartProblem(error, settings)
-    if (explained === undefined) log.fatal({ err: error }, 'the service cannot start')
-    process.stderr.write(`wellhead: ${explained ?? `cannot start: ${(error as Error).message}`}\n`)
-    process.exit(exitCodes.failed)
-  }
-  if (stopAsked) return stop(service)
-  greet(service, settings)
-  if (demo) void fillDemo(service, settings, stopDemo.signal)
-}
-
-async function fillDemo(service: Service, settings: Settings, signal: AbortSignal): Promise<void> {
-  const { url, adminToken } = service
-  const onFilled = (entries: number) =>
-    process.stderr.write(
-      `Sample traffic: ${entries} entries of the last seven days, and more each second. Try it:\n` +
-        `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/usage.api-counts?project=${demoProjects[0]}&interval=daily'\n\n`,
-    )
-  await runDemo({ url, token: adminToken.token, now: systemClock.now, signal, onFilled }).catch(
-    (error: Error) => {
-      if (!signal.aborted) process.stderr.write(`wellhead: ${error.message}\n`)
+function outputOf(stream: WriteStream): CommandOutput {
+  // Whoever reads the first lines only, as head does, has what it wanted.
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.failed)
+  })
+  const isTerminal = stream.isTTY === true
+  return {
+    write: (data) => new Promise((resolve) => stream.write(data, () => resolve())),
+    isTerminal,
+    get columns() {
+      return (isTerminal && stream.columns) || generousColumns
     },
-  )
-}
-
-async function stop(service: Service): Promise<void> {
-  await service.stop()
-  process.exit(exitCodes.done)
-}
-
-function greet(service: Service, settings: Settings): void {
-  const lines = [`Wellhead ${version} serves ${service.url}`]
-  if (service.adminToken.made) {
-    lines.push(
-      '',
-      `  Admin token (shown this once, kept in ${settings.dataDir}/admin-token):`,
-      `  ${service.adminToken.token}`,
-      '',
-      '  Try it:',
-      `  curl -H 'X-API-KEY: ${service.adminToken.token}' '${service.url}/api/endpoints/query/logs.all?project=demo'`,
-    )
+    colors: colorsFor(isTerminal, process.env),
   }
-  process.stderr.write(`${lines.join('\n')}\n\n`)
 }
 
-await main(process.argv.slice(2))
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It is there, and somebody else's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+const exitCode = await runProgram(process.argv.slice(2), io)
+// What is written to a pipe may still be on its way.
+await Promise.all([io.stdout.write(''), io.stderr.write('')])
+process.exit(exitCode)

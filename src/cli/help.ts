@@ -1,23 +1,22 @@
+import type { Command } from 'commander'
 import { flagOf, settingDefinitions, settingNames } from '../base/settings.ts'
 
-export const generalHelp = `wellhead: saved SQL over logs, served as fast, always-warm HTTP endpoints.
-
-Usage
-  wellhead <command> [options]
-
-Commands
-  serve       run the service
-  help        this text; wellhead help serve tells of serve
-
-Options
-  --help      help of a command
-  --version   version of this package
-
-Start here
+/** Under the list of commands. */
+export const startHere = `
+Start here:
   wellhead serve
   It listens on http://127.0.0.1:4000, keeps everything in ./data, and at its first start prints the admin
-  token with a call to try it with.
+  token with a call to try it with. Other commands find it by themselves; --url and --token, or WELLHEAD_URL
+  and WELLHEAD_TOKEN, name another.
+
+Exit codes:
+  0 done   1 failed, or the check found something   2 not understood
 `
+
+/** Shows how a command is used, under its options. */
+export function addExamples(command: Command, ...examples: readonly string[]): void {
+  command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
+}
 
 export function serveHelp(): string {
   const rows = settingNames.map((name) => {

@@ -1,0 +1,135 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { HotField, Source } from '../catalog/source.ts'
+import type { SourcePath } from '../ingest/source-admin.ts'
+import { collect, wholeNumber } from './arguments.ts'
+import type { CommandIo } from './command-io.ts'
+import { confirm } from './confirm.ts'
+import type { ServiceChoice } from './find-service.ts'
+import { addExamples } from './help.ts'
+import { type ListColumn, printFields, printJson, printList, shortTime } from './print.ts'
+import { addServiceOptions, connect } from './service-client.ts'
+
+interface CreateOptions extends ServiceChoice {
+  description?: string
+  alias?: string[]
+  retentionDays?: number
+  hotField?: HotField[]
+  json?: true
+}
+
+const columns: readonly ListColumn<Source>[] = [
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'DAYS', align: 'right', of: ({ retention_days }) => retention_days },
+  { title: 'ALSO KNOWN AS', of: ({ aliases }) => aliases.join(' ') || null },
+  { title: 'DESCRIPTION', of: ({ description }) => description || null },
+]
+
+const pathColumns: readonly ListColumn<SourcePath>[] = [
+  { title: 'PATH', of: ({ path }) => path },
+  { title: 'TYPES', of: ({ types }) => types.join(' ') },
+]
+
+export function addSourceCommands(program: Command, io: CommandIo): void {
+  const source = program.command('source').description('list, show, make and delete sources of logs')
+  addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention-days 365')
+
+  const list = addServiceOptions(source.command('list').description('list sources'))
+  list.option('--json', 'as JSON').action(async (options: ServiceChoice & { json?: true }) => {
+    const sources = await connect(options, io).json<Source[]>('GET', '/api/sources')
+    return options.json ? printJson(io, sources) : printList(io, columns, sources, 'There are no sources.')
+  })
+  addExamples(list, 'wellhead source list')
+
+  const show = addServiceOptions(source.command('show').description('show a source'))
+  show
+    .argument('<name>', 'name of the source')
+    .option('--schema', 'paths and types of metadata in its newest entries')
+    .option('--json', 'as JSON')
+    .action(async (name: string, options: ServiceChoice & { schema?: true; json?: true }) => {
+      const client = connect(options, io)
+      if (options.schema) {
+        const paths = await client.json<SourcePath[]>('GET', `${pathOf(name)}/schema`)
+        if (options.json) return printJson(io, paths)
+        return printList(io, pathColumns, paths, 'Its entries have no metadata.')
+      }
+      const found = await client.json<Source>('GET', pathOf(name))
+      return options.json ? printJson(io, found) : printSource(io, found)
+    })
+  addExamples(show, 'wellhead source show edge_logs', 'wellhead source show edge_logs --schema')
+
+  addCreate(source, io)
+
+  const remove = addServiceOptions(source.command('delete').description('delete a source with its entries'))
+  remove
+    .argument('<name>', 'name of the source')
+    .option('--yes', 'do not ask')
+    .action(async (given: string, options: ServiceChoice & { yes?: true }) => {
+      const client = connect(options, io)
+      const { name } = await client.json<Source>('GET', pathOf(given))
+      await confirm(io, `The source ${name} and all of its entries are deleted.`, options.yes)
+      await client.request('DELETE', pathOf(name), { query: { confirm: name } })
+      await io.stderr.write(`Deleted ${name}.\n`)
+    })
+  addExamples(remove, 'wellhead source delete audit_logs --yes')
+}
+
+function addCreate(source: Command, io: CommandIo): void {
+  const create = addServiceOptions(source.command('create').description('make a source'))
+  create
+    .argument('<name>', 'small letters, digits and _')
+    .option('--description <text>', 'what it holds')
+    .option('--alias <name>', 'another name that senders know it by; may be given several times', collect)
+    .option('--retention-days <n>', 'entries live so long (default: 90)', wholeNumber(1, 3650))
+    .option(
+      '--hot-field <column=path>',
+      'keeps a path of metadata as a column; ",number" or ",searched" behind it say more; may be given several times',
+      collectHotField,
+    )
+    .option('--json', 'as JSON')
+    .action(async (name: string, options: CreateOptions) => {
+      const json = {
+        name,
+        description: options.description,
+        aliases: options.alias,
+        retention_days: options.retentionDays,
+        hot_fields: options.hotField,
+      }
+      const made = await connect(options, io).json<Source>('POST', '/api/sources', { json })
+      return options.json ? printJson(io, made) : printSource(io, made)
+    })
+  addExamples(
+    create,
+    'wellhead source create audit_logs --retention-days 365',
+    'wellhead source create web_logs --hot-field request_url=request.url,searched --hot-field status=status,number',
+  )
+}
+
+function collectHotField(value: string, before: readonly HotField[] | undefined): HotField[] {
+  const [field = '', ...words] = value.split(',')
+  const [column = '', path = ''] = field.split('=')
+  const known = words.every((word) => word === 'number' || word === 'text' || word === 'searched')
+  if (column === '' || path === '' || !known) {
+    throw new InvalidArgumentError(`"${value}" is not column=path, with ",number" or ",searched" behind it.`)
+  }
+  const type = words.includes('number') ? 'number' : 'text'
+  return [...(before ?? []), { column, path, type, searched: words.includes('searched') }]
+}
+
+function printSource(io: CommandIo, source: Source): Promise<void> {
+  const hot = source.hot_fields.map(
+    ({ column, path, type, searched }) => `${column}=${path},${type}${searched ? ',searched' : ''}`,
+  )
+  return printFields(io, [
+    ['name', source.name],
+    ['id', source.id],
+    ['description', source.description || null],
+    ['aliases', source.aliases.join(' ') || null],
+    ['retention', `${source.retention_days} days`],
+    ['hot fields', hot.join(' ') || null],
+    ['updated', shortTime(source.updated_at)],
+  ])
+}
+
+function pathOf(name: string): string {
+  return `/api/sources/${encodeURIComponent(name)}`
+}

@@ -1,0 +1,43 @@
+import { Readable } from 'node:stream'
+import { manualClock } from '../../src/base/clock.ts'
+import { type CommandIo, type CommandOutput, colorsFor } from '../../src/cli/command-io.ts'
+
+export interface MemoryOutput extends CommandOutput {
+  text(): string
+}
+
+export interface MemoryIo extends CommandIo {
+  stdout: MemoryOutput
+  stderr: MemoryOutput
+}
+
+export function memoryOutput(choices: { isTerminal?: boolean; columns?: number } = {}): MemoryOutput {
+  const { isTerminal = false, columns = 80 } = choices
+  const chunks: Buffer[] = []
+  return {
+    write: async (data) => void chunks.push(Buffer.from(data)),
+    isTerminal,
+    columns,
+    colors: colorsFor(false, {}),
+    text: () => Buffer.concat(chunks).toString(),
+  }
+}
+
+/** What a command gets from the process, without a process. */
+export function memoryIo(choices: Partial<CommandIo> & { input?: string | Buffer } = {}): MemoryIo {
+  const { input = '', ...rest } = choices
+  return {
+    stdin: Readable.from([Buffer.from(input)]),
+    stdinIsTerminal: false,
+    environment: {},
+    cwd: '/',
+    signal: new AbortController().signal,
+    clock: manualClock(),
+    pid: 1,
+    isAlive: () => true,
+    node: 'node',
+    ...rest,
+    stdout: (choices.stdout as MemoryOutput) ?? memoryOutput(),
+    stderr: (choices.stderr as MemoryOutput) ?? memoryOutput(),
+  }
+}
