@@ -17,6 +17,7 @@ import { ResultCache } from './cache/result-cache.ts'
 import { Arrivals } from './catalog/arrivals.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
+import type { EndpointDefinition } from './endpoints/definition.ts'
 import { readDefinitions } from './endpoints/definition-directory.ts'
 import { Deployments } from './endpoints/deployments.ts'
 import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
@@ -44,6 +45,8 @@ export interface ServiceOptions {
   /** Node executable of the engine process where the settings name none. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
+  /** Endpoints that are put in at the first start; those of the package where nothing is said. */
+  shipped?: readonly EndpointDefinition[]
 }
 
 export interface Service {
@@ -77,7 +80,7 @@ const minFreeBytes = 256 * 2 ** 20
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log, clock } = options
   prepareDataDirectory(settings.dataDir)
-  const shipped = readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
+  const shipped = options.shipped ?? readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const engine = createEngine(options)
   const shared = settings.clickhouseUrl !== undefined

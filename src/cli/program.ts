@@ -3,8 +3,10 @@ import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/version.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { addDeployCommands } from './deploy-commands.ts'
 import { addEndpointCommands } from './endpoint-commands.ts'
 import { startHere } from './help.ts'
+import { addProjectCommands } from './project-commands.ts'
 import { addServeCommand, serveCommand } from './serve-command.ts'
 import { addSourceCommands } from './source-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
@@ -35,6 +37,8 @@ export function createProgram(io: CommandIo): Command {
   addTokenCommands(program, io)
   addEndpointCommands(program, io)
   addSourceCommands(program, io)
+  addProjectCommands(program, io)
+  addDeployCommands(program, io)
   return program
 }
 
