@@ -155,10 +155,15 @@ function readSources(files: ProjectFiles): ProjectSource[] {
       return []
     }
     const found = files.read(file, (content) =>
-      readYamlFile(file, content.trim() === '' ? '{}' : content, shape, 'description: Orders of the shop.'),
+      readYamlFile(file, saysNothing(content) ? '{}' : content, shape, 'description: Orders of the shop.'),
     )
     return found ? [{ file, source: { ...found.value, name } }] : []
   })
+}
+
+/** A source needs no more than its name. */
+function saysNothing(yaml: string): boolean {
+  return yaml.split('\n').every((line) => /^\s*(#|$)/.test(line))
 }
 
 /** fixtures/<source>.ndjson is the set "default", fixtures/<set>/<source>.ndjson another one. */

@@ -100,7 +100,6 @@ export class Workbench {
       await this.#command(`TRUNCATE TABLE ${engineDatabase}.\`${source}\``)
     }
     this.#filled.clear()
-    this.#time.nowMs = loadingTimeMs
     for (const { source: given, lines } of files) {
       const { name } = (await this.#ask('GET', `/api/sources/${encodeURIComponent(given)}`)).body
       if (!this.#kept.has(name)) {
@@ -115,9 +114,8 @@ export class Workbench {
   /** Calls an endpoint as its test says, at the time that the test says it is. */
   async call(test: EndpointTest): Promise<BenchAnswer> {
     const token = test.token && (await this.#tokenFor(test.token))
-    this.#time.nowMs = test.nowMs
     const path = `/api/endpoints/query/${encodeURIComponent(test.endpoint)}`
-    return this.#ask('POST', path, test.parameters, token)
+    return this.#ask('POST', path, test.parameters, { nowMs: test.nowMs, token })
   }
 
   async #tokenFor(fields: object): Promise<string> {
@@ -138,14 +136,19 @@ export class Workbench {
   }
 
   async #refusal(path: string, given: unknown): Promise<BenchError | undefined> {
-    this.#time.nowMs = loadingTimeMs
     const { status, body } = await this.#ask('POST', path, given)
     if (status < 300) return undefined
     if (status >= 500) throw new Error(`The engine cannot be asked: ${body.error.message}`)
     return body.error
   }
 
-  async #ask(method: 'GET' | 'POST', url: string, body?: unknown, token?: string): Promise<BenchAnswer> {
+  async #ask(
+    method: 'GET' | 'POST',
+    url: string,
+    body?: unknown,
+    { nowMs = loadingTimeMs, token }: { nowMs?: number; token?: string | undefined } = {},
+  ): Promise<BenchAnswer> {
+    this.#time.nowMs = nowMs
     const isText = typeof body === 'string'
     const answer = await this.#service.http.inject({
       method,

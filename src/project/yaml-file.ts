@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { readYamlFields, type YamlFields } from '../base/yaml-fields.ts'
-import type { FileProblem } from './file-problem.ts'
+import { type FileProblem, inOrder } from './file-problem.ts'
 
 export interface YamlFile<T> {
   value: T
@@ -40,7 +40,7 @@ export function readYamlFile<T>(
       message: `${told(path)} ${unknown ? 'is no field that is known here' : messageOf(issue, yaml.fields)}.`,
     }))
   })
-  return { problems: [...problems, ...misread] }
+  return { problems: inOrder([...problems, ...misread]) }
 }
 
 /** As people count: tests[0] is the first one. */
@@ -49,7 +49,8 @@ function told(path: readonly PropertyKey[]): string {
 }
 
 function messageOf(issue: z.core.$ZodIssue, fields: unknown): string {
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+  if (/^(must|is|cannot)\b/.test(message)) return message
   const value = issue.path.reduce<unknown>((inside, key) => (inside as never)?.[key], fields)
-  if (value === undefined) return 'is missing'
-  return /^(must|is|cannot)\b/.test(issue.message) ? issue.message : `does not fit: ${issue.message}`
+  return value === undefined ? 'is missing' : `does not fit: ${message}`
 }
