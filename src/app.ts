@@ -18,7 +18,9 @@ import { ResultCache } from './cache/result-cache.ts'
 import { Arrivals } from './catalog/arrivals.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
+import type { EndpointDefinition } from './endpoints/definition.ts'
 import { readDefinitions } from './endpoints/definition-directory.ts'
+import { Deployments } from './endpoints/deployments.ts'
 import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
 import { EndpointCalls } from './endpoints/endpoint-calls.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
@@ -44,6 +46,8 @@ export interface ServiceOptions {
   /** Node executable of the engine process where the settings name none. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
+  /** Endpoints that are put in at the first start; those of the package where nothing is said. */
+  shipped?: readonly EndpointDefinition[]
 }
 
 export interface Service {
@@ -80,7 +84,7 @@ const backupStalledAfterMs = 300_000
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log, clock } = options
   prepareDataDirectory(settings.dataDir)
-  const shipped = readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
+  const shipped = options.shipped ?? readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const engine = createEngine(options)
   const shared = settings.clickhouseUrl !== undefined
@@ -182,6 +186,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     sources: new SourceAdmin(engine, sources),
     queries: { endpoints, calls },
     endpoints: endpointAdmin,
+    deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
     tokens,
     backups,
   })

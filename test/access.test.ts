@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'vitest'
 import { manualClock } from '../src/base/clock.ts'
 import { attackJourneys } from './support/attack-journeys.ts'
+import { deploymentJourneys } from './support/deployment-journeys.ts'
 import { managingJourneys } from './support/managing-journeys.ts'
 import { routeMatrix } from './support/route-matrix.ts'
 import { sandboxJourneys } from './support/sandbox-journeys.ts'
@@ -19,6 +20,7 @@ afterAll(() => service?.close())
 
 tokenJourneys(() => service, clock)
 managingJourneys(() => service)
+deploymentJourneys(() => service)
 routeMatrix(() => service)
 statusJourneys(() => service)
 attackJourneys(() => service, clock)

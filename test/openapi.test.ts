@@ -107,6 +107,17 @@ describe('the description of the interface', () => {
     await check({ method: 'DELETE', ...endpoint }, 204)
     await check({ method: 'GET', ...endpoint }, 404)
 
+    const deployment = (query: string, more = {}) => ({
+      method: 'POST',
+      path: '/api/deployments',
+      body: { endpoints: [{ name: 'deployed', query, expected_version: 0, ...more }] },
+    })
+    await check(deployment('SELECT 1 AS one'), 200)
+    await check(deployment('SELECT 1 AS one'), 412)
+    await check(deployment('SELECT nothing', { expected_version: 1 }), 422)
+    await check(deployment('SELECT 1 AS two', { expected_version: 1 }), 409)
+    await check({ method: 'DELETE', ...endpoint, address: '/api/endpoints/deployed' }, 204)
+
     const tokens = '/api/access-tokens'
     const made = await check({ method: 'POST', path: tokens, body: { scopes: ['query'] } }, 201)
     const one = { path: `${tokens}/{id}`, address: `${tokens}/${made.body.id}` }

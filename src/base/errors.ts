@@ -9,6 +9,16 @@ export interface ErrorDetails {
   /** Position in the caller's SQL. */
   line?: number
   column?: number
+  /** Name of the endpoint that the error speaks of, where several were sent. */
+  endpoint?: string
+  /** What would break callers. */
+  changes?: readonly BreakingChange[]
+}
+
+export interface BreakingChange {
+  endpoint: string
+  kind: string
+  message: string
 }
 
 export class WellheadError extends Error {
@@ -127,6 +137,18 @@ export const backupUnavailable = define(
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   }),
 )
+export const deletedId = define(
+  'name_taken',
+  409,
+  (id: string) =>
+    `The id ${id} is that of an endpoint that was deleted. It cannot come back: choose another.`,
+)
+export const breakingChange = define('breaking_change', 409, (changes: readonly BreakingChange[]) => ({
+  message:
+    `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers; nothing was deployed. ` +
+    'With "allow_breaking": true it is done all the same.',
+  details: { changes },
+}))
 export const versionConflict = define(
   'version_conflict',
   412,

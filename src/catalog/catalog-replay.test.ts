@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { namesOf } from './catalog.ts'
-import { type CatalogRecord, CatalogState } from './catalog-replay.ts'
+import { batchesOf, type CatalogRecord, CatalogState, entriesOfBatch } from './catalog-replay.ts'
 
 let entries = 0
 
@@ -21,8 +21,13 @@ function record(id: string, version: number, name: string, more: Partial<Catalog
 
 function stateOf(...records: CatalogRecord[]) {
   const state = new CatalogState(namesOf)
-  const verdicts = records.map((each) => state.apply(each))
+  const verdicts = batchesOf(records).map((batch) => state.apply(...batch))
   return { state, accepted: verdicts.map((verdict) => verdict.accepted), verdicts }
+}
+
+function together(...records: CatalogRecord[]): CatalogRecord[] {
+  const names = entriesOfBatch(`batch ${++entries}`, records.length)
+  return records.map((each, index) => ({ ...each, entry: names[index] as string }))
 }
 
 describe('the catalog', () => {
@@ -67,6 +72,37 @@ describe('the catalog', () => {
       true,
       true,
     ])
+  })
+
+  test('takes changes that were made together as one: all of them, or none', () => {
+    const first = [record('a', 1, 'x'), record('b', 1, 'y')]
+    const good = stateOf(...first, ...together(record('a', 2, 'x'), record('c', 1, 'z')))
+    expect(good.accepted).toEqual([true, true, true])
+    expect(good.state.newest().map(({ id, version }) => `${id}${version}`)).toEqual(['a2', 'b1', 'c1'])
+    for (const bad of [record('a', 3, 'x'), record('d', 1, 'y'), record('c', 2, 'z'), record('d', 1, 'z')]) {
+      const { state, accepted } = stateOf(
+        ...first,
+        ...together(record('c', 1, 'z'), record('b', 2, 'y'), bad),
+      )
+      expect(accepted).toEqual([true, true, false])
+      expect(state.newest().map(({ id, version }) => `${id}${version}`)).toEqual(['a1', 'b1'])
+    }
+  })
+
+  test('lets names change hands among changes that were made together', () => {
+    const first = [record('a', 1, 'x'), record('b', 1, 'y')]
+    const { state, accepted } = stateOf(...first, ...together(record('a', 2, 'y'), record('b', 2, 'x')))
+    expect(accepted).toEqual([true, true, true])
+    expect(stateOf(...first, ...together(record('a', 2, 'y'), record('b', 2, 'y'))).accepted[2]).toBe(false)
+    const deleted = record('a', 2, 'x', { deleted: true })
+    expect(stateOf(...first, ...together(record('c', 1, 'x'), deleted)).accepted[2]).toBe(true)
+    expect(state.judge(record('c', 1, 'x'))).toEqual({ accepted: false, because: 'name', name: 'x' })
+  })
+
+  test('takes nothing of a batch that is not whole', () => {
+    const [one, two] = together(record('a', 1, 'x'), record('b', 1, 'y')) as [CatalogRecord, CatalogRecord]
+    expect(stateOf(one).state.newest()).toEqual([])
+    expect(stateOf(one, two).state.newest()).toHaveLength(2)
   })
 
   test('comes to the same state for everybody, with each name given once, whatever is written', () => {

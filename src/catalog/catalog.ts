@@ -6,9 +6,12 @@ import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
 import {
+  batchesOf,
+  type CatalogChange,
   type CatalogKind,
   type CatalogRecord,
   CatalogState,
+  entriesOfBatch,
   type NamesOf,
   type Verdict,
 } from './catalog-replay.ts'
@@ -23,8 +26,6 @@ export interface CatalogOptions {
   /** Whether other services may write to the same tables. */
   shared: boolean
 }
-
-export type CatalogChange = Pick<CatalogRecord, 'kind' | 'id' | 'version' | 'deleted' | 'body'>
 
 /** Takes what became of a kind; what it throws at the start stops the start. */
 export type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
@@ -101,17 +102,18 @@ export class Catalog {
     return this.#state.history(kind, id)
   }
 
-  /** Writes changes and resolves when they hold here. Throws if somebody else was first. */
+  /** Writes changes, all or none, and resolves when they hold here. Throws if somebody else was first. */
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
     return this.#alone(async () => {
       // What could not be taken over is tried again, and before anything is written.
       if (this.#behind || this.#undigested.size > 0) {
         await this.#reload().catch((error) => this.#unlessOthers(error, changes))
       }
-      for (const change of changes) refuse(this.#state.judge(change), change, this.#state)
-      const records = changes.map((change) => ({
+      refuse(this.#state.judge(...changes), changes, this.#state)
+      const entries = entriesOfBatch(randomUUID(), changes.length)
+      const records = changes.map((change, index) => ({
         ...change,
-        entry: randomUUID(),
+        entry: entries[index] as string,
         changed_at: new Date(this.#options.clock.now()).toISOString(),
         changed_by: by,
       }))
@@ -119,9 +121,9 @@ export class Catalog {
       this.#behind = true
       await this.#insert(records)
       await this.#reload().catch((error) => this.#unlessOthers(error, changes))
-      for (const record of records) {
-        const verdict = this.#verdicts.get(record.entry) ?? ({ accepted: false, because: 'version' } as const)
-        refuse(verdict, record, this.#state)
+      for (const { entry, kind, id } of records) {
+        const lost = { accepted: false, because: 'version', kind, id } as const
+        refuse(this.#verdicts.get(entry) ?? lost, changes, this.#state)
       }
     })
   }
@@ -176,7 +178,12 @@ export class Catalog {
     )
     const rows = readJsonRows<CatalogRow>(body).map(readRecord)
     const state = new CatalogState(namesOf)
-    this.#verdicts = new Map(rows.map((record) => [record.entry, state.apply(record)]))
+    const verdicts = new Map<string, Verdict>()
+    for (const batch of batchesOf(rows)) {
+      const verdict = state.apply(...batch)
+      for (const { entry } of batch) verdicts.set(entry, verdict)
+    }
+    this.#verdicts = verdicts
     const changed = state.newest().filter(({ kind, id, entry, version }) => {
       const before = this.#state.current(kind, id)
       return before?.entry !== entry || before.version !== version
@@ -244,10 +251,12 @@ function readRecord({ at, body, ...row }: CatalogRow): CatalogRecord {
   }
 }
 
-function refuse(verdict: Verdict, { kind, id, version }: CatalogChange, state: CatalogState): void {
+function refuse(verdict: Verdict, changes: readonly CatalogChange[], state: CatalogState): void {
   if (verdict.accepted) return
-  if (verdict.because === 'name') throw nameTaken(verdict.name ?? '')
-  throw versionConflict(String(version - 1), state.current(kind, id)?.version ?? 0)
+  if (verdict.because === 'name') throw nameTaken(verdict.name)
+  const { kind, id } = verdict
+  const wanted = changes.find((change) => change.kind === kind && change.id === id)?.version ?? 1
+  throw versionConflict(String(wanted - 1), state.current(kind, id)?.version ?? 0)
 }
 
 /** Reads the body of a record by its shape. */

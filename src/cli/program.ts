@@ -4,10 +4,12 @@ import { version } from '../base/version.ts'
 import { addBackupCommands } from './backup-commands.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { addDeployCommands } from './deploy-commands.ts'
 import { addDoctorCommands } from './doctor-commands.ts'
 import { addEndpointCommands } from './endpoint-commands.ts'
 import { startHere } from './help.ts'
 import { addLogsCommands } from './logs-commands.ts'
+import { addProjectCommands } from './project-commands.ts'
 import { addServeCommand, serveCommand } from './serve-command.ts'
 import { addSourceCommands } from './source-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
@@ -41,6 +43,8 @@ export function createProgram(io: CommandIo): Command {
   addLogsCommands(program, io)
   addBackupCommands(program, io)
   addDoctorCommands(program, io)
+  addProjectCommands(program, io)
+  addDeployCommands(program, io)
   return program
 }
 

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { invalidBody, invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
+import { invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Catalog, lastWins } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import type { Engine } from '../engine/engine.ts'
-import { definitionShape, type EndpointDefinition, fieldProblems } from './definition.ts'
-import { compileEndpoint } from './endpoint.ts'
+import type { EndpointDefinition } from './definition.ts'
 import type { Endpoints, SavedEndpoint, StoredEndpoint } from './endpoints.ts'
+import { fieldsOf, readFields, sameDefinition } from './given-fields.ts'
+import { compileStored, storedChange } from './stored-endpoint.ts'
 
 export interface EndpointAdminOptions {
   engine: Engine
@@ -30,9 +31,6 @@ export type EndpointView = EndpointDefinition & {
 /** Who shipped what; the records of a person have the id of a token. */
 const shippedBy = 'wellhead'
 
-/** Fields that people send back as they read them, and that only the service sets. */
-const readOnly = ['version', 'columns', 'created_at', 'updated_at', 'updated_by'] as const
-
 /** Makes, changes and deletes endpoints. Every change is checked, and is a new version. */
 export class EndpointAdmin {
   readonly #options: EndpointAdminOptions
@@ -53,7 +51,7 @@ export class EndpointAdmin {
     }
     const stored = await Promise.all(free.map((definition) => this.#compile(definition)))
     const put = (...bodies: StoredEndpoint[]) =>
-      catalog.append(shippedBy, ...bodies.map((body) => change(body, 1)))
+      catalog.append(shippedBy, ...bodies.map((body) => storedChange(body, 1)))
     const wasFirst = (error: unknown) => {
       if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
     }
@@ -66,7 +64,7 @@ export class EndpointAdmin {
     }
     for (const definition of shipped) {
       const given = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
-      if (given && !same(given.body.definition, definition) && endpoints.find(definition.id)) {
+      if (given && !sameDefinition(given.body.definition, definition) && endpoints.find(definition.id)) {
         log.info(
           { endpoint: definition.name },
           'the shipped file of this endpoint is newer than the one that was put in; it is not changed by itself',
@@ -94,7 +92,7 @@ export class EndpointAdmin {
     if (this.#options.endpoints.find(definition.name)?.definition.name === definition.name) {
       throw nameTaken(definition.name)
     }
-    await this.#options.catalog.append(by, change(await this.#compile(definition), 1))
+    await this.#options.catalog.append(by, storedChange(await this.#compile(definition), 1))
     return this.get(definition.id)
   }
 
@@ -131,7 +129,7 @@ export class EndpointAdmin {
       expectVersion(current, expected)
       const { definition, columns, version, createdAt } = current
       const body = { definition, columns: [...columns], created_at: createdAt }
-      return this.#options.catalog.append(by, { ...change(body, version + 1), deleted: true })
+      return this.#options.catalog.append(by, { ...storedChange(body, version + 1), deleted: true })
     })
   }
 
@@ -151,49 +149,18 @@ export class EndpointAdmin {
       }
       const definition = readFields({ ...fields, id })
       const stored = await this.#compile(definition, current.createdAt)
-      await this.#options.catalog.append(by, change(stored, current.version + 1))
+      await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
       return this.get(id)
     })
   }
 
-  async #compile(definition: EndpointDefinition, createdAt?: string): Promise<StoredEndpoint> {
-    const { engine, sources, clock } = this.#options
-    const { columns } = await compileEndpoint(engine, definition, 1, sources())
-    return {
-      definition,
-      columns: [...columns],
-      created_at: createdAt ?? new Date(clock.now()).toISOString(),
-    }
+  #compile(definition: EndpointDefinition, createdAt?: string): Promise<StoredEndpoint> {
+    return compileStored(this.#options, definition, createdAt)
   }
-}
-
-function change(body: StoredEndpoint, version: number) {
-  return { kind: 'endpoint', id: body.definition.id, version, deleted: false, body } as const
 }
 
 function expectVersion({ version }: SavedEndpoint, expected: number | undefined): void {
   if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
-}
-
-function fieldsOf(given: unknown): Record<string, unknown> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidBody('The body must be a JSON object.')
-  }
-  const fields: Record<string, unknown> = { ...given }
-  for (const name of readOnly) delete fields[name]
-  return fields
-}
-
-function readFields(fields: unknown): EndpointDefinition {
-  const parsed = definitionShape.safeParse(fields)
-  if (parsed.success) return parsed.data
-  const [problem] = fieldProblems(parsed.error)
-  const field = problem?.path.join('.') ?? ''
-  throw invalidParameter(field, `${field} ${problem?.message ?? 'does not fit'}.`)
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 function view({

@@ -47,6 +47,10 @@ export class Endpoints {
     return this.#byName.get(reference) ?? this.#byId.get(reference.toLowerCase())
   }
 
+  findById(id: string): SavedEndpoint | undefined {
+    return this.#byId.get(id)
+  }
+
   get(reference: string): SavedEndpoint {
     const endpoint = this.find(reference)
     if (!endpoint) throw endpointNotFound(reference)

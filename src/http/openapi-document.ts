@@ -3,6 +3,7 @@ import { backupOperations } from './openapi-backup.ts'
 import { callingOperations } from './openapi-calling.ts'
 import { describeEndpoint, type Reader } from './openapi-endpoint.ts'
 import { errorAnswers, errorSchemas } from './openapi-errors.ts'
+import { deploymentOperations } from './openapi-managing-deployments.ts'
 import { endpointOperations } from './openapi-managing-endpoints.ts'
 import { sourceOperations } from './openapi-managing-sources.ts'
 import { tokenOperations } from './openapi-managing-tokens.ts'
@@ -65,6 +66,7 @@ export const fixedOperations: readonly Operation[] = [
   ...callingOperations,
   ...sendingOperations,
   ...endpointOperations,
+  ...deploymentOperations,
   ...sourceOperations,
   ...tokenOperations,
   ...backupOperations,

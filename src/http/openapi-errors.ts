@@ -6,7 +6,7 @@ const texts: Record<number, string> = {
   403: 'The token may not do this.',
   404: 'There is no such thing.',
   406: 'The result cannot be had in this form.',
-  409: 'The name is taken, or a backup cannot be taken now.',
+  409: 'The name is taken, callers would break, or a backup cannot be taken now.',
   412: 'Somebody changed it meanwhile.',
   413: 'The body is too large.',
   415: 'The body is of a type that is not read here.',
@@ -34,6 +34,12 @@ function errorSchema(codes?: readonly string[]): object {
       allowed: { type: 'array', items: { type: 'string' }, description: 'What would have been taken.' },
       line: place,
       column: place,
+      endpoint: text('The endpoint that the error speaks of, where several were sent.'),
+      changes: {
+        type: 'array',
+        items: { $ref: '#/components/schemas/BreakingChange' },
+        description: 'What would break callers.',
+      },
     },
     required: ['code', 'message', 'request_id'],
   }

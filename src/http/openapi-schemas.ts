@@ -7,6 +7,7 @@ import type { EndpointPlan } from '../endpoints/endpoint-runner.ts'
 import type { IntakeAnswer } from '../ingest/log-intake.ts'
 import type { SourcePath } from '../ingest/source-admin.ts'
 import { newSourceShape, sourceChangeShape, sourceShape } from '../ingest/source-schema.ts'
+import { deploymentSchemas } from './openapi-deployment.ts'
 import { joined, type Notes, type ObjectSchema, schemaOf, withFields } from './openapi-shape.ts'
 import type { EngineStatus } from './status.ts'
 
@@ -155,6 +156,7 @@ export const schemas = {
   ),
   EndpointFields: endpointFields('input'),
   EndpointChange: endpointFields('change'),
+  ...deploymentSchemas(endpointFields('input')),
   Parameter: schemaOf(parameterShape, 'output', parameterNotes),
   ParameterFields: schemaOf(parameterShape, 'input', parameterNotes),
   AccessToken: tokenView,

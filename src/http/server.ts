@@ -22,12 +22,14 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
+import type { Deployments } from '../endpoints/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
 import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
+import { addDeploymentRoutes } from './deployment-routes.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotLane } from './hot-lane.ts'
@@ -66,6 +68,7 @@ export interface ServerOptions {
   sources: SourceAdmin
   queries: QueryRoutes
   endpoints: EndpointAdmin
+  deployments: Deployments
   tokens: TokenAdmin
   backups: Backups
   /** Origins of pages that may call; `*` is all of them. */
@@ -150,6 +153,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addOtlpRoutes(server, options.intake)
   addSourceRoutes(server, options.sources)
   addEndpointRoutes(server, options.endpoints)
+  addDeploymentRoutes(server, options.deployments)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
   addQueryRoutes(server, options.queries, addHotLane(server, options))

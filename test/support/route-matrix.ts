@@ -40,6 +40,7 @@ const routes: Record<string, Expected> = {
   'DELETE /api/endpoints/:reference': { access: 'admin', inside: 404 },
   'GET /api/endpoints/:reference/versions': { access: 'admin', inside: 404 },
   'POST /api/endpoints/:reference/versions/:version/restore': { access: 'admin', body: {}, inside: 400 },
+  'POST /api/deployments': { access: 'admin', body: {}, inside: 400 },
   'GET /api/sources': { access: 'admin', inside: 200 },
   'POST /api/sources': { access: 'admin', body: {}, inside: 400 },
   'GET /api/sources/:name': { access: 'admin', inside: 404 },

@@ -236,6 +236,7 @@ function halfServer(lines: string[], open: () => boolean) {
     sources: unreached,
     queries: { endpoints: { onChange: () => {} }, calls: unreached } as never,
     endpoints: unreached,
+    deployments: unreached,
     tokens: unreached,
     backups: unreached,
   }

@@ -1,0 +1,89 @@
+import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+
+/** Where something stands in a text, both counted from 1. */
+export interface TextPosition {
+  line: number
+  column: number
+}
+
+export interface YamlFields {
+  document: Document
+  fields: Record<string, unknown>
+  /** Whatever keeps the text from being read; the fields are empty then. */
+  syntaxProblems: { at: TextPosition; message: string }[]
+  /** Values that YAML takes for a number and so would lose the form they are written in, as 1.10 does. */
+  misreadNumbers: { at: TextPosition; path: string[]; message: string }[]
+  /** Of a field, or of the nearest one around it that is there. */
+  positionOf(path: readonly PropertyKey[]): TextPosition
+}
+
+/** Reads a list of fields in YAML, and keeps where each of them stands. */
+export function readYamlFields(text: string, example: string): YamlFields {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const at = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+  const syntaxProblems = [...document.errors, ...document.warnings].map((error) => ({
+    at: at(error.pos[0]),
+    message: `cannot be read as YAML: ${error.message.replace(/\.$/, '')}`,
+  }))
+  const refuse = (message: string) => syntaxProblems.push({ at: { line: 1, column: 1 }, message })
+  let fields: Record<string, unknown> = {}
+  if (syntaxProblems.length === 0) {
+    if (isMap(document.contents)) fields = toObject(document, refuse)
+    else refuse(`must be a list of fields, such as "${example}"`)
+  }
+  return {
+    document,
+    fields,
+    syntaxProblems,
+    misreadNumbers: misreadNumbers(document).map(({ offset, ...rest }) => ({ at: at(offset), ...rest })),
+    positionOf: (path) => at(offsetOf(document, path)),
+  }
+}
+
+/** An alias can be unknown, or repeat itself without end; neither is found before this. */
+function toObject(yaml: Document, refuse: (message: string) => void): Record<string, unknown> {
+  try {
+    return yaml.toJS() as Record<string, unknown>
+  } catch (error) {
+    refuse(`cannot be read as YAML: ${error instanceof Error ? error.message : error}`)
+    return {}
+  }
+}
+
+function misreadNumbers(yaml: Document): { offset: number; path: string[]; message: string }[] {
+  const found: { offset: number; path: string[]; message: string }[] = []
+  visit(yaml, {
+    Scalar(_key, node, steps) {
+      if (typeof node.value !== 'number' || node.source === String(node.value)) return
+      const path = steps.flatMap((step) =>
+        'key' in step && isScalar(step.key) ? [String(step.key.value)] : [],
+      )
+      const message = `would be read as ${node.value}: put ${node.source} in quotes`
+      found.push({ offset: node.range?.[0] ?? 0, path, message })
+    },
+  })
+  return found
+}
+
+/** Where the field begins, or the nearest one around it. */
+function offsetOf(yaml: Document, path: readonly PropertyKey[]): number {
+  let node: unknown = yaml.contents
+  let offset = 0
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      if (!pair) break
+      offset = (isScalar(pair.key) && pair.key.range?.[0]) || offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      node = node.items[Number(step)]
+      const inside = isScalar(node) || isMap(node) || isSeq(node) ? node.range?.[0] : undefined
+      offset = inside || offset
+    } else break
+  }
+  return offset
+}

@@ -1,0 +1,230 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { NewSource } from '../catalog/source.ts'
+import type { DeploymentView } from '../endpoints/deployments.ts'
+import type { EndpointView } from '../endpoints/endpoint-admin.ts'
+import { type Project, readEndpointFiles } from '../project/project.ts'
+import {
+  breakingIn,
+  type Comparison,
+  compareWithServer,
+  deploymentOf,
+  type PlannedEndpoint,
+  planOf,
+  pullPlan,
+  readServerEndpoints,
+} from '../project/server-plan.ts'
+import { CommandFailure } from './command-failure.ts'
+import type { CommandIo } from './command-io.ts'
+import type { ServiceChoice } from './find-service.ts'
+import { addExamples } from './help.ts'
+import { printJson } from './print.ts'
+import { counted, openProject, printProblems } from './project-commands.ts'
+import { addServiceOptions, connect, type ServiceClient, ServiceFailure } from './service-client.ts'
+import { visible } from './text-width.ts'
+
+type Choice = ServiceChoice & { json?: true }
+
+/** Endpoints as files beside what a service has. */
+export function addDeployCommands(program: Command, io: CommandIo): void {
+  const diff = addServiceOptions(
+    program
+      .command('diff')
+      .description('show what differs between the files and a service, and what breaks callers'),
+  )
+  diff
+    .argument('[directory]', 'directory of the project', '.')
+    .option('--exit-code', 'end with 1 if anything differs')
+    .option('--json', 'as JSON')
+    .action(async (directory: string, options: Choice & { exitCode?: true }) => {
+      const { plan, comparison, missing } = await planFor(directory, options, io)
+      if (options.json) {
+        const only_on_server = comparison.onlyOnServer
+        await printJson(io, {
+          endpoints: plan,
+          missing_sources: missing.map(({ name }) => name),
+          only_on_server,
+        })
+      } else await printDiff(plan, comparison, missing, io)
+      const differs = plan.some(({ action }) => action !== 'unchanged') || missing.length > 0
+      if (options.exitCode && differs) throw new CommandFailure('')
+    })
+  addExamples(diff, 'wellhead diff', 'wellhead diff --url https://wellhead.example.com')
+
+  const deploy = addServiceOptions(
+    program.command('deploy').description('bring a service to what the files say: all of them, or none'),
+  )
+  deploy
+    .argument('[directory]', 'directory of the project', '.')
+    .option('--dry-run', 'only tell what would be done')
+    .option('--breaking', 'deploy also what breaks callers')
+    .option('--json', 'as JSON')
+    .action((directory: string, options: DeployOptions) => deployProject(directory, options, io))
+  addExamples(deploy, 'wellhead deploy --dry-run', 'wellhead deploy', 'wellhead deploy --breaking')
+
+  const pull = addServiceOptions(
+    program.command('pull').description('write the endpoints of a service into files'),
+  )
+  pull
+    .argument('[directory]', 'directory of the project', '.')
+    .option('--force', 'replace files that are not as the service has them')
+    .option('--json', 'as JSON')
+    .action((directory: string, options: Choice & { force?: true }) => pullProject(directory, options, io))
+  addExamples(pull, 'wellhead pull', 'wellhead pull --force')
+}
+
+interface Plan {
+  client: ServiceClient
+  comparison: Comparison
+  plan: PlannedEndpoint[]
+  /** Sources of the project that the service does not have. */
+  missing: NewSource[]
+}
+
+/** Asks the service what the files would change, each for the version that it was compared with. */
+async function planFor(directory: string, options: Choice, io: CommandIo): Promise<Plan> {
+  const project = await wholeProject(directory, io)
+  const client = connect(options, io)
+  const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
+  const comparison = compareWithServer(project, server)
+  const missing = await missingSources(project, client)
+  const trial = { endpoints: deploymentOf(comparison), dry_run: true }
+  try {
+    const { endpoints } = await client.json<DeploymentView>('POST', '/api/deployments', { json: trial })
+    return { client, comparison, plan: planOf(comparison, endpoints), missing }
+  } catch (error) {
+    // What reads a source that is not there yet cannot be compared before it is.
+    if (!(error instanceof ServiceFailure) || error.code !== 'invalid_query' || missing.length === 0)
+      throw error
+    const names = missing.map(({ name }) => name).join(', ')
+    throw new CommandFailure(
+      `The service has no source ${names}, which wellhead deploy makes; until then this cannot be told: ${error.message}`,
+    )
+  }
+}
+
+async function wholeProject(directory: string, io: CommandIo): Promise<Project> {
+  const project = openProject(directory, io)
+  const problems = project.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
+  if (problems.length === 0) return project
+  await printProblems(problems, io)
+  throw new CommandFailure(`${counted(problems.length, 'problem')} found; nothing was deployed.`)
+}
+
+async function missingSources({ sources }: Project, client: ServiceClient): Promise<NewSource[]> {
+  if (sources.length === 0) return []
+  const there = await client.json<{ name: string }[]>('GET', '/api/sources')
+  const names = new Set(there.map(({ name }) => name))
+  return sources.map(({ source }) => source).filter(({ name }) => !names.has(name))
+}
+
+type DeployOptions = Choice & { dryRun?: true; breaking?: true }
+
+async function deployProject(directory: string, options: DeployOptions, io: CommandIo): Promise<void> {
+  const made = options.dryRun ? [] : await makeSources(directory, options, io)
+  const { client, comparison, plan } = await planFor(directory, options, io)
+  const breaking = breakingIn(plan)
+  const refused = breaking.length > 0 && !options.breaking
+  const idle = plan.every(({ action }) => action === 'unchanged')
+  if (!options.dryRun && !refused && !idle) {
+    await client.json('POST', '/api/deployments', {
+      json: { endpoints: deploymentOf(comparison), allow_breaking: options.breaking === true },
+    })
+  }
+  const deployed = !options.dryRun && !refused
+  if (options.json) {
+    const endpoints = plan.map(({ diff: _, ...shown }) => shown)
+    await printJson(io, { deployed, made_sources: made, endpoints })
+  } else {
+    for (const endpoint of plan) await io.stdout.write(planText(endpoint, io))
+  }
+  if (refused && !options.dryRun) {
+    throw new CommandFailure(
+      `${counted(breaking.length, 'change')} would break callers; nothing was deployed. --breaking does it all the same.`,
+    )
+  }
+  if (options.json) return
+  const counts = (['created', 'updated', 'unchanged'] as const)
+    .map((action) => `${plan.filter((endpoint) => endpoint.action === action).length} ${action}`)
+    .join(', ')
+  await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts}.\n`)
+}
+
+/** Sources are made before endpoints can read them. Nobody misses one that is left if the rest fails. */
+async function makeSources(directory: string, options: Choice, io: CommandIo): Promise<string[]> {
+  const project = await wholeProject(directory, io)
+  const client = connect(options, io)
+  const missing = await missingSources(project, client)
+  for (const source of missing) {
+    await client.json('POST', '/api/sources', { json: source })
+    if (!options.json) await io.stdout.write(`made the source ${source.name}\n`)
+  }
+  return missing.map(({ name }) => name)
+}
+
+function planText(
+  { name, action, version, server_version, changes }: PlannedEndpoint,
+  io: CommandIo,
+): string {
+  const { colors } = io.stdout
+  const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
+  const lines = changes.map(({ breaking, message }) =>
+    breaking ? `  ${colors.red('breaking')}    ${visible(message)}` : `  compatible  ${visible(message)}`,
+  )
+  return [`${action} ${name} (${versions})`, ...lines].map((line) => `${line}\n`).join('')
+}
+
+async function printDiff(
+  plan: readonly PlannedEndpoint[],
+  { onlyOnServer }: Comparison,
+  missing: readonly NewSource[],
+  io: CommandIo,
+): Promise<void> {
+  const { colors } = io.stdout
+  for (const endpoint of plan) {
+    if (endpoint.action === 'unchanged') continue
+    const diff = endpoint.diff.split('\n').map((line) => {
+      if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
+      if (line.startsWith('-')) return colors.red(visible(line))
+      return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
+    })
+    await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
+  }
+  for (const { name } of missing) await io.stdout.write(`not on the service: the source ${name}\n`)
+  if (onlyOnServer.length > 0) await io.stdout.write(`only on the service: ${onlyOnServer.join(', ')}\n`)
+  const same = plan.filter(({ action }) => action === 'unchanged').length
+  await io.stdout.write(`${counted(plan.length - same, 'endpoint')} to deploy, ${same} unchanged.\n`)
+}
+
+async function pullProject(given: string, options: Choice & { force?: true }, io: CommandIo): Promise<void> {
+  const directory = resolve(io.cwd, given)
+  const { endpoints, problems } = readEndpointFiles(directory)
+  const client = connect(options, io)
+  const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
+  const there = new Set([...endpoints, ...problems].map(({ file }) => file))
+  const plan = pullPlan(endpoints, there, server)
+  const lost = new Set(plan.flatMap(({ loses }) => loses))
+  if (lost.size > 0 && !options.force) {
+    throw new CommandFailure(
+      `${[...lost].join(', ')} would be replaced; nothing was written. wellhead diff shows how they differ, ` +
+        'and --force replaces them.',
+    )
+  }
+  mkdirSync(join(directory, 'endpoints'), { recursive: true })
+  for (const { file, action, content } of plan) {
+    if (action !== 'unchanged') writeWhole(join(directory, file), content)
+  }
+  const written = new Set(plan.map(({ file }) => file))
+  for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
+  const shown = plan.map(({ file, action }) => ({ file, action }))
+  if (options.json) return printJson(io, { files: shown })
+  for (const { file, action } of shown) await io.stdout.write(`${action} ${file}\n`)
+}
+
+/** A file is the old one or the new one, whatever happens in between. */
+function writeWhole(path: string, content: string): void {
+  const temporary = `${path}.new`
+  writeFileSync(temporary, content)
+  renameSync(temporary, path)
+}

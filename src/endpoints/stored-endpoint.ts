@@ -1,0 +1,29 @@
+import type { Clock } from '../base/clock.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { EndpointDefinition } from './definition.ts'
+import { compileEndpoint } from './endpoint.ts'
+import type { StoredEndpoint } from './endpoints.ts'
+
+export interface CompilingParts {
+  engine: Engine
+  sources: () => ReadonlySet<string>
+  clock: Clock
+}
+
+/** Checks a definition, and makes what the catalog keeps of it. */
+export async function compileStored(
+  { engine, sources, clock }: CompilingParts,
+  definition: EndpointDefinition,
+  createdAt?: string,
+): Promise<StoredEndpoint> {
+  const { columns } = await compileEndpoint(engine, definition, 1, sources())
+  return {
+    definition,
+    columns: [...columns],
+    created_at: createdAt ?? new Date(clock.now()).toISOString(),
+  }
+}
+
+export function storedChange(body: StoredEndpoint, version: number) {
+  return { kind: 'endpoint', id: body.definition.id, version, deleted: false, body } as const
+}

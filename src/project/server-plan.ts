@@ -1,0 +1,126 @@
+import { createTwoFilesPatch } from 'diff'
+import type { ContractChange } from '../endpoints/contract-change.ts'
+import { definitionShape, type EndpointDefinition } from '../endpoints/definition.ts'
+import type { DeployedEndpoint } from '../endpoints/deployments.ts'
+import type { EndpointView } from '../endpoints/endpoint-admin.ts'
+import { formatDefinition } from '../endpoints/format-definition.ts'
+import type { Project, ProjectEndpoint } from './project.ts'
+
+/** An endpoint as a service has it. */
+export interface ServerEndpoint {
+  definition: EndpointDefinition
+  version: number
+}
+
+/** What a service shows of its endpoints, without what only it can set. */
+export function readServerEndpoints(views: readonly EndpointView[]): ServerEndpoint[] {
+  return views.map(
+    ({ version, columns: _, created_at: _at, updated_at: _on, updated_by: _by, ...fields }) => ({
+      definition: definitionShape.parse(fields),
+      version,
+    }),
+  )
+}
+
+/** One file beside the endpoint of a service that has its id. */
+export interface ComparedEndpoint {
+  file: string
+  definition: EndpointDefinition
+  /** Of the endpoint on the service; 0 where there is none. */
+  serverVersion: number
+  /** The texts side by side; empty where they are the same. */
+  diff: string
+}
+
+export interface Comparison {
+  endpoints: ComparedEndpoint[]
+  /** Names of endpoints that only the service has. */
+  onlyOnServer: string[]
+}
+
+export function compareWithServer(
+  { endpoints }: Pick<Project, 'endpoints'>,
+  server: readonly ServerEndpoint[],
+): Comparison {
+  const byId = new Map(server.map((endpoint) => [endpoint.definition.id, endpoint]))
+  const ids = new Set(endpoints.map(({ definition }) => definition.id))
+  return {
+    endpoints: endpoints.map(({ file, definition }) => {
+      const there = byId.get(definition.id)
+      return {
+        file,
+        definition,
+        serverVersion: there?.version ?? 0,
+        diff: diffOf(file, definition, there),
+      }
+    }),
+    onlyOnServer: server.flatMap(({ definition }) => (ids.has(definition.id) ? [] : [definition.name])),
+  }
+}
+
+/** Both in the same form, so that only what means something differs. */
+function diffOf(file: string, definition: EndpointDefinition, there: ServerEndpoint | undefined): string {
+  const before = there ? formatDefinition(there.definition) : ''
+  const after = formatDefinition(definition)
+  if (before === after) return ''
+  const from = there ? `server/${there.definition.name} (version ${there.version})` : 'not on the server'
+  const patch = createTwoFilesPatch(from, file, before, after, '', '', { context: 3 })
+  return patch
+    .split('\n')
+    .filter((line) => !line.startsWith('====='))
+    .join('\n')
+}
+
+/** What is sent to the service: the files, each for the version that it was compared with. */
+export function deploymentOf({ endpoints }: Comparison) {
+  return endpoints.map(({ definition, serverVersion }) => ({
+    ...definition,
+    expected_version: serverVersion,
+  }))
+}
+
+export interface PlannedEndpoint extends DeployedEndpoint {
+  file: string
+  server_version: number
+  diff: string
+}
+
+export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEndpoint[]): PlannedEndpoint[] {
+  const byId = new Map(deployed.map((endpoint) => [endpoint.id, endpoint]))
+  return endpoints.flatMap(({ file, definition, serverVersion, diff }) => {
+    const planned = byId.get(definition.id)
+    return planned ? [{ file, server_version: serverVersion, ...planned, diff }] : []
+  })
+}
+
+export function breakingIn(plan: readonly PlannedEndpoint[]): ContractChange[] {
+  return plan.flatMap(({ changes }) => changes.filter(({ breaking }) => breaking))
+}
+
+export interface PulledFile {
+  file: string
+  action: 'written' | 'replaced' | 'unchanged'
+  content: string
+  /** Files whose content is lost: the one itself, and one of another name that was the same endpoint. */
+  loses: string[]
+}
+
+/** What the files would be if they were what the service has. A file that means the same stays as it is. */
+export function pullPlan(
+  local: readonly ProjectEndpoint[],
+  /** Every file there is, also those that cannot be read. */
+  files: ReadonlySet<string>,
+  server: readonly ServerEndpoint[],
+): PulledFile[] {
+  const byId = new Map(local.map((endpoint) => [endpoint.definition.id, endpoint]))
+  return server.map(({ definition }): PulledFile => {
+    const file = `endpoints/${definition.name}.sql`
+    const content = formatDefinition(definition)
+    const before = byId.get(definition.id)
+    if (before && before.file === file && formatDefinition(before.definition) === content) {
+      return { file, action: 'unchanged', content: before.content, loses: [] }
+    }
+    const loses = new Set([...(before ? [before.file] : []), ...(files.has(file) ? [file] : [])])
+    return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
+  })
+}
