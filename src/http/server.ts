@@ -23,6 +23,7 @@ import {
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
+import type { LiveTail } from '../ingest/live-tail.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
 import { addBackupRoutes } from './backup-routes.ts'
@@ -30,6 +31,7 @@ import { cachedVary } from './cache-headers.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
+import type { EventStreams } from './event-streams.ts'
 import { HotLane } from './hot-lane.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
@@ -41,6 +43,7 @@ import { listRoutes } from './route-list.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
 import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
+import { addTailRoutes } from './tail-routes.ts'
 import { addTokenRoutes } from './token-routes.ts'
 
 declare module 'fastify' {
@@ -64,6 +67,8 @@ export interface ServerOptions {
   open: () => boolean
   intake: LogIntake
   sources: SourceAdmin
+  tail: LiveTail
+  streams: EventStreams
   queries: QueryRoutes
   endpoints: EndpointAdmin
   tokens: TokenAdmin
@@ -149,10 +154,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addSourceRoutes(server, options.sources)
+  addTailRoutes(server, options)
   addEndpointRoutes(server, options.endpoints)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addQueryRoutes(server, options.queries, addHotLane(server, options))
+  addQueryRoutes(server, options.queries, options.streams, addHotLane(server, options))
   addOpenApiRoutes(server, options.queries.endpoints)
   return server
 }
