@@ -6,7 +6,7 @@ import type { SourceAdmin } from '../ingest/source-admin.ts'
 import type { EventStreams } from './event-streams.ts'
 
 export interface TailRoutes {
-  sources: SourceAdmin
+  sources: Pick<SourceAdmin, 'get'>
   tail: LiveTail
   streams: EventStreams
 }
