@@ -127,14 +127,13 @@ function textOf(name: string, value: unknown): string | undefined {
 
 const [jsonFormat] = outputFormats as [OutputFormat]
 
-/** A stream of results, where one can be had, is JSON. */
+/** What is named goes before what is accepted. */
 function chooseFormat(
   named: string | undefined,
   accept: string | undefined,
   mayStream: boolean,
 ): OutputFormat | 'events' {
-  const streams = mayStream && (named === undefined || named === jsonFormat.name)
-  if (streams && acceptedTypes(accept ?? '')[0] === eventStreamType) return 'events'
+  if (mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType) return 'events'
   if (named !== undefined) {
     const format = outputFormats.find(({ name }) => name === named)
     if (format) return format

@@ -28,9 +28,9 @@ export class LiveChannel {
   readonly #ofAll = new Set<Group>()
   #cursor: number
 
-  constructor(cursor: number) {
-    this.#cursor = cursor
-    this.ring = new LiveRing(cursor)
+  constructor(nowMs: number) {
+    this.#cursor = placeAt(nowMs)
+    this.ring = new LiveRing(this.#cursor)
   }
 
   get hasReaders(): boolean {
@@ -43,7 +43,7 @@ export class LiveChannel {
 
   /** A place between what came until now and what comes. */
   mark(nowMs: number): number {
-    this.#cursor = Math.max(this.#cursor, nowMs * 1000)
+    this.#cursor = Math.max(this.#cursor, placeAt(nowMs))
     return this.#cursor
   }
 
@@ -61,7 +61,7 @@ export class LiveChannel {
       }
     }
     for (const line of lines) {
-      this.#cursor = Math.max(this.#cursor + 1, nowMs * 1000)
+      this.#cursor = Math.max(this.#cursor + 1, placeAt(nowMs))
       const entry = new LiveEntry(line, this.#cursor, idOf(this.#cursor))
       this.ring.push(entry, maxRingBytes)
       give(entry, this.#ofAll)
@@ -112,4 +112,9 @@ export class LiveChannel {
     siblings?.delete(group)
     if (siblings?.size === 0) this.#ofProject.delete(group.project)
   }
+}
+
+/** A whole number, whatever the time is: it goes through the digits of an id and back. */
+function placeAt(nowMs: number): number {
+  return Math.floor(nowMs * 1000)
 }

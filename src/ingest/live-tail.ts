@@ -113,7 +113,7 @@ export class LiveTail {
     const known = this.#open.get(source)
     if (known) return known
     const open: Open = {
-      channel: new LiveChannel(this.#options.time.now() * 1000),
+      channel: new LiveChannel(this.#options.time.now()),
       lines: [],
       bytes: 0,
       cancelFlush: undefined,
