@@ -64,11 +64,13 @@ export class Access {
     return key.caller
   }
 
-  /** Tells from now on whether the token is valid and may the same as now. */
-  watch(token: string | undefined): () => boolean {
+  /** Tells from now on whether the token is valid and still that of this caller, who may what it might then. */
+  watch(token: string | undefined, caller: Caller): () => boolean {
     const name = hashToken(token ?? '').toString('latin1')
-    const key = this.#keys.get(name)
-    return () => key !== undefined && this.#keys.get(name) === key && this.#clock.now() < key.validUntilMs
+    return () => {
+      const key = this.#keys.get(name)
+      return key?.caller === caller && this.#clock.now() < key.validUntilMs
+    }
   }
 
   /** Called when a token may something else than before, or nothing. */

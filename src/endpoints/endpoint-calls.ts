@@ -118,7 +118,8 @@ export class EndpointCalls {
       const mark = this.#options.arrivals?.mark()
       if (cacheSeconds === null) {
         const { body, truncated } = await this.#run({ ...call, caller }, signal)
-        return { etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"`, mark, body, truncated }
+        const tag = hash('sha256', Buffer.concat([Buffer.from(`${truncated}\n`), body]), 'base64url')
+        return { etag: `"${tag.slice(0, 27)}"`, mark, body, truncated }
       }
       const answer = await this.#options.cache.get({ ...request, signal })
       if (!answer) throw notCached()

@@ -78,13 +78,13 @@ export class FollowedResult {
   }
 
   set(answer: FollowedAnswer): void {
-    const { etag, mark, body } = answer
+    const { etag, mark } = answer
     // Two looks may end in another order than they began.
     if (mark !== undefined && this.#mark !== undefined && mark < this.#mark) return
     this.#mark = mark
     this.#failure = undefined
     if (this.#current?.etag !== etag) {
-      const frame = frameOf(etag, body)
+      const frame = frameOf(answer)
       this.#options.onBytes(frame.length - this.bytes)
       this.#current = { etag, frame }
     }
@@ -194,8 +194,9 @@ export class FollowedResult {
   }
 }
 
-/** The body as it is, over as many lines as it has. */
-function frameOf(etag: string, body: Buffer): Buffer {
+/** The body as it is, over as many lines as it has. A result that was cut is told before it comes. */
+function frameOf({ etag, body, truncated }: FollowedAnswer): Buffer {
   const lines = body.toString('latin1').replaceAll('\n', '\ndata: ')
-  return Buffer.from(`event: result\nid: ${etag}\ndata: ${lines}\n\n`, 'latin1')
+  const cut = truncated ? 'event: truncated\ndata: {"truncated":true}\n\n' : ''
+  return Buffer.from(`${cut}event: result\nid: ${etag}\ndata: ${lines}\n\n`, 'latin1')
 }

@@ -185,6 +185,19 @@ describe('results that are followed', () => {
     ])
   })
 
+  test('a result that was cut is told before it comes', async () => {
+    const { results, call } = openQuery(null)
+    const events: string[] = []
+    const sink = {
+      pendingBytes: 0,
+      write: (frame: Buffer) => void events.push(frame.toString()),
+      fail: () => {},
+      end: () => {},
+    }
+    results.subscribe(call, { etag: '"one"', mark: 0, body: Buffer.from('one'), truncated: true }, sink)
+    expect(events).toEqual([`event: truncated\ndata: {"truncated":true}\n\n${event('one')}`])
+  })
+
   test('results are followed within a bound of memory', async () => {
     const { state, results, call, follow, advance, arrive } = openQuery(null, { maxBytes: 16 * 100 })
     state.text = 'x'.repeat(101)

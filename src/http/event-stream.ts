@@ -21,6 +21,8 @@ export class EventStream {
   readonly #isValid: () => boolean
   #follower: StreamFollower | undefined
   #ended = false
+  #writtenBytes = 0
+  #takenBytes = 0
   #idle = 0
 
   constructor(
@@ -52,7 +54,9 @@ export class EventStream {
   }
 
   write(frames: Buffer | string): void {
-    if (this.check()) this.#response.write(frames)
+    if (!this.check()) return
+    this.#writtenBytes += Buffer.byteLength(frames)
+    this.#response.write(frames)
   }
 
   fail(error: WellheadError): void {
@@ -67,13 +71,12 @@ export class EventStream {
 
   heartbeat(): void {
     if (!this.check()) return
-    if (this.pendingBytes === 0) {
-      this.#idle = 0
-      this.#mark(': heartbeat\n')
-      return
-    }
-    // What is on its way already tells as much, unless nobody takes it.
-    if (++this.#idle >= maxIdleHeartbeats) this.#response.destroy()
+    const takenBytes = this.#writtenBytes - this.pendingBytes
+    this.#idle = this.pendingBytes === 0 || takenBytes > this.#takenBytes ? 0 : this.#idle + 1
+    this.#takenBytes = takenBytes
+    if (this.#idle >= maxIdleHeartbeats) this.#response.destroy()
+    // What is on its way already tells as much.
+    else if (this.pendingBytes === 0) this.#mark(': heartbeat\n')
   }
 
   end(): void {

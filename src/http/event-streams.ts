@@ -59,9 +59,10 @@ export class EventStreams {
 
   /** From here on the answer is a stream; undefined for a caller who wants its headers only. */
   begin(request: FastifyRequest, reply: FastifyReply): EventStream | undefined {
-    const { id } = request.caller as Caller
+    const caller = request.caller as Caller
+    const { id } = caller
     this.admit(id)
-    const isValid = this.#options.access.watch(tokenOf(request))
+    const isValid = this.#options.access.watch(tokenOf(request), caller)
     if (request.method === 'HEAD') {
       void reply.headers(streamHeaders).send()
       return undefined

@@ -32,7 +32,6 @@ export function addQueryRoutes(
     streams.admit(call.caller)
     const followed = calls.follow(call)
     const first = await results.first(followed, call.signal, call.caller)
-    if (first?.truncated) reply.header('Wellhead-Truncated', 'true')
     const stream = streams.begin(request, reply)
     const { 'last-event-id': last } = request.headers
     stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
