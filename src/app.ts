@@ -25,15 +25,18 @@ import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
 import { EndpointCalls } from './endpoints/endpoint-calls.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
 import { Endpoints } from './endpoints/endpoints.ts'
+import { LiveResults } from './endpoints/live-results.ts'
 import { QueryQueue } from './endpoints/query-queue.ts'
 import { Sandboxes } from './endpoints/sandboxes.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
+import { EventStreams } from './http/event-streams.ts'
 import { createServer } from './http/server.ts'
 import type { EngineStatus } from './http/status.ts'
 import { DiskGuard } from './ingest/disk-guard.ts'
 import { IdempotencyKeys } from './ingest/idempotency.ts'
+import { LiveTail } from './ingest/live-tail.ts'
 import { LogIntake } from './ingest/log-intake.ts'
 import { SourceAdmin } from './ingest/source-admin.ts'
 
@@ -74,6 +77,9 @@ const gatherFreshCallsMs = 2
 /** So many texts of callers, checked, are remembered. */
 const maxKnownSandboxes = 1000
 
+/** Bounds of what is sent by itself: the newest entries of sources that are read, what is on its way to a reader, results. */
+const live = { ringBytes: 64 * 2 ** 20, readerBytes: 512 * 2 ** 10, resultBytes: 64 * 2 ** 20 }
+
 /** Below this the engine could not even merge what it has. */
 const minFreeBytes = 256 * 2 ** 20
 
@@ -89,6 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const engine = createEngine(options)
   const shared = settings.clickhouseUrl !== undefined
   const arrivals = new Arrivals()
+  const time = options.time ?? systemTime(clock)
   const catalog = new Catalog({
     engine,
     clock,
@@ -99,7 +106,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const access = new Access(adminToken.token, clock)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
   // A source that is made or deleted changes everything that was read from it.
-  const sources = new Sources(catalog, clock, (name) => arrivals.note(name, beginningOfTime))
+  const sources = new Sources(catalog, clock, (name) => {
+    arrivals.note(name, beginningOfTime)
+    if (!sources.find(name)) tail.close(name)
+  })
+  const tail = new LiveTail({ time, maxRingBytes: live.ringBytes, maxPendingBytes: live.readerBytes })
   const keys = new IdempotencyKeys(engine, clock)
   const intake = new LogIntake({
     engine,
@@ -108,6 +119,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     disk: new DiskGuard({ freeBytes: () => freeBytes(settings), reserveBytes: settings.diskReserve, clock }),
     clock,
     arrivals,
+    tail,
     maxPendingBytes: maxPendingLogBytes,
   })
   const endpoints = new Endpoints(catalog)
@@ -132,7 +144,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxThreads: Math.max(1, availableParallelism() >> 1),
     sources: () => sources.names(),
   })
-  const time = options.time ?? systemTime(clock)
   const cache = new ResultCache({
     time,
     maxBytes: settings.cacheMemory,
@@ -140,6 +151,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxRefreshes: Math.max(2, availableParallelism() >> 1),
     busy: () => queue.waiting > 0,
     gatherMs: gatherFreshCallsMs,
+    onStored: (key) => results.stored(key),
     onFailure: ({ group, error, times }) =>
       log.warn(
         // The engine's own words would hold values of the call.
@@ -155,6 +167,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     sandboxes: new Sandboxes(engine, maxKnownSandboxes),
     clock,
     arrivals: shared ? undefined : arrivals,
+  })
+  const results = new LiveResults({
+    time,
+    arrivals: shared ? undefined : arrivals,
+    maxBytes: live.resultBytes,
+    onFailure: ({ endpoint, error }) =>
+      log.warn(
+        { endpoint, code: error instanceof WellheadError ? error.code : 'internal' },
+        'a followed result could not be had',
+      ),
+  })
+  endpoints.onChange((id) => results.drop(id))
+  const streams = new EventStreams({
+    access,
+    time,
+    maxStreams: settings.liveStreams,
+    maxStreamsPerToken: Math.ceil(settings.liveStreams / 2),
   })
   const hotKeys = new HotKeysFile({
     path: join(settings.dataDir, 'hot-keys.json'),
@@ -184,7 +213,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     corsOrigins: settings.corsOrigins,
     intake,
     sources: new SourceAdmin(engine, sources),
-    queries: { endpoints, calls },
+    tail,
+    streams,
+    queries: { endpoints, calls, results },
     endpoints: endpointAdmin,
     deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
     tokens,
@@ -215,6 +246,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   let stopped: Promise<void> | undefined
   const stop = async () => {
     stopping = true
+    streams.stop()
     const impatient = setTimeout(() => http.server.closeAllConnections(), finishWithinMs)
     await http.close()
     clearTimeout(impatient)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrate, migrations } from '../src/catalog/migrations.ts'
 import { many } from './support/engines.ts'
 import { hostileEntries } from './support/hostile-entries.ts'
+import { liveJourneys } from './support/live-journeys.ts'
 import { describeLogCallers } from './support/log-callers.ts'
 import { type Entry, logClient } from './support/log-client.ts'
 import { describeLogLimits } from './support/log-limits.ts'
@@ -297,4 +298,5 @@ describe('sending logs', () => {
   describeLogSenders(() => service)
   describeLogCallers(() => service)
   describeLogLimits(() => service)
+  liveJourneys(() => service)
 })

@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { cliJourneys } from './support/cli-journeys.ts'
+import { openEvents } from './support/event-reader.ts'
 import { scratchDirectory } from './support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from './support/service-process.ts'
 
@@ -137,8 +138,13 @@ describe('a service', () => {
     process.kill(enginePid as number, 'SIGINT')
     process.kill(enginePid as number, 'SIGTERM')
     expect((await fetch(`${url}/ready`)).status).toBe(200)
+    // A reader who stays would stay for ever; it is no reason to wait.
+    const reader = await openEvents(`${url}/api/sources/edge_logs/tail`, token)
+    const asked = performance.now()
     service.child.kill('SIGTERM')
     expect(await service.exit).toBe(0)
+    expect(performance.now() - asked).toBeLessThan(20_000)
+    expect(await reader.next()).toBeUndefined()
     expect(isAlive(enginePid as number)).toBe(false)
     expect(existsSync(join(directory.path, 'service.json'))).toBe(false)
 

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** The process that sends logs. What goes wrong in it is what goes wrong here. */
-export function openSender() {
-  const child = fork(fileURLToPath(new URL('./log-sender.mjs', import.meta.url)), { execArgv: [] })
+/** A process that does one thing after the other, as it is asked. What goes wrong in it is what goes wrong here. */
+export function openHelper(file) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: [] })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   const ask = (type, options = {}) =>
     new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error('The sender ended; what it said is above.'))
+      const onExit = () => reject(new Error('The process ended; what it said is above.'))
       child.once('exit', onExit)
       child.once('message', (answer) => {
         child.off('exit', onExit)
@@ -20,4 +20,9 @@ export function openSender() {
     await ended
   }
   return { ask, close }
+}
+
+/** The process that sends logs. */
+export function openSender() {
+  return openHelper('./log-sender.mjs')
 }

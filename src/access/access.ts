@@ -30,6 +30,7 @@ export class Access {
   readonly #lastUse = new Map<string, number>()
   /** Tokens that were found valid since anything changed, so that the same one is not hashed again and again. */
   readonly #recent = new Map<string, Key>()
+  readonly #onChange: (() => void)[] = []
   /** Compared with where no key is found, so that the work is the same. */
   readonly #nobody: Key
 
@@ -63,6 +64,20 @@ export class Access {
     return key.caller
   }
 
+  /** Tells from now on whether the token is valid and still that of this caller, who may what it might then. */
+  watch(token: string | undefined, caller: Caller): () => boolean {
+    const name = hashToken(token ?? '').toString('latin1')
+    return () => {
+      const key = this.#keys.get(name)
+      return key?.caller === caller && this.#clock.now() < key.validUntilMs
+    }
+  }
+
+  /** Called when a token may something else than before, or nothing. */
+  onChange(listener: () => void): void {
+    this.#onChange.push(listener)
+  }
+
   #find(token: string | undefined, nowMs: number): Key | undefined {
     const hash = hashToken(token ?? '')
     const key = this.#keys.get(hash.toString('latin1')) ?? this.#nobody
@@ -83,12 +98,14 @@ export class Access {
       const validUntilMs = Math.min(expiresMs, Date.parse(token.previous.valid_until))
       this.#add({ hash: Buffer.from(token.previous.hash, 'hex'), caller, requestsPerMinute, validUntilMs })
     }
+    for (const listener of this.#onChange) listener()
   }
 
   remove(id: string): void {
     this.#removeKeys(id)
     this.#quota.forget(id)
     this.#lastUse.delete(id)
+    for (const listener of this.#onChange) listener()
   }
 
   lastUse(id: string): number | undefined {

@@ -4,6 +4,12 @@ export interface Clock {
   now(): number
 }
 
+/** A clock that also tells when so much time has passed. */
+export interface Timers extends Clock {
+  /** Runs once, not before so many milliseconds have passed; what it returns calls it off. */
+  after(ms: number, run: () => void): () => void
+}
+
 export const systemClock: Clock = { now: () => Date.now() }
 
 export interface ManualClock extends Clock {

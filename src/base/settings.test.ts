@@ -28,6 +28,7 @@ describe('readSettings', () => {
       ),
       cacheMemory: 128 * 2 ** 20,
       diskReserve: 256 * 2 ** 20,
+      liveStreams: 1000,
       enginePatience: 1,
       logLevel: 'info',
     })
@@ -74,6 +75,7 @@ describe('readSettings', () => {
       engineMemory: 4 * 2 ** 30,
       cacheMemory: 128 * 2 ** 20,
       diskReserve: 256 * 2 ** 20,
+      liveStreams: 1000,
       engineNode: '/opt/node',
       enginePatience: 2.5,
       logLevel: 'debug',

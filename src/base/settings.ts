@@ -145,6 +145,17 @@ export const settingDefinitions = {
     expected: 'a size of at least 1MiB, such as 256MiB',
     description: 'Memory for cached results, over all of their forms. The least recently used go first.',
   }),
+  liveStreams: setting({
+    env: 'WELLHEAD_LIVE_STREAMS',
+    schema: z
+      .string()
+      .regex(/^\d{1,6}$/)
+      .transform(Number)
+      .refine((value) => value >= 1 && value <= 100_000),
+    default: '1000',
+    expected: 'a whole number from 1 to 100000',
+    description: 'Streams of results and entries that may be open at once; a token has at most half of them.',
+  }),
   diskReserve: setting({
     env: 'WELLHEAD_DISK_RESERVE',
     schema: byteSize,

@@ -38,6 +38,8 @@ export interface ResultCacheOptions {
   busy: () => boolean
   /** A run for a caller who wants a new result begins so much later, for others who ask together with it. */
   gatherMs: number
+  /** A result is there that was not, or a newer one. */
+  onStored?: (key: string) => void
   /** A result could not be renewed, or not be computed ahead of callers. */
   onFailure: (failure: { group: string; error: unknown; times: number }) => void
 }
@@ -299,6 +301,7 @@ export class ResultCache {
       result.inherit(previous)
       this.#entries.resize(entry, entry.bytes + result.bytes - bytes)
     }
+    this.#options.onStored?.(request.key)
     return { result, asOfMs, stored: true }
   }
 

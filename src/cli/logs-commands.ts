@@ -9,6 +9,7 @@ import { plural } from './format-amount.ts'
 import { addExamples } from './help.ts'
 import { BatchKeys, gatherBatches, type Rejection } from './log-batches.ts'
 import { findInputs, type LogInput, readUnpacked } from './log-input.ts'
+import { addLogsTailCommand } from './logs-tail-command.ts'
 import { printJson } from './print.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { sendBatch } from './send-batch.ts'
@@ -38,7 +39,7 @@ interface Tally {
 }
 
 export function addLogsCommands(program: Command, io: CommandIo): void {
-  const logs = program.command('logs').description('send logs')
+  const logs = program.command('logs').description('send logs, and show them as they come')
   addExamples(logs, 'wellhead logs send access.ndjson.gz --source edge_logs')
 
   const send = addServiceOptions(
@@ -76,6 +77,7 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
     'wellhead logs send access.ndjson.gz errors.json --source edge_logs',
     'zstdcat old.ndjson.zst | wellhead logs send --source edge_logs',
   )
+  addLogsTailCommand(logs, io)
 }
 
 async function sendInputs(

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { notCached } from '../base/errors.ts'
@@ -31,6 +32,27 @@ export type CallAnswer =
   | { kind: 'computed'; answer: EndpointAnswer }
   | { kind: 'cached'; answer: CacheAnswer; key: string }
 
+/** A call whose result somebody follows. */
+export interface FollowedCall {
+  /** The same for calls with the same results. */
+  key: string
+  endpointId: string
+  /** Null: every look is a run. */
+  cacheSeconds: number | null
+  /** Sources that the query may read. */
+  sources: readonly string[]
+  /** The result as it is now, from the cache where there is one. */
+  look(signal: AbortSignal, caller?: string): Promise<FollowedAnswer>
+}
+
+export interface FollowedAnswer {
+  etag: string
+  /** Taken before the look: what came later may not be in it. */
+  mark: number | undefined
+  body: Buffer
+  truncated: boolean
+}
+
 export interface EndpointCallsOptions {
   runner: EndpointRunner
   cache: ResultCache
@@ -52,8 +74,9 @@ const recipeShape = z.object({
 
 type Recipe = z.output<typeof recipeShape>
 
-/** Renewals stand in one line of their own. */
+/** Renewals stand in one line of their own, and so does looking again for those who follow a result. */
 const warmer = 'wellhead:warming'
+const follower = 'wellhead:following'
 
 /** Answers calls from the cache where the endpoint has one, and otherwise by running its query. */
 export class EndpointCalls {
@@ -83,6 +106,27 @@ export class EndpointCalls {
   /** What a call with this key would get, if that is here and fresh. */
   again(key: string): CacheAnswer | undefined {
     return this.#options.cache.lookup(key)
+  }
+
+  /** Checks the call as any other; what it gives can be looked at again and again. */
+  follow(call: Omit<EndpointCall, 'signal' | 'wants'>): FollowedCall {
+    const { endpoint } = call
+    const { id: endpointId, cache_seconds: cacheSeconds } = endpoint.definition
+    const request = this.#request(call, cacheSeconds ?? 0)
+    const sources = [...possibleSources(endpoint.compiled.sql)]
+    const look: FollowedCall['look'] = async (signal, caller = follower) => {
+      const mark = this.#options.arrivals?.mark()
+      if (cacheSeconds === null) {
+        const { body, truncated } = await this.#run({ ...call, caller }, signal)
+        const tag = hash('sha256', Buffer.concat([Buffer.from(`${truncated}\n`), body]), 'base64url')
+        return { etag: `"${tag.slice(0, 27)}"`, mark, body, truncated }
+      }
+      const answer = await this.#options.cache.get({ ...request, signal })
+      if (!answer) throw notCached()
+      const { body, etags, truncated } = answer.result
+      return { etag: etags[0] as string, mark, body, truncated }
+    }
+    return { key: request.key, endpointId, cacheSeconds, sources, look }
   }
 
   async explain(call: EndpointCall) {

@@ -10,6 +10,7 @@ const allowedHeaders = [
   'If-Match',
   'If-None-Match',
   'Cache-Control',
+  'Last-Event-ID',
   'X-Request-Id',
 ].join(', ')
 

@@ -1,5 +1,13 @@
 import { outputFormats } from '../endpoints/output-formats.ts'
-import { answered, inAddress, inHeader, inPath, type Operation, reference } from './openapi-operation.ts'
+import {
+  answered,
+  eventStream,
+  inAddress,
+  inHeader,
+  inPath,
+  type Operation,
+  reference,
+} from './openapi-operation.ts'
 
 /** Headers of an answer with rows. */
 const resultHeaders = [
@@ -31,8 +39,16 @@ export function controlParameters(): object[] {
   ]
 }
 
-/** Rows in every form that they can be had in. */
-export function resultAnswers(rows: object, otherwise?: object): Record<string, object> {
+export const followed = inHeader(
+  'Last-Event-ID',
+  'With `Accept: text/event-stream`: ETag of the result that the caller has.',
+)
+
+/** Rows in every form that they can be had in; with GET also each time they changed. */
+export function resultAnswers(
+  rows: object,
+  { otherwise, streamed }: { otherwise?: object; streamed: boolean },
+): Record<string, object> {
   const result = {
     type: 'object',
     properties: { result: rows },
@@ -47,13 +63,14 @@ export function resultAnswers(rows: object, otherwise?: object): Record<string, 
   return {
     200: {
       ...answered('Rows.', undefined, resultHeaders),
-      content: Object.fromEntries(content),
+      content: { ...Object.fromEntries(content), ...(streamed && eventStream) },
     },
     304: answered('The caller has this result already.', undefined, ['ETag', 'Cache-Status']),
   }
 }
 
-export const callErrors = [400, 404, 406, 422, 504]
+/** The 413 is for a result that is too large to be followed, or for a body. */
+export const callErrors = [400, 404, 406, 413, 422, 504]
 
 const anyRows = { type: 'array', items: { type: 'object', additionalProperties: true } }
 const endpoint = inPath('reference', 'Id or name of the endpoint.', 'logs.all')
@@ -69,10 +86,13 @@ export const callingOperations: readonly Operation[] = [
     method: 'get',
     id: 'callEndpoint',
     summary: 'Call an endpoint',
-    description: 'Beside these parameters it takes those of the endpoint.',
+    description:
+      'Beside these parameters it takes those of the endpoint. With `Accept: text/event-stream` the connection stays ' +
+      'open, and the result comes again as an event `result` whenever it changed.',
     parameters: [
       endpoint,
       ...controlParameters(),
+      followed,
       explain,
       {
         ...inAddress('parameters', 'Parameters of the endpoint, each under its own name.', {
@@ -84,7 +104,7 @@ export const callingOperations: readonly Operation[] = [
         example: { project: 'demo' },
       },
     ],
-    answers: resultAnswers(anyRows, reference('Plan')),
+    answers: resultAnswers(anyRows, { otherwise: reference('Plan'), streamed: true }),
     errors: callErrors,
   },
   {
@@ -106,7 +126,7 @@ export const callingOperations: readonly Operation[] = [
         },
       },
     },
-    answers: resultAnswers(anyRows, reference('Plan')),
-    errors: [...callErrors, 413, 415],
+    answers: resultAnswers(anyRows, { otherwise: reference('Plan'), streamed: false }),
+    errors: [...callErrors, 415],
   },
 ]

@@ -162,6 +162,7 @@ describe('a saved endpoint', () => {
       'text/csv',
       'application/vnd.apache.parquet',
       'application/vnd.apache.arrow.stream',
+      'text/event-stream',
     ])
   })
 

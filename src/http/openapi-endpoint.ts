@@ -1,7 +1,7 @@
 import type { ParameterDeclaration } from '../endpoints/definition.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { columnSchema, type JsonSchema } from './column-schema.ts'
-import { callErrors, controlParameters, resultAnswers } from './openapi-calling.ts'
+import { callErrors, controlParameters, followed, resultAnswers } from './openapi-calling.ts'
 import { inAddress, type Operation } from './openapi-operation.ts'
 
 /** Who reads the description of an endpoint. */
@@ -35,8 +35,8 @@ export function describeEndpoint(endpoint: Endpoint, reader: Reader): EndpointDe
       access: 'query',
       summary: name,
       description: [definition.description, habits(endpoint)].filter(Boolean).join('\n\n'),
-      parameters: [...parametersOf(endpoint, reader), ...controlParameters()],
-      answers: resultAnswers({ type: 'array', items, maxItems: definition.max_rows }),
+      parameters: [...parametersOf(endpoint, reader), ...controlParameters(), followed],
+      answers: resultAnswers({ type: 'array', items, maxItems: definition.max_rows }, { streamed: true }),
       errors: callErrors,
     },
   }

@@ -2,7 +2,9 @@ import {
   alike,
   answered,
   bodyErrors,
+  eventsAnswered,
   inAddress,
+  inHeader,
   inPath,
   jsonBody,
   listOf,
@@ -95,5 +97,27 @@ export const sourceOperations = alike({ tag: 'Sources', access: 'admin' }, [
     ],
     answers: { 200: answered('Entries, newest first.', listOf('StoredEntry')) },
     errors: [400, 404, 504],
+  },
+  {
+    method: 'get',
+    path: '/api/sources/{name}/tail',
+    id: 'tailSource',
+    access: 'query',
+    summary: 'Follow the entries of a source',
+    description:
+      'A stream of events, which stays open: `entry` with each entry as it is stored, `missed` with the number of those ' +
+      'that came faster than they were read, `reset` where it is not known what is missing. ' +
+      'For admins, and for tokens with a project and the whole scope `query`, who see entries of their project.',
+    parameters: [
+      source,
+      inAddress('project', 'Only entries of this project.', { type: 'string' }),
+      inAddress('text', 'Only entries whose message holds this, in letters of any case.', {
+        type: 'string',
+        maxLength: 1000,
+      }),
+      inHeader('Last-Event-ID', 'Id of the last event that was read, to go on behind it.'),
+    ],
+    answers: { 200: eventsAnswered('Entries as they are stored.') },
+    errors: [400, 404],
   },
 ])

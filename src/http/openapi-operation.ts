@@ -94,6 +94,13 @@ export function answered(description: string, schema?: object, headers: readonly
   }
 }
 
+/** A stream of events that stays open. */
+export const eventStream = { 'text/event-stream': { schema: { type: 'string' } } }
+
+export function eventsAnswered(description: string): object {
+  return { ...answered(description, undefined, ['X-Request-Id']), content: eventStream }
+}
+
 /** What can be wrong with any body. */
 export const bodyErrors = [400, 413, 415]
 

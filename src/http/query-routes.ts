@@ -3,14 +3,17 @@ import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
 import type { EndpointCall, EndpointCalls } from '../endpoints/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
+import type { LiveResults } from '../endpoints/live-results.ts'
 import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
 import { readCacheDirectives } from './cache-headers.ts'
+import { type EventStreams, eventStreamType } from './event-streams.ts'
 import type { HotLane } from './hot-lane.ts'
 import { sendResult } from './send-result.ts'
 
 export interface QueryRoutes {
   endpoints: Endpoints
   calls: EndpointCalls
+  results: LiveResults
 }
 
 type Call = { Params: { reference: string } }
@@ -20,18 +23,30 @@ const path = '/api/endpoints/query/:reference'
 /** GET and POST of a saved query. */
 export function addQueryRoutes(
   server: FastifyInstance,
-  { endpoints, calls }: QueryRoutes,
+  { endpoints, calls, results }: QueryRoutes,
+  streams: EventStreams,
   lane: HotLane,
 ): void {
+  /** Whatever can be wrong with the call is told before the stream begins. */
+  const follow = async (request: FastifyRequest, reply: FastifyReply, call: EndpointCall) => {
+    streams.admit(call.caller)
+    const followed = calls.follow(call)
+    const first = await results.first(followed, call.signal, call.caller)
+    const stream = streams.begin(request, reply)
+    const { 'last-event-id': last } = request.headers
+    stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
+    return reply
+  }
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
     const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
+    const format = chooseFormat(control.get('_format'), request.headers.accept, request.method !== 'POST')
     const call: EndpointCall = {
       endpoint,
       parameters: withFixedParameters(caller, parameters),
-      format: chooseFormat(control.get('_format'), request.headers.accept),
+      format: format === 'events' ? jsonFormat : format,
       caller: caller.id,
       project: caller.project,
       signal: goneSignal(request, reply),
@@ -42,6 +57,7 @@ export function addQueryRoutes(
       if (!caller.isAdmin) throw forbidden('_explain needs a token with the scope admin.')
       return calls.explain(call)
     }
+    if (format === 'events') return follow(request, reply, call)
     const answered = calls.call(call)
     const result = answered instanceof Promise ? await answered : answered
     // What had to be waited for may be of an endpoint that changed meanwhile.
@@ -108,16 +124,23 @@ function textOf(name: string, value: unknown): string | undefined {
   throw invalidParameter(name, `${name} must be a text.`)
 }
 
-function chooseFormat(named: string | undefined, accept: string | undefined): OutputFormat {
-  const [json] = outputFormats as [OutputFormat]
+const [jsonFormat] = outputFormats as [OutputFormat]
+
+/** What is named goes before what is accepted. */
+function chooseFormat(
+  named: string | undefined,
+  accept: string | undefined,
+  mayStream: boolean,
+): OutputFormat | 'events' {
+  if (mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType) return 'events'
   if (named !== undefined) {
     const format = outputFormats.find(({ name }) => name === named)
     if (format) return format
     throw notAcceptable(outputFormats.map(({ name }) => name))
   }
-  if (accept === undefined || accept.trim() === '') return json
+  if (accept === undefined || accept.trim() === '') return jsonFormat
   for (const type of acceptedTypes(accept)) {
-    if (type === '*/*' || type === 'application/*') return json
+    if (type === '*/*' || type === 'application/*') return jsonFormat
     const format = outputFormats.find(({ contentType }) => contentType.split(';')[0] === type)
     if (format) return format
   }

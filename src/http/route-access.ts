@@ -38,7 +38,7 @@ export function admitCaller(
 }
 
 /** A key that is sent twice is none. */
-function tokenOf(request: FastifyRequest): string | undefined {
+export function tokenOf(request: FastifyRequest): string | undefined {
   const key = request.headers['x-api-key']
   if (key !== undefined) return typeof key === 'string' ? key : ''
   if (request.headers.authorization === undefined) return undefined

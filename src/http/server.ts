@@ -24,6 +24,7 @@ import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import type { Deployments } from '../endpoints/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
+import type { LiveTail } from '../ingest/live-tail.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
 import { addBackupRoutes } from './backup-routes.ts'
@@ -32,6 +33,7 @@ import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { addDeploymentRoutes } from './deployment-routes.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
+import type { EventStreams } from './event-streams.ts'
 import { HotLane } from './hot-lane.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
@@ -43,6 +45,7 @@ import { listRoutes } from './route-list.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
 import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
+import { addTailRoutes } from './tail-routes.ts'
 import { addTokenRoutes } from './token-routes.ts'
 
 declare module 'fastify' {
@@ -66,6 +69,8 @@ export interface ServerOptions {
   open: () => boolean
   intake: LogIntake
   sources: SourceAdmin
+  tail: LiveTail
+  streams: EventStreams
   queries: QueryRoutes
   endpoints: EndpointAdmin
   deployments: Deployments
@@ -152,11 +157,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addSourceRoutes(server, options.sources)
+  addTailRoutes(server, options)
   addEndpointRoutes(server, options.endpoints)
   addDeploymentRoutes(server, options.deployments)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addQueryRoutes(server, options.queries, addHotLane(server, options))
+  addQueryRoutes(server, options.queries, options.streams, addHotLane(server, options))
   addOpenApiRoutes(server, options.queries.endpoints)
   return server
 }

@@ -12,6 +12,8 @@ export interface CommitterOptions {
   maxInsertBytes: number
   /** How often an insert is tried while the engine is away. */
   attempts: number
+  /** Hears what is on disk now, in the order in which it got there. */
+  onStored?: (source: string, lines: readonly Buffer[]) => void
   /** Waits between two tries: an engine that is somebody's server refuses at once. */
   pause: (ms: number) => Promise<void>
 }
@@ -126,6 +128,7 @@ export class Committer {
       for (const waiting of group) waiting.reject(error)
       return
     }
+    this.#options.onStored?.(source, refused.size === 0 ? lines : lines.filter((_, at) => !refused.has(at)))
     let first = 0
     for (const waiting of group) {
       const own = new Map<number, string>()

@@ -14,6 +14,7 @@ import type { DiskGuard } from './disk-guard.ts'
 import { type EntryReading, entryLimits, readEntry } from './entry.ts'
 import { stringifyJson } from './faithful-json.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
+import type { LiveTail } from './live-tail.ts'
 import { readLogBody } from './log-body.ts'
 import type { SentEntry } from './log-entries.ts'
 
@@ -36,6 +37,8 @@ export interface LogIntakeOptions {
   clock: Clock
   /** Hears how far back the entries reach that come. */
   arrivals: Arrivals
+  /** Hears every entry that is stored. */
+  tail: Pick<LiveTail, 'publish'>
   /** Bytes of bodies that may be held at once, and of lines that may wait to be stored. */
   maxPendingBytes: number
 }
@@ -78,6 +81,7 @@ export class LogIntake {
     this.#committer = new Committer({
       insert: (source, lines, token) => this.#insert(source, lines, token),
       isUnreadable: isUnreadableRow,
+      onStored: (source, lines) => options.tail.publish(source, lines),
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
       attempts: 30,

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { type Caller, callerWith } from '../../src/access/caller.ts'
 import { type ManualClock, manualClock } from '../../src/base/clock.ts'
 import { sourceNotFound } from '../../src/base/errors.ts'
+import { manualTime } from '../../src/cache/cache-time.ts'
 import { Arrivals } from '../../src/catalog/arrivals.ts'
 import type { Source } from '../../src/catalog/source.ts'
 import { handleError } from '../../src/http/error-response.ts'
@@ -9,6 +10,7 @@ import { addLogRoutes } from '../../src/http/log-routes.ts'
 import { addOtlpRoutes } from '../../src/http/otlp-routes.ts'
 import { DiskGuard } from '../../src/ingest/disk-guard.ts'
 import { IdempotencyKeys } from '../../src/ingest/idempotency.ts'
+import { LiveTail } from '../../src/ingest/live-tail.ts'
 import { LogIntake } from '../../src/ingest/log-intake.ts'
 import type { RunningService } from './service.ts'
 
@@ -45,6 +47,7 @@ export async function openLimitedIntake(
     disk: new DiskGuard({ freeBytes: choices.freeBytes ?? (() => undefined), reserveBytes: 1_000, clock }),
     clock,
     arrivals: new Arrivals(),
+    tail: new LiveTail({ time: manualTime(clock), maxRingBytes: 0, maxPendingBytes: 0 }),
     maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
   })
   const server: FastifyInstance = fastify()

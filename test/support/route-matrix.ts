@@ -49,6 +49,7 @@ const routes: Record<string, Expected> = {
   'DELETE /api/sources/:name': { access: 'admin', inside: 404 },
   'GET /api/sources/:name/schema': { access: 'admin', inside: 404 },
   'GET /api/sources/:name/recent': { access: 'admin', inside: 404 },
+  'GET /api/sources/:name/tail': { access: 'query', inside: 404 },
   'GET /api/access-tokens': { access: 'admin', inside: 200 },
   'POST /api/access-tokens': { access: 'admin', body: {}, inside: 400 },
   'GET /api/access-tokens/:id': { access: 'admin', inside: 404 },
@@ -77,14 +78,21 @@ interface CallerKind {
 const sending = ['POST /api/logs', 'POST /logs']
 const asking = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
+/** Raw entries are for admins and tenants: nothing would narrow down what other tokens see. */
+const tailing = ['GET /api/sources/:name/tail']
+
 const callers: Record<string, CallerKind> = {
   'no token': { doors: { ...stranger, optional: 'in' } },
   'a wrong token': { doors: stranger },
   'a revoked token': { fields: { scopes: ['query', 'ingest'] }, doors: stranger },
   admin: { doors: { public: 'in', optional: 'in', any: 'in', query: 'in', ingest: 'in', admin: 'in' } },
-  query: { fields: { scopes: ['query'] }, doors: asks },
-  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, doors: asks },
-  'query:<another endpoint>': { fields: { scopes: ['query:greet'] }, doors: asks, elsewhere: asking },
+  query: { fields: { scopes: ['query'] }, doors: asks, elsewhere: tailing },
+  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, doors: asks, elsewhere: tailing },
+  'query:<another endpoint>': {
+    fields: { scopes: ['query:greet'] },
+    doors: asks,
+    elsewhere: [...asking, ...tailing],
+  },
   ingest: { fields: { scopes: ['ingest'] }, doors: sends },
   'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, doors: sends },
   'ingest:<another source>': {
@@ -92,6 +100,11 @@ const callers: Record<string, CallerKind> = {
     doors: sends,
     // In OTLP the body names the source, and here it cannot be read.
     elsewhere: sending,
+  },
+  'a tenant of one endpoint': {
+    fields: { scopes: ['query:logs.all'], project: 'a' },
+    doors: asks,
+    elsewhere: tailing,
   },
   'a tenant who asks': { fields: { scopes: ['query'], project: 'a' }, doors: asks },
   'a tenant who sends': { fields: { scopes: ['ingest'], project: 'a' }, doors: sends },

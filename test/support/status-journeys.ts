@@ -234,6 +234,8 @@ function halfServer(lines: string[], open: () => boolean) {
     open,
     intake: unreached,
     sources: unreached,
+    tail: unreached,
+    streams: unreached,
     queries: { endpoints: { onChange: () => {} }, calls: unreached } as never,
     endpoints: unreached,
     deployments: unreached,

@@ -1,0 +1,196 @@
+/**
+ * What it costs that somebody reads along. First the streams alone: entries are given to them directly, at a steady
+ * rate, over real connections; the engine has no part in it. Then a whole service: sending as fast as it goes, without
+ * readers and with them, in alternating rounds.
+ *
+ * BENCH_READERS, BENCH_RATE (entries a second) and BENCH_SECONDS set the size of the first part, BENCH_ROWS the entries
+ * of a round of the second.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import fastify from 'fastify'
+import { Access } from '../dist/access/access.js'
+import { systemTime } from '../dist/cache/cache-time.js'
+import { EventStreams } from '../dist/http/event-streams.js'
+import { admitCaller } from '../dist/http/route-access.js'
+import { addTailRoutes } from '../dist/http/tail-routes.js'
+import { readEntry } from '../dist/ingest/entry.js'
+import { LiveTail } from '../dist/ingest/live-tail.js'
+import { median, numberFrom, quantile, table } from './support/figures.mjs'
+import { createLogs } from './support/realistic-logs.mjs'
+import { residentBytes } from './support/resident-bytes.mjs'
+import { openHelper, openSender } from './support/sender-process.mjs'
+import { openService } from './support/service.mjs'
+
+const seed = 20_260_101
+const token = 'the-token-of-a-benchmark'
+const tickMs = 20
+
+export async function run({ engineNode, patience, quick }) {
+  const readers = numberFrom('BENCH_READERS', 500)
+  const rate = numberFrom('BENCH_RATE', 5_000)
+  const seconds = numberFrom('BENCH_SECONDS', quick ? 10 : 60)
+  const rows = numberFrom('BENCH_ROWS', quick ? 2_000 : 100_000)
+  const alone = [
+    await streamsAlone('each reader one project of 500', { readers, rate, seconds, projects: 500 }),
+    await streamsAlone('ten readers, all entries', { readers: 10, rate, seconds, projects: 500, all: true }),
+  ]
+  return [...alone, await wholeService({ engineNode, patience, readers, rows, rounds: quick ? 2 : 7 })].join(
+    '\n\n',
+  )
+}
+
+async function streamsAlone(title, { readers, rate, seconds, projects, all = false }) {
+  const { url, tail, close } = await openStreams(readers)
+  const helper = openHelper('./tail-readers.mjs')
+  const feed = entriesOf(projects)
+  const samples = []
+  try {
+    const idle = await feedFor({ tail, feed, rate, seconds: Math.min(seconds, 5) })
+    const queries = Array.from({ length: readers }, (_, i) => (all ? '' : `?project=p${i % projects}`))
+    await helper.ask('open', { url, token, queries })
+    await feedFor({ tail, feed, rate, seconds: Math.min(seconds, 5) })
+    await helper.ask('begin')
+    const every = seconds / 5
+    let fed = 0
+    let cpuMs = 0
+    for (let part = 0; part < 5; part++) {
+      const { entries, usedMs } = await feedFor({ tail, feed, rate, seconds: every })
+      fed += entries
+      cpuMs += usedMs
+      samples.push({
+        'after s': ((part + 1) * every).toFixed(0),
+        'resident MB': megabytes(),
+        'entries given': fed,
+      })
+    }
+    await delay(500)
+    const { entries, missed, bytes, lags } = await helper.ask('end')
+    const summary = {
+      readers,
+      'entries/s': Math.round(fed / seconds),
+      'events/s': Math.round(entries / seconds),
+      'MB/s': (bytes / seconds / 1e6).toFixed(1),
+      'times told to have missed': missed,
+      'lag p50 ms': median(lags).toFixed(0),
+      'p99 ms': quantile(lags, 0.99).toFixed(0),
+      'most ms': quantile(lags, 1).toFixed(0),
+      processor: `${Math.round(cpuMs / seconds / 10)} %`,
+      'without readers': `${Math.round(idle.usedMs / Math.min(seconds, 5) / 10)} %`,
+    }
+    return [table(`The streams alone: ${title}`, [summary]), table('Memory of the process', samples)].join(
+      '\n\n',
+    )
+  } finally {
+    await helper.close()
+    await close()
+  }
+}
+
+/** The routes of a service over its tail, and nothing else of it. */
+async function openStreams(readers) {
+  const clock = { now: Date.now }
+  const time = systemTime(clock)
+  const access = new Access(token, clock)
+  const tail = new LiveTail({ time, maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 })
+  const streams = new EventStreams({ access, time, maxStreams: readers, maxStreamsPerToken: readers })
+  const server = fastify({ forceCloseConnections: 'idle' })
+  server.decorateRequest('caller', undefined)
+  server.addHook('onRequest', async (request, reply) => {
+    request.caller = admitCaller(access, 'query', request, reply)
+  })
+  addTailRoutes(server, { sources: { get: (name) => ({ name }) }, tail, streams })
+  const base = await server.listen({ host: '127.0.0.1', port: 0 })
+  const close = async () => {
+    streams.stop()
+    await server.close()
+  }
+  return { url: `${base}/api/sources/edge_logs/tail`, tail, close }
+}
+
+function entriesOf(projects) {
+  const logs = createLogs(seed)
+  const entries = Array.from({ length: 5_000 }, (_, i) => ({
+    ...logs.edge(Date.now() * 1000, 'lean'),
+    project: `p${i % projects}`,
+  }))
+  let next = 0
+  return () => {
+    const { metadata, ...entry } = entries[next++ % entries.length]
+    const { line } = readEntry(
+      { ...entry, metadata: { ...metadata, sent_at: Date.now(), rest: '.'.repeat(20) } },
+      Date.now(),
+    )
+    return line
+  }
+}
+
+/** Makes lines as the intake does, and gives them to the tail as the committer does. */
+async function feedFor({ tail, feed, rate, seconds }) {
+  const began = performance.now()
+  const cpu = process.cpuUsage()
+  let entries = 0
+  while (performance.now() - began < seconds * 1000) {
+    const due = Math.floor(((performance.now() - began) / 1000) * rate)
+    const lines = Array.from({ length: due - entries }, feed)
+    entries = due
+    tail.publish('edge_logs', lines)
+    await delay(tickMs)
+  }
+  const { user, system } = process.cpuUsage(cpu)
+  return { entries, usedMs: (user + system) / 1000 }
+}
+
+async function wholeService({ engineNode, patience, readers, rows, rounds }) {
+  const service = await openService({ engineNode, patience })
+  const sender = openSender()
+  const helper = openHelper('./tail-readers.mjs')
+  const batch = 100
+  const requests = Math.max(8, Math.ceil(rows / batch))
+  const load = { seed, shape: 'lean', batch, connections: 8, requests, nowMs: Date.now() }
+  const { projects } = createLogs(seed)
+  try {
+    await sender.ask('prepare', { url: service.url, token: service.adminToken.token, ...load })
+    const rates = { without: [], with: [] }
+    let seen = 0
+    for (let round = 0; round <= rounds; round++) {
+      for (const side of round % 2 === 0 ? ['without', 'with'] : ['with', 'without']) {
+        if (side === 'with') {
+          const queries = Array.from({ length: Math.min(readers, 500) }, (_, i) => `?project=${projects[i]}`)
+          const url = `${service.url}/api/sources/edge_logs/tail`
+          await helper.ask('open', { url, token: service.adminToken.token, queries })
+          await helper.ask('begin')
+        }
+        const { elapsedMs } = await sender.ask('run')
+        if (side === 'with') {
+          await delay(500)
+          seen += (await helper.ask('end')).entries
+          await helper.ask('close')
+        }
+        // The first round warms both sides.
+        if (round > 0) rates[side].push((1000 * requests * batch) / elapsedMs)
+      }
+    }
+    const [without, withReaders] = [median(rates.without), median(rates.with)]
+    return table(
+      'Sending as fast as it goes to a whole service, with readers of the 500 busiest projects and without',
+      [
+        {
+          readers,
+          'entries/s without': Math.round(without),
+          'entries/s with': Math.round(withReaders),
+          ratio: (withReaders / without).toFixed(2),
+          rounds,
+          'events read': seen,
+        },
+      ],
+    )
+  } finally {
+    await sender.close()
+    await helper.close()
+    await service.close()
+  }
+}
+
+function megabytes() {
+  return (residentBytes(process.pid) / 1e6).toFixed(0)
+}

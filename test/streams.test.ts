@@ -1,0 +1,191 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import fastify from 'fastify'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Access } from '../src/access/access.ts'
+import { hashToken } from '../src/access/admin-token.ts'
+import type { StoredToken } from '../src/access/token.ts'
+import { manualClock } from '../src/base/clock.ts'
+import { manualTime } from '../src/cache/cache-time.ts'
+import { handleError } from '../src/http/error-response.ts'
+import { EventStreams } from '../src/http/event-streams.ts'
+import { admitCaller } from '../src/http/route-access.ts'
+import { addTailRoutes } from '../src/http/tail-routes.ts'
+import { readEntry } from '../src/ingest/entry.ts'
+import { LiveTail } from '../src/ingest/live-tail.ts'
+import { type EventReader, openEvents } from './support/event-reader.ts'
+
+const admin = 'the-token-of-the-admin'
+let close = async () => {}
+afterEach(() => close())
+
+/** The streams of a service over real connections, without the engine that would store what they send. */
+async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }) {
+  const clock = manualClock(Date.now())
+  const time = manualTime(clock)
+  const access = new Access(admin, clock)
+  const tail = new LiveTail({ time, maxRingBytes: 8 * 20_000, maxPendingBytes: 64 * 1024 })
+  const streams = new EventStreams({ access, time, ...limits })
+  const server = fastify({ forceCloseConnections: 'idle' })
+  server.setErrorHandler(handleError)
+  server.decorateRequest('caller', undefined)
+  server.addHook('onRequest', async (request, reply) => {
+    request.caller = admitCaller(access, 'query', request, reply)
+  })
+  addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
+  const base = await server.listen({ host: '127.0.0.1', port: 0 })
+  close = async () => {
+    streams.stop()
+    time.advance(1_000)
+    await server.close()
+  }
+  const put = (token: string, fields: Partial<StoredToken> = {}) =>
+    access.put(token, {
+      description: '',
+      scopes: ['query'],
+      project: 'a',
+      parameters: {},
+      expires_at: null,
+      requests_per_minute: null,
+      hash: hashToken(token).toString('hex'),
+      created_at: '',
+      previous: null,
+      ...fields,
+    })
+  const store = (...entries: object[]) => {
+    tail.publish(
+      'edge_logs',
+      entries.map((entry) => (readEntry(entry, clock.now()) as { line: Buffer }).line),
+    )
+    time.advance(100)
+  }
+  const url = `${base}/api/sources/edge_logs/tail`
+  const open = (token = admin, query = '', headers = {}) => openEvents(`${url}${query}`, token, headers)
+  return { url, open, put, store, access, streams, time, server }
+}
+
+const nextEntry = async (reader: EventReader) => JSON.parse((await reader.next())?.data ?? 'null')
+
+describe('streams of events', () => {
+  test('say what they are, and are for nobody to keep', async () => {
+    const { open, url } = await openStreams()
+    const { status, headers } = await open()
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(headers.get('cache-control')).toBe('no-store, no-transform')
+    expect(headers.get('x-accel-buffering')).toBe('no')
+    const head = await fetch(url, { method: 'HEAD', headers: { 'X-API-KEY': admin } })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, headers.get('content-type')])
+  })
+
+  test('begin with how long to wait before connecting again, and where to go on', async () => {
+    const { open, store, time } = await openStreams()
+    const one = await open()
+    store({ event_message: '1' })
+    expect(await nextEntry(one)).toMatchObject({ event_message: '1' })
+    expect(one.marks).toEqual(['retry: 2000', expect.stringMatching(/^id: [0-9a-f]{8}-\w+$/)])
+    store({ event_message: '2' })
+    const again = await open(admin, '', { 'Last-Event-ID': one.marks[1]?.slice('id: '.length) })
+    expect(await nextEntry(again)).toMatchObject({ event_message: '1' })
+    expect(await nextEntry(again)).toMatchObject({ event_message: '2' })
+    time.advance(15_000)
+    store({ event_message: '3' })
+    await again.next()
+    expect(again.marks.at(-1)).toMatch(/^: heartbeat\nid: \w+-\w+$/)
+  })
+
+  test('a tenant sees its project, and a token without one is refused', async () => {
+    const { open, put, store } = await openStreams()
+    put('tenant')
+    put('plain', { project: null })
+    put('narrow', { scopes: ['query:logs.all'] })
+    for (const token of ['plain', 'narrow']) expect((await open(token)).status).toBe(403)
+    expect((await open('tenant', '?project=b')).status).toBe(403)
+    const readers = [
+      await open('tenant'),
+      await open('tenant', '?project=a'),
+      await open(admin, '?project=a'),
+    ]
+    store({ project: 'b', event_message: 'of another' }, { event_message: 'of none' }, { project: 'a' })
+    for (const reader of readers) expect(await nextEntry(reader)).toMatchObject({ project: 'a' })
+  })
+
+  test.each(['?text=a&text=b', '?project=a&project=a', `?text=${'x'.repeat(1_001)}`])(
+    '%.20s is 400',
+    async (query) => {
+      const { open } = await openStreams()
+      expect((await open(admin, query)).status).toBe(400)
+    },
+  )
+
+  test('end when their token is revoked, changed or expired, without another entry', async () => {
+    const { open, put, store, access, time, streams } = await openStreams()
+    put('revoked')
+    put('changed')
+    put('expiring', { expires_at: new Date(time.now() + 60_000).toISOString() })
+    const revoked = await open('revoked')
+    access.remove('revoked')
+    expect(await revoked.next()).toBeUndefined()
+    const changed = await open('changed')
+    put('changed', { project: 'b' })
+    expect(await changed.next()).toBeUndefined()
+    const expiring = await open('expiring')
+    store({ project: 'a', event_message: 'before' })
+    expect(await nextEntry(expiring)).toMatchObject({ event_message: 'before' })
+    time.advance(60_000)
+    store({ project: 'a', event_message: 'after' })
+    expect(await expiring.next()).toBeUndefined()
+    await vi.waitFor(() => expect(streams.size).toBe(0))
+  })
+
+  test('are bounded in number, in all and for each token, and one that ends makes room', async () => {
+    const { open, put, streams } = await openStreams({ maxStreams: 3, maxStreamsPerToken: 2 })
+    put('tenant')
+    const [first] = [await open(), await open()]
+    expect((await open()).status).toBe(503)
+    expect((await open('tenant')).status).toBe(200)
+    const full = await open('tenant')
+    expect([full.status, full.headers.get('retry-after')]).toEqual([503, '1'])
+    first.close()
+    await vi.waitFor(() => expect(streams.size).toBe(2))
+    expect((await open()).status).toBe(200)
+  })
+
+  test('a reader who takes nothing costs a bounded memory, hears what it missed, and is cut in the end', async () => {
+    const { url, store, streams, time } = await openStreams()
+    const { hostname, port, pathname } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    socket.write(`GET ${pathname}?project=a HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${admin}\r\n\r\n`)
+    await once(socket, 'readable')
+    const big = { project: 'a', event_message: 'x'.repeat(500_000) }
+    // More than the system takes for a connection that nobody reads.
+    for (let i = 0; i < 40; i++) {
+      store(big, { project: 'b' })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    await vi.waitFor(() => expect(text).toContain('event: missed'))
+    const count = Number(/event: missed\ndata: \{"count":(\d+)\}/.exec(text)?.[1])
+    expect(count + text.split('event: entry').length - 1).toBe(40)
+    socket.pause()
+    for (let i = 0; i < 30; i++) {
+      store(big)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    for (let i = 0; i < 5; i++) time.advance(15_000)
+    await vi.waitFor(() => expect(streams.size).toBe(0))
+    socket.destroy()
+  })
+
+  test('end at once when the service stops, and none begins', async () => {
+    const { open, streams, server } = await openStreams()
+    const readers = [await open(), await open()]
+    streams.stop()
+    await server.close()
+    for (const reader of readers) expect(await reader.next()).toBeUndefined()
+    expect(() => streams.admit('admin')).toThrow('stopping')
+  })
+})
