@@ -14,6 +14,7 @@ import { CommandFailure, usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { formatBytes, plural } from './format-amount.ts'
+import { addExamples } from './help.ts'
 import { startProgress } from './progress.ts'
 import { addServiceOptions, connect } from './service-client.ts'
 import { explainStartProblem } from './start-problems.ts'
@@ -23,17 +24,12 @@ Everything the service keeps, as it is at one moment, while calls and logs go on
 versions, tokens, and the admin token if the service made it. Keep it as secret as the service itself.
 
 The directory must be new or empty. It is there only when the backup is whole and on disk.
-
-  wellhead backup backups/$(date +%F)
 `
 
 const restoreHelp = `
 Makes a new data directory of a backup. No service runs on it meanwhile, and nothing that is there is written over.
 Every file is held against its checksum, and then the engine opens the data and counts the rows; the directory is
 there only when all of that is well.
-
-  wellhead restore backups/2026-01-31 --data-dir ./restored
-  wellhead serve --data-dir ./restored
 `
 
 interface RestoreChoice {
@@ -43,7 +39,7 @@ interface RestoreChoice {
 }
 
 export function addBackupCommands(program: Command, io: CommandIo): void {
-  addServiceOptions(
+  const backup = addServiceOptions(
     program
       .command('backup')
       .description('take a backup of a service that runs')
@@ -52,7 +48,8 @@ export function addBackupCommands(program: Command, io: CommandIo): void {
     .option('--json', 'print what was backed up as JSON')
     .addHelpText('after', backupHelp)
     .action((directory: string, choice: ServiceChoice & { json?: boolean }) => backUp(directory, choice, io))
-  program
+  addExamples(backup, 'wellhead backup backups/$(date +%F)')
+  const restoring = program
     .command('restore')
     .description('make a data directory of a backup')
     .argument('<directory>', 'directory of the backup')
@@ -61,6 +58,7 @@ export function addBackupCommands(program: Command, io: CommandIo): void {
     .option('--json', 'print what was restored as JSON')
     .addHelpText('after', restoreHelp)
     .action((directory: string, choice: RestoreChoice) => restore(directory, choice, io))
+  addExamples(restoring, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
 }
 
 async function backUp(directory: string, choice: ServiceChoice & { json?: boolean }, io: CommandIo) {

@@ -41,10 +41,10 @@ export function createProgram(io: CommandIo): Command {
   addEndpointCommands(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
-  addBackupCommands(program, io)
-  addDoctorCommands(program, io)
   addProjectCommands(program, io)
   addDeployCommands(program, io)
+  addBackupCommands(program, io)
+  addDoctorCommands(program, io)
   return program
 }
 
