@@ -144,7 +144,8 @@ describe('the guards of the embedded engine', () => {
   })
 
   // Both end in the same silence; where the engine is emulated, a restart costs half a minute.
-  test.each(emulated ? (['SIGSEGV'] as const) : (['SIGSTOP', 'SIGSEGV'] as const))(
+  // An emulator may take a SIGSEGV that somebody sent for one of its own, and go on.
+  test.each(emulated ? (['SIGSTOP'] as const) : (['SIGSTOP', 'SIGSEGV'] as const))(
     'an engine that hangs after %s is ended and started again',
     async (signal) => {
       const pid = engine.pid as number
