@@ -45,11 +45,14 @@ const io: CommandIo = {
   },
 }
 
+// Whoever reads the first lines only, as head does, has what it wanted.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  process.exit(code === 'EPIPE' ? exitCodes.done : exitCodes.failed)
+})
+// There is nobody left to tell.
+process.stderr.on('error', () => {})
+
 function outputOf(stream: WriteStream): CommandOutput {
-  // Whoever reads the first lines only, as head does, has what it wanted.
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.failed)
-  })
   const isTerminal = stream.isTTY === true
   return {
     write: (data) => new Promise((resolve) => stream.write(data, () => resolve())),

@@ -114,7 +114,7 @@ function addShow(endpoint: Command, io: CommandIo): void {
 }
 
 async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> {
-  await printFields(io, [
+  await printFields(io.stdout, [
     ['name', found.name],
     ['id', found.id],
     ['description', found.description || null],

@@ -55,7 +55,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
         },
         headers: options.fresh ? { 'Cache-Control': 'no-cache' } : {},
       })
-      const body = Buffer.from(await response.arrayBuffer())
+      const body = await client.read(response)
       const elapsedMs = performance.now() - startedMs
       if (options.explain) return printJson(io, JSON.parse(body.toString()))
       const { output, rows } = shape(body, format, io)

@@ -1,4 +1,4 @@
-import type { CommandIo } from './command-io.ts'
+import type { CommandIo, CommandOutput } from './command-io.ts'
 import { formatTable, type TableColumn } from './table.ts'
 import { visible } from './text-width.ts'
 
@@ -25,14 +25,14 @@ export function printList<T>(
 
 /** One thing with its fields, one a line. */
 export function printFields(
-  io: CommandIo,
+  output: CommandOutput,
   fields: readonly (readonly [name: string, value: string | number | null | undefined])[],
 ): Promise<void> {
   const width = Math.max(...fields.map(([name]) => name.length))
   const lines = fields.map(
-    ([name, value]) => `${io.stdout.colors.bold(name.padEnd(width))}  ${visible(String(value ?? '-'))}`,
+    ([name, value]) => `${output.colors.bold(name.padEnd(width))}  ${visible(String(value ?? '-'))}`,
   )
-  return io.stdout.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`)
+  return output.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`)
 }
 
 /** An instant to the second, as people compare them. */

@@ -19,6 +19,8 @@ export interface ServiceClient {
   request(method: string, path: string, request?: ServiceRequest): Promise<Response>
   /** The same, read as JSON; undefined where the answer has no body. */
   json<T>(method: string, path: string, request?: ServiceRequest): Promise<T>
+  /** The whole body of an answer. */
+  read(response: Response): Promise<Buffer>
 }
 
 /** The service refused, or could not be reached. */
@@ -69,15 +71,22 @@ export function connect(choice: ServiceChoice, io: CommandIo): ServiceClient {
     if (!response.ok) throw await refused(url, response)
     return response
   }
+  const read: ServiceClient['read'] = async (response) => {
+    const body = await response.arrayBuffer().catch((error: unknown) => {
+      throw io.signal.aborted ? error : unreachable(url, error)
+    })
+    return Buffer.from(body)
+  }
   return {
     url,
     token,
     request,
+    read,
     json: async (method, path, given) => {
-      const text = await (await request(method, path, given)).text()
-      if (text === '') return undefined as never
+      const text = await read(await request(method, path, given))
+      if (text.length === 0) return undefined as never
       try {
-        return JSON.parse(text)
+        return JSON.parse(text.toString())
       } catch (error) {
         throw strange(url, 200, error)
       }

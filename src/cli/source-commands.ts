@@ -119,7 +119,7 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
   const hot = source.hot_fields.map(
     ({ column, path, type, searched }) => `${column}=${path},${type}${searched ? ',searched' : ''}`,
   )
-  return printFields(io, [
+  return printFields(io.stdout, [
     ['name', source.name],
     ['id', source.id],
     ['description', source.description || null],

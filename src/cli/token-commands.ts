@@ -126,7 +126,7 @@ function addCreate(token: Command, io: CommandIo): void {
 /** The secret alone goes to standard output, where a script takes it from. */
 async function printSecret(io: CommandIo, made: NewToken, json: true | undefined): Promise<void> {
   if (json) return printJson(io, made)
-  await printFields({ ...io, stdout: io.stderr }, [
+  await printFields(io.stderr, [
     ['id', made.id],
     ['scopes', made.scopes.join(' ')],
     ['project', made.project],
