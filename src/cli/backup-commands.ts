@@ -24,6 +24,7 @@ versions, tokens, and the admin token if the service made it. Keep it as secret 
 
 The directory must be new or empty. It is there only when the backup is whole and on disk.
 
+Examples:
   wellhead backup backups/$(date +%F)
 `
 
@@ -32,6 +33,7 @@ Makes a new data directory of a backup. No service runs on it meanwhile, and not
 Every file is held against its checksum, and then the engine opens the data and counts the rows; the directory is
 there only when all of that is well.
 
+Examples:
   wellhead restore backups/2026-01-31 --data-dir ./restored
   wellhead serve --data-dir ./restored
 `
