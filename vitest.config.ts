@@ -2,7 +2,17 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take longest where the engine is emulated begin first, so that none of them runs alone at the end. */
-const slow = ['engine-guards', 'access', 'seed-sql', 'crash', 'caching', 'logs', 'endpoints', 'sandbox']
+const slow = [
+  'engine-guards',
+  'access',
+  'getting-started',
+  'seed-sql',
+  'crash',
+  'caching',
+  'logs',
+  'endpoints',
+  'sandbox',
+]
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { deployUntilStopped, descriptions } from './support/crash-deployer.ts'
 import { type SentBatch, sendUntilStopped } from './support/crash-sender.ts'
 import { embeddedEngine, many } from './support/engines.ts'
 import { randomFrom } from './support/random.ts'
@@ -42,6 +43,7 @@ test('nothing acknowledged is lost and nothing is doubled when everything is kil
         batches,
       }),
     )
+    const deployer = deployUntilStopped({ token, url: () => url, stopped: () => stop })
     const goneOn = async (events: () => number, by: number) => {
       const before = events()
       await expect.poll(events, { timeout: perCycleMs, interval: 1 }).toBeGreaterThanOrEqual(before + by)
@@ -71,6 +73,14 @@ test('nothing acknowledged is lost and nothing is doubled when everything is kil
     await goneOn(acknowledgements, 1)
     stop = true
     await Promise.all(senders)
+    const { looks, acknowledged: deployed } = await deployer
+    looks.push(await descriptions({ token, url: () => url }))
+    // All or none, at every look: never two marks at once, nor some of the endpoints.
+    expect(
+      looks.filter((look) => new Set(look).size > 1 || (look.length !== 0 && look.length !== 3)),
+    ).toEqual([])
+    expect(Number(looks.at(-1)?.[0] ?? 0)).toBeGreaterThanOrEqual(deployed)
+    console.log(`${deployed} deployments, seen ${looks.length} times`)
   } finally {
     stop = true
     service.child.kill('SIGKILL')

@@ -7,6 +7,7 @@ import { many } from './support/engines.ts'
 import { hostileQueries } from './support/hostile-queries.ts'
 import { openRunner } from './support/runner.ts'
 import { openService, type RunningService } from './support/service.ts'
+import { shippedProject } from './support/shipped-project.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
@@ -361,4 +362,7 @@ describe('calling the saved queries', () => {
   ])('%s is taken', async (sql) => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)
   })
+
+  // Last, since it changes the endpoints and the time.
+  shippedProject(() => service, clock)
 })

@@ -103,6 +103,37 @@ test('both changing the same version at once is a change of one, and a conflict 
   expect(changes.map(({ status }) => status).sort()).toEqual([200, 412])
 })
 
+test('of two deployments that meet in one endpoint one holds, for both, and of the other nothing is there', async () => {
+  const deploy = (service: RunningService, names: string[], mark: string) =>
+    admin(service, 'POST', '/api/deployments', {
+      endpoints: names.map((name) => ({
+        name,
+        description: mark,
+        query: 'SELECT 1 AS n',
+        expected_version: 0,
+      })),
+    })
+  const both = await Promise.all([
+    deploy(one, ['deploy.a', 'deploy.met'], 'mine'),
+    deploy(other, ['deploy.met', 'deploy.z'], 'yours'),
+  ])
+  const won = both.findIndex(({ status }) => status === 200)
+  expect([both[won]?.status, both[1 - won]?.status]).toEqual([200, expect.toBeOneOf([409, 412])])
+  for (const service of [one, other]) {
+    await soon(async () => {
+      const list: { name: string; description: string }[] = (await admin(service, 'GET', '/api/endpoints'))
+        .body
+      const there = list.filter(({ name }) => name.startsWith('deploy.'))
+      expect(there.map(({ name, description }) => `${name} ${description}`)).toEqual(
+        [
+          ['deploy.a mine', 'deploy.met mine'],
+          ['deploy.met yours', 'deploy.z yours'],
+        ][won],
+      )
+    })
+  }
+})
+
 test('a start does not undo what an admin changed or deleted', async () => {
   await admin(one, 'PATCH', '/api/endpoints/logs.all', { max_rows: 5 })
   await admin(one, 'DELETE', '/api/endpoints/usage.api-counts')

@@ -40,43 +40,52 @@ const maxBytesAtOnce = 8 * 2 ** 20
  * called without a network, and nothing of it is left.
  */
 export class Workbench {
-  readonly #service: Service
-  readonly #directory: string
-  readonly #time: { nowMs: number }
+  readonly #service: Pick<Service, 'http' | 'engine' | 'adminToken'>
+  readonly #setTime: (nowMs: number) => void
+  readonly #release: () => Promise<void>
   readonly #tokens = new Map<string, string>()
   /** Sources that have entries. */
   readonly #filled = new Set<string>()
   /** Sources whose entries stay, however old they are by the clock of the machine. */
   readonly #kept = new Set<string>()
 
-  private constructor(service: Service, directory: string, time: { nowMs: number }) {
+  /** Works with a service that somebody else has opened, and whose time can be set. */
+  constructor(
+    service: Pick<Service, 'http' | 'engine' | 'adminToken'>,
+    setTime: (nowMs: number) => void,
+    release: () => Promise<void> = async () => {},
+  ) {
     this.#service = service
-    this.#directory = directory
-    this.#time = time
+    this.#setTime = setTime
+    this.#release = release
   }
 
   static async open(options: WorkbenchOptions): Promise<Workbench> {
     const directory = mkdtempSync(join(tmpdir(), 'wellhead-'))
-    const time = { nowMs: loadingTimeMs }
+    const remove = () => rmSync(directory, { recursive: true, force: true })
+    let now = loadingTimeMs
     try {
       const settings = settingsFor(options, directory)
       const service = await startService({
         settings,
-        clock: { now: () => time.nowMs },
+        clock: { now: () => now },
         log: createLog(settings.logLevel),
         node: options.node,
         environment: options.environment,
         shipped: [],
       })
-      return new Workbench(service, directory, time)
+      const setTime = (nowMs: number) => {
+        now = nowMs
+      }
+      return new Workbench(service, setTime, () => service.stop().finally(remove))
     } catch (error) {
-      rmSync(directory, { recursive: true, force: true })
+      remove()
       throw error
     }
   }
 
-  async close(): Promise<void> {
-    await this.#service.stop().finally(() => rmSync(this.#directory, { recursive: true, force: true }))
+  close(): Promise<void> {
+    return this.#release()
   }
 
   makeSource(source: NewSource): Promise<BenchError | undefined> {
@@ -148,7 +157,7 @@ export class Workbench {
     body?: unknown,
     { nowMs = loadingTimeMs, token }: { nowMs?: number; token?: string | undefined } = {},
   ): Promise<BenchAnswer> {
-    this.#time.nowMs = nowMs
+    this.#setTime(nowMs)
     const isText = typeof body === 'string'
     const answer = await this.#service.http.inject({
       method,
