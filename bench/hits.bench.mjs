@@ -1,19 +1,15 @@
 /**
- * What a cached call costs: the service against a bare node:http server that answers the same bytes, each in a process of
- * its own, called by the same generator (wrk) with 32 kept connections, in alternating rounds.
+ * What a cached call costs: the service against a bare node:http server that answers the same bytes, and the service with
+ * statistics and metrics against one without; each in a process of its own, called by the same generator (wrk) with 32
+ * kept connections, in alternating rounds.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { atTheEnd } from './support/at-the-end.mjs'
+import { connections, load, rawGet, startBare, startService, token } from './support/called.mjs'
 import { median, numberFrom, table } from './support/figures.mjs'
-import { cpuMs } from './support/processes.mjs'
-
-const connections = 32
-const token = 'a-token-of-the-benchmark'
 
 /** Rows that make a body of about so many bytes. */
 const sizes = [
@@ -30,49 +26,92 @@ export async function run({ engineNode, patience, quick }) {
   const rounds = numberFrom('BENCH_ROUNDS', quick ? 3 : 7)
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
-  const service = await startService(scratch, engineNode, patience)
-  const rows = []
+  const start = (name, environment) => startService(join(scratch, name), engineNode, patience, environment)
+  const services = [await start('with')]
   try {
-    for (const { name, rows: count } of sizes) {
-      const path = await makeEndpoint(service.url, name, count)
-      for (const form of ['plain', 'gzip', '304']) {
-        rows.push(await compare({ service, path, name, form, seconds, rounds }))
+    const [service] = services
+    const how = `${connections} connections, ${rounds} rounds of ${seconds} s`
+    const costs = []
+    const against = []
+    services.push(await start('without', { WELLHEAD_STATISTICS: 'off' }))
+    for (const { name, rows } of sizes) {
+      const paths = await Promise.all(services.map(({ url }) => makeEndpoint(url, name, rows)))
+      for (const form of ['plain', '304']) {
+        costs.push(await compareStatistics({ services, path: paths[0], name, form, seconds, rounds }))
       }
     }
-    return table(
-      `Cached calls against bare node:http, ${connections} connections, ${rounds} rounds of ${seconds} s`,
-      rows,
-    )
+    await services.pop().stop()
+    for (const { name } of sizes) {
+      for (const form of ['plain', 'gzip', '304']) {
+        against.push(await compareBare({ service, path: pathOf(name), name, form, seconds, rounds }))
+      }
+    }
+    return [
+      table(`Cached calls with statistics against calls without, ${how}`, costs),
+      table(`Cached calls against bare node:http, ${how}`, against),
+    ].join('\n\n')
   } finally {
-    await service.stop()
+    for (const service of services) await service.stop()
     removeScratch()
   }
 }
 
-async function compare({ service, path, name, form, seconds, rounds }) {
-  const headers = { 'X-API-KEY': token, 'Accept-Encoding': form === 'gzip' ? 'gzip' : 'identity' }
+/** Rounds in turn, of which the first warms both. */
+async function alternate(sides, seconds, rounds) {
+  const names = Object.keys(sides)
+  const results = Object.fromEntries(names.map((name) => [name, []]))
+  for (let round = 0; round <= rounds; round++) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const { target, headers } = sides[name]
+      const measured = await load(target, headers, round === 0 ? 1 : seconds)
+      if (round > 0) results[name].push(measured)
+    }
+  }
+  return results
+}
+
+function ratiosOf(results, [one, other]) {
+  return results[one].map((result, i) => result.perSecond / results[other][i].perSecond)
+}
+
+async function compareStatistics({ services, path, name, form, seconds, rounds }) {
+  const sides = {}
+  for (const [i, side] of ['with', 'without'].entries()) {
+    const { url, pid } = services[i]
+    const headers = headersFor(form)
+    const { etag } = (await settled(url + path, headers, form)).headers
+    if (form === '304') headers['If-None-Match'] = etag
+    sides[side] = { target: { url: url + path, pid }, headers }
+  }
+  const results = await alternate(sides, seconds, rounds)
+  const of = (side, figure) => median(results[side].map((result) => result[figure]))
+  const ratios = ratiosOf(results, ['with', 'without'])
+  return {
+    body: name,
+    form,
+    'with /s': Math.round(of('with', 'perSecond')),
+    'without /s': Math.round(of('without', 'perSecond')),
+    ratio: median(ratios).toFixed(2),
+    spread: `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
+    'with/without CPU µs': `${of('with', 'cpuMicros').toFixed(1)} / ${of('without', 'cpuMicros').toFixed(1)}`,
+    'CPU ratio': (of('without', 'cpuMicros') / of('with', 'cpuMicros')).toFixed(2),
+  }
+}
+
+function headersFor(form) {
+  return { 'X-API-KEY': token, 'Accept-Encoding': form === 'gzip' ? 'gzip' : 'identity' }
+}
+
+async function compareBare({ service, path, name, form, seconds, rounds }) {
+  const headers = headersFor(form)
   const answer = await settled(service.url + path, headers, form)
   if (form === '304') headers['If-None-Match'] = answer.headers.etag
   const bare = await startBare({ form, ...answer })
-  const results = { wellhead: [], bare: [] }
-  try {
-    for (let round = 0; round <= rounds; round++) {
-      const [one, other] = round % 2 === 0 ? ['bare', 'wellhead'] : ['wellhead', 'bare']
-      for (const side of [one, other]) {
-        const url = side === 'bare' ? bare.url : service.url + path
-        const { pid } = side === 'bare' ? bare : service
-        const before = cpuMs(pid)
-        const measured = await load(url, headers, round === 0 ? 1 : seconds)
-        measured.cpuMicros = ((cpuMs(pid) - before) * 1000) / measured.requests
-        // The first round warms both sides.
-        if (round > 0) results[side].push(measured)
-      }
-    }
-  } finally {
-    await bare.stop()
-  }
+  const target = { url: service.url + path, pid: service.pid }
+  const sides = { bare: { target: bare, headers }, wellhead: { target, headers } }
+  const results = await alternate(sides, seconds, rounds).finally(() => bare.stop())
   const of = (side, figure) => median(results[side].map((result) => result[figure]))
-  const ratios = results.wellhead.map((result, i) => result.perSecond / results.bare[i].perSecond)
+  const ratios = ratiosOf(results, ['wellhead', 'bare'])
   return {
     body: name,
     form,
@@ -98,89 +137,8 @@ async function settled(url, headers, form) {
   throw new Error(`${url} was never sent compressed.`)
 }
 
-async function rawGet(url, headers) {
-  const { get } = await import('node:http')
-  return new Promise((resolve, reject) => {
-    get(url, { headers }, (response) => {
-      const chunks = []
-      response.on('data', (chunk) => chunks.push(chunk))
-      response.on('end', () => resolve({ headers: response.headers, body: Buffer.concat(chunks) }))
-    }).on('error', reject)
-  })
-}
-
-async function load(url, headers, seconds) {
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency']
-  for (const [name, value] of Object.entries(headers)) args.push('-H', `${name}: ${value}`)
-  const wrk = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let text = ''
-  wrk.stdout.on('data', (chunk) => {
-    text += chunk
-  })
-  await once(wrk, 'close')
-  if (/Non-2xx or 3xx|Socket errors/.test(text)) throw new Error(text)
-  const ms = (label) => {
-    const [, value, unit] = new RegExp(`${label}%\\s+([\\d.]+)(us|ms|s)`).exec(text) ?? []
-    return Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit]
-  }
-  const requests = Number(/(\d+) requests in/.exec(text)?.[1])
-  return {
-    requests,
-    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
-    p50: ms('50'),
-    p99: ms('99'),
-  }
-}
-
-async function startService(scratch, engineNode, patience) {
-  const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
-  const args = [main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data')]
-  const child = spawn(process.execPath, args, {
-    env: {
-      ...process.env,
-      WELLHEAD_ADMIN_TOKEN: token,
-      WELLHEAD_ENGINE_NODE: engineNode,
-      WELLHEAD_ENGINE_PATIENCE: String(patience),
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const url = await firstMatch(child, child.stderr, /serves (http:\S+)/)
-  return { url, pid: child.pid, stop: () => end(child) }
-}
-
-async function startBare({ form, headers, body }) {
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('./support/bare-server.mjs', import.meta.url))],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  )
-  const answer = { status: form === '304' ? 304 : 200, headers, body: body.toString('base64') }
-  child.stdin.end(JSON.stringify(answer))
-  const url = await firstMatch(child, child.stdout, /(http:\S+)/)
-  return { url, pid: child.pid, stop: () => end(child) }
-}
-
-function firstMatch(child, stream, pattern) {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${text}`)))
-    stream.on('data', (chunk) => {
-      text += chunk
-      const found = pattern.exec(text)
-      if (found) resolve(found[1])
-    })
-  })
-}
-
-async function end(child) {
-  child.kill('SIGTERM')
-  if (child.exitCode === null) await once(child, 'exit')
-}
-
 async function makeEndpoint(url, name, rows) {
-  const endpoint = `bench.hits-${name.replace(' ', '')}`
+  const endpoint = endpointOf(name)
   const response = await fetch(`${url}/api/endpoints`, {
     method: 'POST',
     headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
@@ -192,5 +150,13 @@ async function makeEndpoint(url, name, rows) {
     }),
   })
   if (!response.ok) throw new Error(await response.text())
-  return `/api/endpoints/query/${endpoint}?project=abcdefghijklmnopqrst&interval=daily`
+  return pathOf(name)
+}
+
+function endpointOf(name) {
+  return `bench.hits-${name.replace(' ', '')}`
+}
+
+function pathOf(name) {
+  return `/api/endpoints/query/${endpointOf(name)}?project=abcdefghijklmnopqrst&interval=daily`
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureEngine } from './ensure-engine.mjs'
+import { ensurePromtool } from './ensure-promtool.mjs'
 
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
@@ -15,6 +16,8 @@ if (engineNode) {
   environment.WELLHEAD_ENGINE_NODE = engineNode
   environment.WELLHEAD_ENGINE_PATIENCE = '10'
 }
+const promtool = await ensurePromtool()
+if (promtool) environment.PROMTOOL = promtool
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
   stdio: 'inherit',

@@ -39,6 +39,8 @@ import { IdempotencyKeys } from './ingest/idempotency.ts'
 import { LiveTail } from './ingest/live-tail.ts'
 import { LogIntake } from './ingest/log-intake.ts'
 import { SourceAdmin } from './ingest/source-admin.ts'
+import type { CallStatistics } from './stats/call-statistics.ts'
+import { startObserving } from './stats/observing.ts'
 
 export interface ServiceOptions {
   settings: Settings
@@ -57,6 +59,8 @@ export interface Service {
   http: FastifyInstance
   engine: Engine
   adminToken: AdminToken
+  /** Undefined where calls are not written down. */
+  statistics: CallStatistics | undefined
   /** Address that it listens on, as a base of URLs. */
   url: string
   /** Takes nothing new, finishes what runs, closes the engine. */
@@ -112,11 +116,37 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   })
   const tail = new LiveTail({ time, maxRingBytes: live.ringBytes, maxPendingBytes: live.readerBytes })
   const keys = new IdempotencyKeys(engine, clock)
-  const intake = new LogIntake({
+  const disk = new DiskGuard({
+    freeBytes: () => freeBytes(settings),
+    reserveBytes: settings.diskReserve,
+    clock,
+  })
+  const observing = await startObserving({
+    recording: settings.statistics,
+    engine,
+    sources,
+    disk,
+    arrivals,
+    tail,
+    clock,
+    after: systemTime(clock).after,
+    log,
+    environment: options.environment,
+    figures: {
+      cache: () => ({ ...cache.figures, maxBytes: settings.cacheMemory }),
+      queue: () => queue,
+      engine: () => statusOf(engine),
+      intake: () => intake,
+      liveStreams: () => streams.size,
+      freeDiskBytes: () => freeBytes(settings),
+    },
+  })
+  const intake: LogIntake = new LogIntake({
     engine,
     sources,
     keys,
-    disk: new DiskGuard({ freeBytes: () => freeBytes(settings), reserveBytes: settings.diskReserve, clock }),
+    disk,
+    observer: observing.metrics,
     clock,
     arrivals,
     tail,
@@ -131,7 +161,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clock,
     log,
   })
-  const queue = new QueryQueue({
+  const queue: QueryQueue = new QueryQueue({
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,
     maxWaiting: 5000,
@@ -144,7 +174,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxThreads: Math.max(1, availableParallelism() >> 1),
     sources: () => sources.names(),
   })
-  const cache = new ResultCache({
+  const cache: ResultCache = new ResultCache({
     time,
     maxBytes: settings.cacheMemory,
     // At least two: one that is broken must not keep the others from being renewed.
@@ -179,7 +209,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ),
   })
   endpoints.onChange((id) => results.drop(id))
-  const streams = new EventStreams({
+  const streams: EventStreams = new EventStreams({
     access,
     time,
     maxStreams: settings.liveStreams,
@@ -220,6 +250,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
     tokens,
     backups,
+    observability: { ...observing, openMetrics: settings.metrics === 'open' },
   })
   try {
     // The port is taken first: a busy one is told before an engine is started for nothing.
@@ -241,6 +272,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await http.close()
     await catalog.stop()
     await engine.close()
+    await observing.stop()
     throw error
   }
   let stopped: Promise<void> | undefined
@@ -254,14 +286,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await cache.stop()
     await intake.settled()
     await backups.stop()
+    await observing.settled()
     await catalog.stop()
     await tokens.stop()
     await engine.close()
+    await observing.stop()
   }
   return {
     http,
     engine,
     adminToken,
+    statistics: observing.statistics,
     url: urlOf(http),
     stop() {
       stopped ??= stop()

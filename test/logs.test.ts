@@ -19,7 +19,7 @@ describe('sending logs', () => {
 
   const { send, recent } = logClient(() => service)
 
-  test('the nine sources, quarantine and otel_logs are there from the first start', async () => {
+  test('the nine sources, quarantine, otel_logs and endpoint_requests are there from the first start', async () => {
     const sources = (await (await service.call('/api/sources')).json()) as {
       name: string
       retention_days: number
@@ -27,6 +27,7 @@ describe('sending logs', () => {
     expect(sources.map(({ name }) => name)).toEqual([
       'auth_logs',
       'edge_logs',
+      'endpoint_requests',
       'function_edge_logs',
       'function_logs',
       'otel_logs',
@@ -37,7 +38,8 @@ describe('sending logs', () => {
       'realtime_logs',
       'storage_logs',
     ])
-    expect(new Set(sources.map((source) => source.retention_days))).toEqual(new Set([90]))
+    const days = sources.map((source) => source.retention_days)
+    expect(new Set(days)).toEqual(new Set([90, 30]))
   })
 
   test('an accepted entry is what the next query sees, under the name or the alias of its source', async () => {

@@ -8,6 +8,7 @@ import { answerChecker } from './support/answer-check.ts'
 import { ask, makeToken } from './support/callers.ts'
 import { problemsWithTypes } from './support/generated-types.ts'
 import { openService, type RunningService } from './support/service.ts'
+import { statisticsJourneys } from './support/statistics-journeys.ts'
 
 const origin = 'https://app.example.com'
 /** A column of every kind, with values at its edges. */
@@ -22,7 +23,7 @@ const kinds = `SELECT
 
 let service: RunningService
 beforeAll(async () => {
-  service = await openService({ environment: { WELLHEAD_CORS_ORIGINS: origin } })
+  service = await openService({ environment: { WELLHEAD_CORS_ORIGINS: origin, WELLHEAD_STATISTICS: 'on' } })
 })
 afterAll(() => service?.close())
 
@@ -46,7 +47,13 @@ describe('the description of the interface', () => {
       Object.keys(document.paths)
         .filter((path) => /query\/[^{]/.test(path))
         .map((path) => path.replace('/api/endpoints/query/', ''))
-    const all = ['functions.invocation-stats', 'logs.all', 'usage.api-counts']
+    const all = [
+      'functions.invocation-stats',
+      'logs.all',
+      'usage.api-counts',
+      'wellhead.endpoint-stats',
+      'wellhead.top-callers',
+    ]
     const anonymous = await documentFor()
     expect(saved(anonymous)).toEqual([])
     expect(Object.keys(anonymous.paths)).toContain('/api/access-tokens')
@@ -254,3 +261,6 @@ describe('hardening', () => {
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, null])
   })
 })
+
+// Last, since it adds endpoints.
+statisticsJourneys(() => service)

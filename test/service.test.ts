@@ -6,6 +6,7 @@ import { cliJourneys } from './support/cli-journeys.ts'
 import { openEvents } from './support/event-reader.ts'
 import { scratchDirectory } from './support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { openTraceReceiver } from './support/trace-receiver.ts'
 
 describe('a service', () => {
   const directory = scratchDirectory()
@@ -14,14 +15,19 @@ describe('a service', () => {
   let url: string
   let token: string
 
+  let receiver: Awaited<ReturnType<typeof openTraceReceiver>>
+  const collected = () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' })
+
   beforeAll(async () => {
-    service = spawnService(args)
+    receiver = await openTraceReceiver()
+    service = spawnService(args, collected())
     url = await service.ready()
     token = readFileSync(join(directory.path, 'admin-token'), 'utf8').trim()
   })
   afterAll(() => {
     service.child.kill('SIGKILL')
     directory.remove()
+    receiver.close()
   })
 
   /** Writes bytes and gives everything that comes back until the service closes the connection. */
@@ -132,7 +138,56 @@ describe('a service', () => {
 
   cliJourneys(() => ({ url, token, dataDir: directory.path }))
 
-  test('stops on SIGTERM with exit code 0, starts again with the same token, and leaves no orphan when killed', async () => {
+  test('takes up the trace of a caller, tells of it in the log and sends spans to a collector', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const headers = { 'X-API-KEY': token, traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+    const call = `${url}/api/endpoints/query/usage.api-counts?project=traced&interval=daily`
+    // Computed, from the cache, and from the cache in the short way.
+    for (let i = 0; i < 3; i++) expect((await fetch(call, { headers })).status).toBe(200)
+    const ofCalls = () => receiver.spans.filter((span) => span.traceId === traceId)
+    await vi.waitFor(() => expect(ofCalls()).toHaveLength(5), { timeout: 20_000 })
+    const calls = ofCalls().filter(({ name }) => name === 'GET /api/endpoints/query/:reference')
+    expect(calls.map(({ parentId }) => parentId)).toEqual(Array(3).fill('b7ad6b7169203331'))
+    const [queue, engine] = ['queue', 'engine'].map((name) => ofCalls().find((span) => span.name === name))
+    expect(calls.map(({ spanId }) => spanId)).toContain(queue?.parentId)
+    expect(engine?.parentId).toBe(queue?.parentId)
+    expect(engine?.startNanos).toBeGreaterThanOrEqual(queue?.endNanos as bigint)
+    await vi.waitFor(() => {
+      const lines = service
+        .stdout()
+        .split('\n')
+        .filter((line) => line.includes(traceId))
+      const spanIds = lines.map((line) => JSON.parse(line).span_id)
+      expect(spanIds.sort()).toEqual(calls.map(({ spanId }) => spanId).sort())
+    })
+    expect(JSON.stringify(receiver.spans, (_key, value) => String(value))).not.toContain('traced')
+  })
+
+  test('leaves no orphan when killed, and still has the statistics of what was answered two seconds before', async () => {
+    const call = async (endpoint: string) => {
+      const answer = await fetch(`${url}/api/endpoints/query/${endpoint}`, {
+        headers: { 'X-API-KEY': token },
+      })
+      return (await answer.json()) as { result: { endpoint: string; calls: number }[] }
+    }
+    for (let i = 0; i < 20; i++) await call('logs.all?project=counted')
+    const answeredAt = performance.now()
+    // The promise is about this very time.
+    await vi.waitFor(() => expect(performance.now() - answeredAt).toBeGreaterThan(2000), { timeout: 5_000 })
+    const [enginePid] = childrenOf(service.child.pid as number)
+    service.child.kill('SIGKILL')
+    await service.exit
+    await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false), { timeout: 10_000 })
+
+    service = spawnService(args, collected())
+    url = await service.ready()
+    expect(service.stderr()).not.toContain('wh_')
+    const { result } = await call('wellhead.endpoint-stats?endpoint=logs.all&interval=1day')
+    // The call that the greeting shows was another one.
+    expect(result.reduce((sum, { calls }) => sum + calls, 0)).toBe(21)
+  })
+
+  test('stops on SIGTERM with exit code 0', async () => {
     const [enginePid] = childrenOf(service.child.pid as number)
     // As from a terminal: the engine process gets the signal too, and waits for the service's word.
     process.kill(enginePid as number, 'SIGINT')
@@ -147,15 +202,6 @@ describe('a service', () => {
     expect(await reader.next()).toBeUndefined()
     expect(isAlive(enginePid as number)).toBe(false)
     expect(existsSync(join(directory.path, 'service.json'))).toBe(false)
-
-    service = spawnService(args)
-    url = await service.ready()
-    expect(service.stderr()).not.toContain('wh_')
-    expect((await fetch(`${url}/api/status`, { headers: { 'X-API-KEY': token } })).status).toBe(200)
-    const [nextEngine] = childrenOf(service.child.pid as number)
-    service.child.kill('SIGKILL')
-    await service.exit
-    await vi.waitFor(() => expect(isAlive(nextEngine as number)).toBe(false), { timeout: 10_000 })
   })
 })
 

@@ -30,6 +30,8 @@ describe('readSettings', () => {
       diskReserve: 256 * 2 ** 20,
       liveStreams: 1000,
       enginePatience: 1,
+      statistics: true,
+      metrics: 'token',
       logLevel: 'info',
     })
   })
@@ -61,6 +63,8 @@ describe('readSettings', () => {
       WELLHEAD_ENGINE_MEMORY: '4GiB',
       WELLHEAD_ENGINE_NODE: '/opt/node',
       WELLHEAD_ENGINE_PATIENCE: '2.5',
+      WELLHEAD_STATISTICS: 'off',
+      WELLHEAD_METRICS: 'open',
       WELLHEAD_LOG_LEVEL: 'debug',
     })
     expect(settings).toEqual({
@@ -78,6 +82,8 @@ describe('readSettings', () => {
       liveStreams: 1000,
       engineNode: '/opt/node',
       enginePatience: 2.5,
+      statistics: false,
+      metrics: 'open',
       logLevel: 'debug',
     })
   })

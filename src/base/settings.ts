@@ -43,6 +43,8 @@ const byteSize = z
     return Math.floor(Number.parseFloat(value) * byteUnits[unit])
   })
 
+const onOrOff = z.enum(['on', 'off']).transform((value) => value === 'on')
+
 /** Origins as browsers send them, so that comparing texts is enough; or the star alone, for all of them. */
 const originList = z
   .string()
@@ -180,6 +182,20 @@ export const settingDefinitions = {
     default: '1',
     expected: 'a number from 1 to 100',
     description: 'Factor on the times after which the engine process counts as hanging. For slow machines.',
+  }),
+  statistics: setting({
+    env: 'WELLHEAD_STATISTICS',
+    schema: onOrOff,
+    default: 'on',
+    expected: 'on or off',
+    description: 'Whether calls are written down, for statistics, metrics of calls and slow calls.',
+  }),
+  metrics: setting({
+    env: 'WELLHEAD_METRICS',
+    schema: z.enum(['token', 'open']),
+    default: 'token',
+    expected: 'token or open',
+    description: 'Who may read /metrics: admins, or, with open, everybody who reaches the service.',
   }),
   logLevel: setting({
     env: 'WELLHEAD_LOG_LEVEL',

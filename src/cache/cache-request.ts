@@ -1,3 +1,4 @@
+import type { TraceSpan } from '../base/tracing.ts'
 import type { CachePolicy } from './cache-policy.ts'
 import type { CachedResult, Computed } from './cached-result.ts'
 
@@ -18,6 +19,8 @@ export interface ComputeRun {
   signal: AbortSignal
   /** The result that would be replaced. */
   previous: CachedResult | undefined
+  /** Of the caller who began it; a renewal is part of nobody's trace. */
+  trace?: TraceSpan | undefined
 }
 
 /** The run may find that the previous result still holds. */
@@ -36,6 +39,7 @@ export interface CacheRequest {
   wants?: CacheWants
   /** The caller going away. */
   signal?: AbortSignal
+  trace?: TraceSpan | undefined
 }
 
 export type CacheOutcome =

@@ -8,6 +8,7 @@ export interface Computed {
   truncated: boolean
   queueMs: number
   engineMs: number
+  rowsRead: number
 }
 
 export type ContentCoding = 'identity' | 'gzip' | 'br'
@@ -31,6 +32,7 @@ export class CachedResult {
   readonly truncated: boolean
   readonly queueMs: number
   readonly engineMs: number
+  readonly rowsRead: number
   /** The same for the same bytes, whenever and wherever they were computed. */
   readonly tag: string
   /** Of every form that it could have: who holds any of them holds this result. */
@@ -46,6 +48,7 @@ export class CachedResult {
     this.truncated = computed.truncated
     this.queueMs = computed.queueMs
     this.engineMs = computed.engineMs
+    this.rowsRead = computed.rowsRead
     const body = ownBytes(computed.body)
     const head = Buffer.from(`${computed.contentType}\n${computed.truncated}\n`)
     this.tag = hash('sha256', Buffer.concat([head, body]), 'base64url').slice(0, 27)

@@ -177,7 +177,15 @@ class World {
 
 function computed(value: number): Computed {
   const body = Buffer.from(JSON.stringify({ value }))
-  return { body, contentType: 'application/json', rows: 1, truncated: false, queueMs: 0, engineMs: 0 }
+  return {
+    body,
+    contentType: 'application/json',
+    rows: 1,
+    truncated: false,
+    queueMs: 0,
+    engineMs: 0,
+    rowsRead: 0,
+  }
 }
 
 function seenOf(answer: CacheAnswer | undefined): Seen {

@@ -95,6 +95,11 @@ export class ResultCache {
     return this.#entries.size
   }
 
+  /** How full it is, and what happened since the start. */
+  get figures() {
+    return { ...this.counters, bytes: this.bytes, entries: this.size }
+  }
+
   /** The way of nearly all calls: a fresh result, at once. */
   lookup(key: string, wants?: CacheWants): CacheAnswer | undefined {
     const entry = this.#entries.get(key)
@@ -266,7 +271,7 @@ export class ResultCache {
     const previous = this.#entries.get(request.key)?.result
     flight.beganAtMs = asOfMs
     try {
-      const computed = await request.compute({ purpose, signal, previous })
+      const computed = await request.compute({ purpose, signal, previous, trace: request.trace })
       if (flight.over) return
       flight.land(this.#store(flight, computed, previous, asOfMs))
       if (purpose === 'refresh') this.counters.refreshed++

@@ -4,6 +4,8 @@ import { type NewSource, newSourceShape } from './source.ts'
 export const quarantineSource = 'quarantine'
 /** Where OpenTelemetry records go that name no source. */
 export const otelSource = 'otel_logs'
+/** Calls of endpoints. The service writes them; nobody else does. */
+export const callsSource = 'endpoint_requests'
 
 /** The sources that exist from the first start, with the names that other senders know them by. */
 export const builtInSources: readonly NewSource[] = [
@@ -35,6 +37,22 @@ export const builtInSources: readonly NewSource[] = [
   { name: 'pgbouncer_logs', aliases: ['pgbouncer.logs.prod'], description: 'Connection pooler.' },
   { name: quarantineSource, description: 'Entries that were rejected, as text, with the reason.' },
   { name: otelSource, description: 'OpenTelemetry records that name no source.' },
+  {
+    name: callsSource,
+    description: 'Calls of endpoints: by whom, how they went and what they cost. Written by the service.',
+    retention_days: 30,
+    hot_fields: [
+      { column: 'endpoint', path: 'endpoint', type: 'text' },
+      { column: 'token_id', path: 'token_id', type: 'text' },
+      { column: 'status', path: 'status', type: 'number' },
+      { column: 'cache', path: 'cache', type: 'text' },
+      { column: 'calls', path: 'calls', type: 'number' },
+      { column: 'total_ms', path: 'total_ms', type: 'number' },
+      { column: 'engine_ms', path: 'engine_ms', type: 'number' },
+      { column: 'rows_read', path: 'rows_read', type: 'number' },
+      { column: 'bytes', path: 'bytes', type: 'number' },
+    ],
+  },
 ].map((source) => newSourceShape.parse(source))
 
 const names = new Set(builtInSources.map(({ name }) => name))

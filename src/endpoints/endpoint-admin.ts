@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
+import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Catalog, lastWins } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
@@ -49,7 +49,8 @@ export class EndpointAdmin {
     for (const { name } of fresh.filter((definition) => !free.includes(definition))) {
       log.warn({ endpoint: name }, 'a shipped endpoint is left out, since its name is taken')
     }
-    const stored = await Promise.all(free.map((definition) => this.#compile(definition)))
+    const compiled = await Promise.all(free.map((definition) => this.#compileShipped(definition)))
+    const stored = compiled.filter((body) => body !== undefined)
     const put = (...bodies: StoredEndpoint[]) =>
       catalog.append(shippedBy, ...bodies.map((body) => storedChange(body, 1)))
     const wasFirst = (error: unknown) => {
@@ -152,6 +153,18 @@ export class EndpointAdmin {
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
       return this.get(id)
     })
+  }
+
+  /** One that does not fit what is here, such as another source with the name of one of ours, stops no start. */
+  async #compileShipped(definition: EndpointDefinition): Promise<StoredEndpoint | undefined> {
+    try {
+      return await this.#compile(definition)
+    } catch (error) {
+      if (!invalidQuery.is(error)) throw error
+      const { log } = this.#options
+      log.warn({ endpoint: definition.name, reason: error.message }, 'a shipped endpoint is left out')
+      return undefined
+    }
   }
 
   #compile(definition: EndpointDefinition, createdAt?: string): Promise<StoredEndpoint> {

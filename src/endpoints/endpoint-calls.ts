@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { notCached } from '../base/errors.ts'
+import type { TraceSpan } from '../base/tracing.ts'
 import { cacheKey } from '../cache/cache-key.ts'
 import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../cache/cache-request.ts'
 import type { HotKey } from '../cache/hot-keys-file.ts'
@@ -26,6 +27,8 @@ export interface EndpointCall {
   project: string | undefined
   signal: AbortSignal
   wants: CacheWants
+  /** The trace that the call is part of. */
+  trace?: TraceSpan | undefined
 }
 
 export type CallAnswer =
@@ -88,7 +91,7 @@ export class EndpointCalls {
 
   /** A result that is here and fresh, without waiting for anything; else what has to be waited for. */
   call(call: EndpointCall): CallAnswer | Promise<CallAnswer> {
-    const { endpoint, wants, signal } = call
+    const { endpoint, wants, signal, trace } = call
     if (endpoint.definition.cache_seconds === null) {
       if (wants.onlyIfCached) throw notCached()
       return this.#run(call, signal).then((answer) => ({ kind: 'computed', answer }))
@@ -97,7 +100,7 @@ export class EndpointCalls {
     const { key } = request
     const known = this.#options.cache.lookup(key, wants)
     if (known) return { kind: 'cached', answer: known, key }
-    return this.#options.cache.get({ ...request, wants, signal }).then((answer) => {
+    return this.#options.cache.get({ ...request, wants, signal, trace }).then((answer) => {
       if (!answer) throw notCached()
       return { kind: 'cached', answer, key }
     })
@@ -155,10 +158,10 @@ export class EndpointCalls {
     }
     const values = endpoint.compiled.check(parameters)
     const renewing = this.#renewing(endpoint, values, format)
-    const compute: Compute = async ({ purpose, signal, previous }) => {
+    const compute: Compute = async ({ purpose, signal, previous, trace }) => {
       const by = purpose === 'refresh' ? warmer : caller
       const run = (part?: Part) =>
-        this.#run({ endpoint, parameters: sent, format, project, caller: by }, signal, part)
+        this.#run({ endpoint, parameters: sent, format, project, caller: by, trace }, signal, part)
       const answer = await (renewing ? renewing(previous, run) : run())
       return answer === 'unchanged' ? answer : { ...answer, contentType: format.contentType }
     }
@@ -211,14 +214,14 @@ export class EndpointCalls {
   }
 
   async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
-    const { parameters, format, caller, project } = call
+    const { parameters, format, caller, project, trace } = call
     const values = call.endpoint.compiled.check(parameters)
     const { sandboxes, runner } = this.#options
     const endpoint =
       sandboxes.known(call.endpoint, parameters) ??
       // To look at SQL takes the engine's time, too.
       (await runner.inTurn({ caller, signal }, () => sandboxes.compile(call.endpoint, parameters)))
-    return { endpoint, values, format, caller, project, signal }
+    return { endpoint, values, format, caller, project, signal, trace }
   }
 
   #remade(text: unknown): CacheRequest | undefined {

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter } from '../base/errors.ts'
+import { invalidParameter, WellheadError } from '../base/errors.ts'
+import type { TraceSpan } from '../base/tracing.ts'
 import type { Engine, QueryResult, Statement } from '../engine/engine.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
 import { readJsonRows } from '../engine/json-rows.ts'
@@ -32,6 +33,8 @@ export interface BoundCall {
   /** Only rows of this project are read, whatever the query says. */
   project: string | undefined
   signal?: AbortSignal | undefined
+  /** The trace that the call is part of. */
+  trace?: TraceSpan | undefined
 }
 
 /** A run that does not see everything, or not now. */
@@ -47,6 +50,8 @@ export interface EndpointAnswer {
   truncated: boolean
   queueMs: number
   engineMs: number
+  /** Rows of sources that the engine read. */
+  rowsRead: number
 }
 
 export interface EndpointPlan {
@@ -80,8 +85,10 @@ export class EndpointRunner {
     const maxRows = endpoint.definition.max_rows
     const since = performance.now()
     let startedAt = since
+    const queued = call.trace?.child('queue')
     const result = await this.inTurn(call, async () => {
       startedAt = performance.now()
+      queued?.end()
       await this.#checkPatterns(call, values)
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
@@ -96,6 +103,10 @@ export class EndpointRunner {
         part.range,
       )
       return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
+    }).catch((error) => {
+      // Who left the queue was never let in; for all others this is over already.
+      queued?.end()
+      throw error
     })
     const endedAt = performance.now()
     const { answer, more } = result
@@ -106,6 +117,7 @@ export class EndpointRunner {
       truncated: cut.truncated,
       queueMs: startedAt - since,
       engineMs: endedAt - startedAt,
+      rowsRead: answer.readRows,
     }
   }
 
@@ -148,8 +160,9 @@ export class EndpointRunner {
     range?: TimeRange,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
+    const span = call.trace?.child('engine', { 'db.system.name': 'clickhouse' })
     try {
-      return await engine.query(
+      const result = await engine.query(
         {
           sql,
           parameters,
@@ -165,9 +178,14 @@ export class EndpointRunner {
         {
           deadlineMs: call.endpoint.definition.timeout_seconds * 1000,
           ...(call.signal && { signal: call.signal }),
+          ...(span && { trace: span.context }),
         },
       )
+      span?.set({ 'wellhead.rows_read': result.readRows })
+      span?.end()
+      return result
     } catch (error) {
+      span?.end(error instanceof WellheadError ? error.code : 'internal')
       const [pattern] = call.endpoint.compiled.patterns
       if (engineCodeOf(error) === badPattern && pattern !== undefined) {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)

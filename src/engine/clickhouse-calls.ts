@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { tooLarge } from '../base/errors.ts'
+import { traceHeaders } from '../base/tracing.ts'
 import type { InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { type CallOutcome, toWellheadError } from './engine-errors.ts'
 
@@ -42,7 +43,8 @@ export class ClickHouseCalls {
           cancel_http_readonly_queries_on_client_close: 1,
           wait_end_of_query: 1,
         },
-        ...(body ? { values: body, http_headers: headers } : { query_params: statement.parameters ?? {} }),
+        ...(body ? { values: body } : { query_params: statement.parameters ?? {} }),
+        http_headers: { ...headers, ...(limits.trace && traceHeaders(limits.trace)) },
       })
       const summary = summaryFrom(result.response_headers['x-clickhouse-summary'])
       return { ...summary, body: await this.#collect(result.stream, signal) }

@@ -1,3 +1,5 @@
+import type { TraceContext } from '../base/tracing.ts'
+
 /** Everything of the service lies in this database; a table that a query names bare is one of it. */
 export const engineDatabase = 'wellhead'
 
@@ -34,6 +36,8 @@ export interface Limits {
   readonly signal?: AbortSignal
   /** Name of the call in the engine; made up where none is given. */
   readonly queryId?: string
+  /** Told to the engine, which may keep a trace of its own. */
+  readonly trace?: TraceContext
 }
 
 export interface Summary {

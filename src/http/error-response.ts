@@ -41,6 +41,7 @@ export function setErrorHeaders(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  request.errorCode = known.code
   if (known.status >= 500)
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   if (known.retryAfterSeconds !== undefined) reply.header('Retry-After', String(known.retryAfterSeconds))

@@ -2,15 +2,24 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Log } from '../base/log.ts'
+import type { TraceSpan } from '../base/tracing.ts'
 import type { EndpointCalls } from '../endpoints/endpoint-calls.ts'
+import type { CallSubject } from '../stats/call-record.ts'
+import type { CallStatistics } from '../stats/call-statistics.ts'
+import type { RequestCounts } from '../stats/request-counts.ts'
 import { cacheControl, cacheStatus, chooseCoding } from './cache-headers.ts'
 import { requestIdOf } from './request-id.ts'
+import { type RequestTraces, traceFields } from './request-traces.ts'
 import { securityHeaders } from './security-headers.ts'
 
 export interface HotLaneOptions {
   access: Access
   calls: EndpointCalls
   log: Log
+  /** Undefined where calls are not written down. */
+  statistics: CallStatistics | undefined
+  requests: RequestCounts
+  traces: RequestTraces
   /** So many calls are known at once. */
   maxKnown: number
   /** What an answer depends on beside the address. */
@@ -26,6 +35,8 @@ interface KnownCall {
   caller: Caller
   key: string
   version: number
+  /** What its calls are written down as. */
+  subject: CallSubject | undefined
   /** The headers of the last answer, as long as that is the answer. */
   head?: Head
 }
@@ -43,7 +54,11 @@ interface UsualHeaders {
   acceptEncoding: string | undefined
   ifNoneMatch: string | undefined
   requestId: string | undefined
+  traceparent: string | undefined
+  tracestate: string | undefined
 }
+
+const route = '/api/endpoints/query/:reference'
 
 const sameForAll = Object.entries(securityHeaders).flat()
 
@@ -85,7 +100,7 @@ export class HotLane {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): boolean {
-    const { access, calls, open } = this.#options
+    const { access, calls, open, statistics, requests, traces } = this.#options
     if (request.method !== 'GET' || this.#known.size === 0 || !open()) return false
     const headers = usualHeaders(request.rawHeaders)
     if (headers === undefined) return false
@@ -100,17 +115,40 @@ export class HotLane {
     const form = result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
     if (held !== undefined && held !== form.etag) return false
+    const trace =
+      traces.active || headers.traceparent !== undefined
+        ? traces.begin('GET', route, headers.traceparent, headers.tracestate)
+        : undefined
     const id = requestIdOf(headers.requestId)
     if (call.head?.etag !== form.etag) call.head = this.#headOf(form, answer, call.version)
     const sent = (held === undefined ? call.head.whole : call.head.unchanged).slice()
     sent[at.requestId] = id
     sent[at.cacheStatus] = cacheStatus(answer)
     sent[at.age] = String(answer.ageSeconds)
-    const ms = Math.round((performance.now() - since) * 100) / 100
+    const endedAt = performance.now()
+    const ms = Math.round((endedAt - since) * 100) / 100
     sent[at.timing] = `total;dur=${ms}`
-    response.writeHead(held === undefined ? 200 : 304, sent)
+    const status = held === undefined ? 200 : 304
+    response.writeHead(status, sent)
     response.end(held === undefined ? form.body : undefined)
-    this.#log(request, id, response.statusCode, ms)
+    requests.add(status)
+    if (statistics !== undefined && call.subject !== undefined) {
+      statistics.add({
+        subject: call.subject,
+        status,
+        cache: 'hit',
+        endedAt,
+        totalMs: endedAt - since,
+        engineMs: 0,
+        rows: result.rows,
+        bytes: held === undefined ? form.body.length : 0,
+        rowsRead: 0,
+        code: '',
+        detail: undefined,
+      })
+    }
+    this.#log(request, id, status, ms, trace)
+    if (trace !== undefined) traces.end(trace, status)
     return true
   }
 
@@ -130,10 +168,11 @@ export class HotLane {
     return { etag: form.etag, unchanged, whole: [...unchanged, ...body] }
   }
 
-  #log({ url = '' }: IncomingMessage, id: string, status: number, ms: number): void {
+  #log({ url = '' }: IncomingMessage, id: string, status: number, ms: number, trace?: TraceSpan): void {
     const end = url.indexOf('?')
     const path = end < 0 ? url : url.slice(0, end)
-    this.#options.log.info({ request_id: id, method: 'GET', path, status, ms }, 'request')
+    const line = { request_id: id, method: 'GET', path, status, ms }
+    this.#options.log.info(trace === undefined ? line : { ...line, ...traceFields(trace) }, 'request')
   }
 }
 
@@ -154,6 +193,8 @@ function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
   let acceptEncoding: string | undefined
   let ifNoneMatch: string | undefined
   let requestId: string | undefined
+  let traceparent: string | undefined
+  let tracestate: string | undefined
   for (let i = 0; i < raw.length; i += 2) {
     const value = raw[i + 1] as string
     switch ((raw[i] as string).toLowerCase()) {
@@ -177,6 +218,14 @@ function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
         if (requestId !== undefined) return undefined
         requestId = value
         break
+      case 'traceparent':
+        if (traceparent !== undefined) return undefined
+        traceparent = value
+        break
+      case 'tracestate':
+        if (tracestate !== undefined) return undefined
+        tracestate = value
+        break
       case 'authorization':
       case 'cache-control':
       case 'expect':
@@ -189,5 +238,5 @@ function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
   }
   return token === undefined
     ? undefined
-    : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId }
+    : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId, traceparent, tracestate }
 }

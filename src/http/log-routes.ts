@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.ts'
 import { forbidden, invalidParameter, tooLarge } from '../base/errors.ts'
 import { bodyLimits } from '../ingest/log-body.ts'
 import { entriesOf } from '../ingest/log-entries.ts'
-import type { LogIntake, Sending } from '../ingest/log-intake.ts'
+import { type LogIntake, ownSource, type Sending } from '../ingest/log-intake.ts'
 
 const maxKeyLength = 256
 
@@ -65,6 +65,8 @@ export function sendingOf(request: FastifyRequest): Sending {
 /** Asked also for sources that are not there, so that the answer does not tell which are. */
 export function checkMaySend(request: FastifyRequest, source: string): void {
   if (!request.caller?.mayIngest(source)) throw forbidden(`The token may not send to the source "${source}".`)
+  // Statistics that anybody could add to would be none.
+  if (source === ownSource) throw forbidden(`${ownSource} is written by the service only.`)
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

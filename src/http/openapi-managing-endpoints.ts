@@ -99,4 +99,16 @@ export const endpointOperations = alike({ tag: 'Endpoints', access: 'admin' }, [
     answers: { 200: changed },
     errors: [400, 404, 409, 412, 422],
   },
+  {
+    method: 'get',
+    path: '/api/endpoints/{reference}/slow',
+    id: 'listSlowCalls',
+    summary: 'List slow and failed calls of an endpoint',
+    description:
+      'Of the last hour, as this process saw them: the 20 slowest that went to the engine and the last 20 that failed. ' +
+      'No value of a parameter is in them.',
+    parameters: [endpoint],
+    answers: { 200: answered('The calls, the longest first.', listOf('SlowCall')) },
+    errors: [404],
+  },
 ])

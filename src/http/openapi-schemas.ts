@@ -7,6 +7,7 @@ import type { EndpointPlan } from '../endpoints/endpoint-runner.ts'
 import type { IntakeAnswer } from '../ingest/log-intake.ts'
 import type { SourcePath } from '../ingest/source-admin.ts'
 import { newSourceShape, sourceChangeShape, sourceShape } from '../ingest/source-schema.ts'
+import type { SlowCall } from '../stats/slow-calls.ts'
 import { deploymentSchemas } from './openapi-deployment.ts'
 import { joined, type Notes, type ObjectSchema, schemaOf, withFields } from './openapi-shape.ts'
 import type { EngineStatus } from './status.ts'
@@ -88,6 +89,19 @@ const sourceNotes: Notes = {
 const planShape: z.ZodType<EndpointPlan> = z.object({
   plan: z.string(),
   reads: z.array(z.object({ table: z.string(), parts: z.number(), rows: z.number(), marks: z.number() })),
+})
+const slowCallShape: z.ZodType<SlowCall> = z.object({
+  at: instant,
+  duration_ms: z.number(),
+  engine_ms: z.number(),
+  rows_read: z.int(),
+  status: z.int(),
+  code: z.string().nullable(),
+  request_id: z.string(),
+  token_id: z.string(),
+  version: z.int(),
+  cache: z.string(),
+  plan: planShape.nullable(),
 })
 const intakeShape: z.ZodType<IntakeAnswer & { message: string }> = z.object({
   message: z.literal('Logged!'),
@@ -197,6 +211,19 @@ export const schemas = {
   Plan: schemaOf(planShape, 'output', {
     plan: 'What the engine would do.',
     reads: 'What it would read.',
+  }),
+  SlowCall: schemaOf(slowCallShape, 'output', {
+    at: 'When it was answered.',
+    duration_ms: 'From its arrival to the end of its answer.',
+    engine_ms: 'How much of that the engine took; 0 where it is not known.',
+    rows_read: 'Rows of sources that the engine read.',
+    status: 'Of the answer; 499 where the caller did not wait for it.',
+    code: 'Code of the error; null: none.',
+    request_id: 'Names the request in the log.',
+    token_id: 'Who called.',
+    version: 'Of the endpoint.',
+    cache: 'How the cache took part: `none`, `stale`, `miss`, `joined` or `bypass`.',
+    plan: 'What the engine did, without values; null where none was taken.',
   }),
   Readiness: schemaOf(z.object(readiness), 'output', {
     ready: 'Whether calls and logs are served.',

@@ -30,6 +30,17 @@ export const statusOperations = alike({ tag: 'State and description', access: 'p
   },
   {
     method: 'get',
+    path: '/metrics',
+    id: 'getMetrics',
+    access: 'admin',
+    summary: 'Tell metrics to Prometheus',
+    description: 'With the setting `WELLHEAD_METRICS=open` it needs no token.',
+    answers: {
+      200: { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+    },
+  },
+  {
+    method: 'get',
     path: '/openapi.json',
     id: 'getDescription',
     access: 'optional',

@@ -6,6 +6,7 @@ import type { Endpoints } from '../endpoints/endpoints.ts'
 import type { LiveResults } from '../endpoints/live-results.ts'
 import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
 import { readCacheDirectives } from './cache-headers.ts'
+import type { CallNotes, CallRecorder } from './call-recording.ts'
 import { type EventStreams, eventStreamType } from './event-streams.ts'
 import type { HotLane } from './hot-lane.ts'
 import { sendResult } from './send-result.ts'
@@ -26,6 +27,7 @@ export function addQueryRoutes(
   { endpoints, calls, results }: QueryRoutes,
   streams: EventStreams,
   lane: HotLane,
+  recorder: CallRecorder | undefined,
 ): void {
   /** Whatever can be wrong with the call is told before the stream begins. */
   const follow = async (request: FastifyRequest, reply: FastifyReply, call: EndpointCall) => {
@@ -33,42 +35,59 @@ export function addQueryRoutes(
     const followed = calls.follow(call)
     const first = await results.first(followed, call.signal, call.caller)
     const stream = streams.begin(request, reply)
+    // Its duration is as long as its reader likes: among those of calls it would say nothing.
+    if (request.recorded) request.recorded.done = true
     const { 'last-event-id': last } = request.headers
     stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
     return reply
   }
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
+    const notes: CallNotes = {}
+    request.recorded = notes
     const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
     const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
+    notes.endpoint = endpoint
     const format = chooseFormat(control.get('_format'), request.headers.accept, request.method !== 'POST')
+    notes.format = format === 'events' ? format : format.name
     const call: EndpointCall = {
       endpoint,
       parameters: withFixedParameters(caller, parameters),
       format: format === 'events' ? jsonFormat : format,
       caller: caller.id,
       project: caller.project,
-      signal: goneSignal(request, reply),
+      signal: goneSignal(request, reply, () => recorder?.left(request, reply)),
       wants: readCacheDirectives(request.headers['cache-control']),
+      trace: request.trace,
     }
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
       if (!caller.isAdmin) throw forbidden('_explain needs a token with the scope admin.')
+      notes.done = true
       return calls.explain(call)
     }
     if (format === 'events') return follow(request, reply, call)
     const answered = calls.call(call)
+    if (answered instanceof Promise) notes.explain = () => calls.explain(explained(call))
     const result = answered instanceof Promise ? await answered : answered
+    notes.answer = result
     // What had to be waited for may be of an endpoint that changed meanwhile.
     if (result.kind === 'cached' && result === answered) {
-      lane.learn(request.raw, { caller, key: result.key, version: endpoint.version })
+      const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
+      lane.learn(request.raw, { caller, key: result.key, version: endpoint.version, subject })
     }
-    return sendResult(request, reply, result, call.format.contentType, since)
+    return sendResult(request, reply, result, format.contentType, since)
   }
-  const config = { access: 'query' } as const
-  server.get<Call>(path, { config }, (request, reply) => answer(request, reply, inAddress(request)))
-  server.post<Call>(path, { config }, (request, reply) => {
+  const options = {
+    config: { access: 'query' },
+    onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+      recorder?.answered(request, reply)
+      done()
+    },
+  } as const
+  server.get<Call>(path, options, (request, reply) => answer(request, reply, inAddress(request)))
+  server.post<Call>(path, options, (request, reply) => {
     const body = request.body ?? {}
     if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
     return answer(request, reply, [...inAddress(request), ...Object.entries(body)])
@@ -161,11 +180,24 @@ function acceptedTypes(accept: string): string[] {
     .map(({ type }) => type)
 }
 
+/** So long a look at a call that is over may take. */
+const explainWithinMs = 10_000
+/** Such looks stand in one line of their own. */
+const explainer = 'wellhead:explaining'
+
+/** The same call for somebody who only wants to know what it does. */
+function explained({ endpoint, parameters, format, project, wants }: EndpointCall): EndpointCall {
+  const signal = AbortSignal.timeout(explainWithinMs)
+  return { endpoint, parameters, format, project, wants, caller: explainer, signal }
+}
+
 /** Aborted when the caller's connection ends before the answer. */
-function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone: () => void): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new Error(`The caller of ${request.id} went away.`))
+    if (reply.raw.writableFinished) return
+    gone.abort(new Error(`The caller of ${request.id} went away.`))
+    onGone()
   })
   return gone.signal
 }

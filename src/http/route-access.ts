@@ -19,6 +19,8 @@ export function admitCaller(
   const token = tokenOf(request)
   if (needed === 'optional' && token === undefined) return undefined
   const { caller, quota } = access.admit(token)
+  // Known also where it is refused below, for the statistics of who is.
+  request.caller = caller
   if (quota) {
     const { limit, remaining, resetSeconds } = quota
     reply.header('RateLimit-Policy', `"requests";q=${limit};w=60`)

@@ -21,14 +21,18 @@ import {
   type WellheadError,
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import type { Tracing } from '../base/tracing.ts'
 import { version } from '../base/version.ts'
 import type { Deployments } from '../endpoints/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
 import type { LiveTail } from '../ingest/live-tail.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
+import type { CallStatistics } from '../stats/call-statistics.ts'
+import type { RequestCounts } from '../stats/request-counts.ts'
 import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
+import { addCallRecording, CallRecorder } from './call-recording.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { addDeploymentRoutes } from './deployment-routes.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
@@ -36,10 +40,12 @@ import { errorBody, handleError } from './error-response.ts'
 import type { EventStreams } from './event-streams.ts'
 import { HotLane } from './hot-lane.ts'
 import { addLogRoutes } from './log-routes.ts'
+import { addObservabilityRoutes, type ObservabilityRoutes } from './observability-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
 import { addOtlpRoutes } from './otlp-routes.ts'
 import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
 import { requestIdOf } from './request-id.ts'
+import { addRequestTraces, RequestTraces, traceFields } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
@@ -78,6 +84,13 @@ export interface ServerOptions {
   backups: Backups
   /** Origins of pages that may call; `*` is all of them. */
   corsOrigins?: readonly string[] | undefined
+  observability: ObservabilityRoutes & {
+    /** Undefined where calls are not written down. */
+    statistics: CallStatistics | undefined
+    requests: RequestCounts
+    /** Undefined where nobody collects traces. */
+    tracing: Tracing | undefined
+  }
 }
 
 /** Bounds of a request, and times against clients that are slow on purpose. */
@@ -127,6 +140,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
   listRoutes(server)
+  const { statistics, requests, tracing } = options.observability
+  const traces = new RequestTraces(tracing)
+  addRequestTraces(server, traces)
+  addCallRecording(server)
   addSecurityHeaders(server)
   addCrossOrigin(server, options.corsOrigins ?? [])
   server.decorateRequest('caller', undefined)
@@ -142,6 +159,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (options.stopping()) reply.header('Connection', 'close')
   })
   server.addHook('onResponse', async (request, reply) => {
+    requests.add(reply.statusCode)
     // Neither query string nor headers: they hold parameter values and tokens.
     request.log.info(
       {
@@ -149,6 +167,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         path: pathOf(request),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 100) / 100,
+        ...traceFields(request.trace),
       },
       'request',
     )
@@ -162,8 +181,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addDeploymentRoutes(server, options.deployments)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addQueryRoutes(server, options.queries, options.streams, addHotLane(server, options))
-  addOpenApiRoutes(server, options.queries.endpoints)
+  const { endpoints } = options.queries
+  const recorder = statistics && new CallRecorder(statistics, endpoints)
+  addQueryRoutes(server, options.queries, options.streams, addHotLane(server, options, traces), recorder)
+  addObservabilityRoutes(server, options.observability, endpoints)
+  addOpenApiRoutes(server, endpoints)
   return server
 }
 
@@ -172,13 +194,17 @@ const maxHotCalls = 20_000
 
 function addHotLane(
   server: FastifyInstance,
-  { access, queries, log, open, stopping, corsOrigins }: ServerOptions,
+  { access, queries, log, open, stopping, corsOrigins, observability }: ServerOptions,
+  traces: RequestTraces,
 ): HotLane {
   const { calls, endpoints } = queries
   const lane = new HotLane({
     access,
     calls,
     log,
+    statistics: observability.statistics,
+    requests: observability.requests,
+    traces,
     maxKnown: maxHotCalls,
     vary: variesByOrigin(corsOrigins) ? `${cachedVary}, Origin` : cachedVary,
     open: () => open() && !stopping(),

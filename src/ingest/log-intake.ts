@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
-import { internal, tooLarge } from '../base/errors.ts'
+import { internal, tooLarge, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import { otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { callsSource, otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -20,6 +20,8 @@ import type { SentEntry } from './log-entries.ts'
 
 /** Where OpenTelemetry records go that name no source. */
 export const defaultOtlpSource = otelSource
+/** What the service writes itself, and takes from nobody. */
+export const ownSource = callsSource
 /** What entries are taken into that have no source; nothing of them is stored but what quarantine keeps. */
 export const refusedSource = quarantineSource
 
@@ -27,6 +29,13 @@ export interface IntakeAnswer {
   accepted: number
   rejected: number
   errors: { index: number; reason: string }[]
+}
+
+/** What became of entries that were sent together. */
+export interface IntakeObserver {
+  stored(report: { source: string; accepted: number; rejected: number; bytes: number; ms: number }): void
+  /** With the code of the error that the sender got. */
+  refused(code: string): void
 }
 
 export interface LogIntakeOptions {
@@ -39,6 +48,7 @@ export interface LogIntakeOptions {
   arrivals: Arrivals
   /** Hears every entry that is stored. */
   tail: Pick<LiveTail, 'publish'>
+  observer?: IntakeObserver
   /** Bytes of bodies that may be held at once, and of lines that may wait to be stored. */
   maxPendingBytes: number
 }
@@ -94,6 +104,10 @@ export class LogIntake {
     return this.#bodies.heldBytes
   }
 
+  get pendingBytes(): number {
+    return this.#committer.pendingBytes
+  }
+
   /** The name of the source that this is the name or an alias of. */
   findSource(name: string): string | undefined {
     return this.#options.sources.find(name)?.name
@@ -114,6 +128,15 @@ export class LogIntake {
   }
 
   async take(sourceName: string, entries: SentEntry[], sending: Sending): Promise<IntakeAnswer> {
+    try {
+      return await this.#take(sourceName, entries, sending)
+    } catch (error) {
+      this.#options.observer?.refused(error instanceof WellheadError ? error.code : internal.code)
+      throw error
+    }
+  }
+
+  async #take(sourceName: string, entries: SentEntry[], sending: Sending): Promise<IntakeAnswer> {
     const source = this.#options.sources.get(sourceName)
     if (entries.length > maxEntries) throw tooLarge(`More than ${maxEntries} entries came at once.`)
     this.#options.disk.check()
@@ -131,6 +154,7 @@ export class LogIntake {
     token?: string,
   ): Promise<IntakeAnswer> {
     const nowMs = this.#options.clock.now()
+    const since = performance.now()
     const lines: Buffer[] = []
     const indexOfLine: number[] = []
     const errors: IntakeAnswer['errors'] = []
@@ -164,7 +188,16 @@ export class LogIntake {
     for (const error of late) errors.push(error)
     if (errors.length > 0) this.#options.arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
     errors.sort((one, other) => one.index - other.index)
-    return { accepted: entries.length - errors.length, rejected: errors.length, errors }
+    const accepted = entries.length - errors.length
+    const bytes = lines.reduce((sum, line) => sum + line.length, 0)
+    this.#options.observer?.stored({
+      source,
+      accepted,
+      rejected: errors.length,
+      bytes,
+      ms: performance.now() - since,
+    })
+    return { accepted, rejected: errors.length, errors }
   }
 
   async #insert(source: string, lines: Buffer, token: string): Promise<void> {

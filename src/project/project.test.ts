@@ -31,7 +31,13 @@ describe('readProject', () => {
     const shipped = readProject(new URL('../..', import.meta.url).pathname)
     expect(shipped.problems).toEqual([])
     const names = shipped.endpoints.map(({ definition }) => definition.name)
-    expect(names).toEqual(['functions.invocation-stats', 'logs.all', 'usage.api-counts'])
+    expect(names).toEqual([
+      'functions.invocation-stats',
+      'logs.all',
+      'usage.api-counts',
+      'wellhead.endpoint-stats',
+      'wellhead.top-callers',
+    ])
     expect(shipped.tests.map(({ tests }) => tests[0]?.endpoint)).toEqual(names)
   })
 

@@ -5,9 +5,12 @@ import { type Service, startService } from '../app.ts'
 import type { ErrorDetails } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
+import { callsSource } from '../catalog/built-in-sources.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition.ts'
 import { engineDatabase } from '../engine/engine.ts'
+import { readEntry } from '../ingest/entry.ts'
+import { faithfulJson } from '../ingest/log-intake.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
 
@@ -116,7 +119,10 @@ export class Workbench {
         this.#kept.add(name)
       }
       this.#filled.add(name)
-      for (const part of parts(lines)) await this.#send(name, part)
+      for (const part of parts(lines)) {
+        if (name === callsSource) await this.#insert(name, part)
+        else await this.#send(name, part)
+      }
     }
   }
 
@@ -142,6 +148,24 @@ export class Workbench {
     if (status === 200 && body.rejected === 0) return
     const reason = body.error?.message ?? body.errors?.[0]?.reason
     throw new Error(`The fixtures of ${source} cannot be loaded: ${reason}.`)
+  }
+
+  /** Into a source that takes entries from nobody else. */
+  async #insert(source: string, lines: readonly string[]): Promise<void> {
+    const readings = lines.map((line) => readEntry(JSON.parse(line), loadingTimeMs))
+    const rows = readings.map((reading) => {
+      if ('line' in reading) return reading.line
+      throw new Error(`The fixtures of ${source} cannot be loaded: ${reading.reason}.`)
+    })
+    await this.#service.engine.insert(
+      {
+        table: `${engineDatabase}.${source}`,
+        format: 'JSONEachRow',
+        settings: { ...faithfulJson, max_partitions_per_insert_block: 0 },
+      },
+      Buffer.concat(rows),
+      limits,
+    )
   }
 
   async #refusal(path: string, given: unknown): Promise<BenchError | undefined> {
@@ -183,6 +207,8 @@ function settingsFor({ environment }: WorkbenchOptions, directory: string): Sett
     WELLHEAD_DATA_DIR: directory,
     WELLHEAD_LOG_LEVEL: 'silent',
     WELLHEAD_DISK_RESERVE: '0',
+    // The only calls in the source of calls are those of the fixtures.
+    WELLHEAD_STATISTICS: 'off',
   })
   if ('problems' in reading) throw new Error(reading.problems.join('\n'))
   return reading.settings

@@ -32,6 +32,7 @@ const routes: Record<string, Expected> = {
   'POST /logs': { access: 'ingest', at: '?source=edge_logs', body: 'no JSON', inside: 400 },
   'POST /v1/logs': { access: 'ingest', body: 'no JSON', inside: 400 },
   'GET /api/status': { access: 'admin', inside: 200 },
+  'GET /metrics': { access: 'admin', inside: 200 },
   'GET /api/endpoints': { access: 'admin', inside: 200 },
   'POST /api/endpoints': { access: 'admin', body: {}, inside: 400 },
   'GET /api/endpoints/:reference': { access: 'admin', inside: 404 },
@@ -39,6 +40,7 @@ const routes: Record<string, Expected> = {
   'PATCH /api/endpoints/:reference': { access: 'admin', body: {}, inside: 404 },
   'DELETE /api/endpoints/:reference': { access: 'admin', inside: 404 },
   'GET /api/endpoints/:reference/versions': { access: 'admin', inside: 404 },
+  'GET /api/endpoints/:reference/slow': { access: 'admin', inside: 404 },
   'POST /api/endpoints/:reference/versions/:version/restore': { access: 'admin', body: {}, inside: 400 },
   'POST /api/deployments': { access: 'admin', body: {}, inside: 400 },
   'GET /api/sources': { access: 'admin', inside: 200 },
@@ -154,7 +156,7 @@ export function routeMatrix(running: () => RunningService): void {
       const status = async (method: string, path: string) =>
         (await ask(running(), tokens.get(name), method, path)).status
       const inside = doors.any === 'in'
-      for (const path of ['/api', '/api/nothing', '/v1/traces', '/metrics']) {
+      for (const path of ['/api', '/api/nothing', '/v1/traces', '/metrics/x']) {
         expect([path, await status('GET', path)]).toEqual([path, inside ? 404 : 401])
       }
       expect(await status('DELETE', '/api/endpoints')).toBe(inside ? 405 : 401)

@@ -7,6 +7,7 @@ import { Access } from '../../src/access/access.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { listErrors } from '../../src/base/errors.ts'
 import { createServer, type ServerOptions } from '../../src/http/server.ts'
+import { RequestCounts } from '../../src/stats/request-counts.ts'
 import { type Answer, ask, makeToken } from './callers.ts'
 import { openLimitedIntake } from './limited-intake.ts'
 import { rawRequest } from './raw-request.ts'
@@ -241,6 +242,14 @@ function halfServer(lines: string[], open: () => boolean) {
     deployments: unreached,
     tokens: unreached,
     backups: unreached,
+    observability: {
+      statistics: undefined,
+      metrics: unreached,
+      openMetrics: false,
+      slowCalls: unreached,
+      requests: new RequestCounts(),
+      tracing: undefined,
+    },
   }
   return createServer(options)
 }

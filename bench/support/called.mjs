@@ -1,0 +1,94 @@
+/** Processes that are called, and the generator (wrk) that calls them. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cpuMs } from './processes.mjs'
+
+export const connections = 32
+export const token = 'a-token-of-the-benchmark'
+
+export async function rawGet(url, headers) {
+  const { get } = await import('node:http')
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      const chunks = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('end', () => resolve({ headers: response.headers, body: Buffer.concat(chunks) }))
+    }).on('error', reject)
+  })
+}
+
+async function generate(url, headers, seconds) {
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency']
+  for (const [name, value] of Object.entries(headers)) args.push('-H', `${name}: ${value}`)
+  const wrk = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let text = ''
+  wrk.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(wrk, 'close')
+  if (/Non-2xx or 3xx|Socket errors/.test(text)) throw new Error(text)
+  const ms = (label) => {
+    const [, value, unit] = new RegExp(`${label}%\\s+([\\d.]+)(us|ms|s)`).exec(text) ?? []
+    return Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit]
+  }
+  const requests = Number(/(\d+) requests in/.exec(text)?.[1])
+  return {
+    requests,
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
+    p50: ms('50'),
+    p99: ms('99'),
+  }
+}
+
+/** Calls as fast as it goes for so long, with what that cost the process. */
+export async function load({ url, pid }, headers, seconds) {
+  const before = cpuMs(pid)
+  const measured = await generate(url, headers, seconds)
+  return { ...measured, cpuMicros: ((cpuMs(pid) - before) * 1000) / measured.requests }
+}
+
+export async function startService(scratch, engineNode, patience, environment = {}) {
+  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+  const args = [main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data')]
+  const child = spawn(process.execPath, args, {
+    env: {
+      ...process.env,
+      WELLHEAD_ADMIN_TOKEN: token,
+      WELLHEAD_ENGINE_NODE: engineNode,
+      WELLHEAD_ENGINE_PATIENCE: String(patience),
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const url = await firstMatch(child, child.stderr, /serves (http:\S+)/)
+  return { url, pid: child.pid, stop: () => end(child) }
+}
+
+export async function startBare({ form, headers, body }) {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./bare-server.mjs', import.meta.url))], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const answer = { status: form === '304' ? 304 : 200, headers, body: body.toString('base64') }
+  child.stdin.end(JSON.stringify(answer))
+  const url = await firstMatch(child, child.stdout, /(http:\S+)/)
+  return { url, pid: child.pid, stop: () => end(child) }
+}
+
+function firstMatch(child, stream, pattern) {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${text}`)))
+    stream.on('data', (chunk) => {
+      text += chunk
+      const found = pattern.exec(text)
+      if (found) resolve(found[1])
+    })
+  })
+}
+
+async function end(child) {
+  child.kill('SIGTERM')
+  if (child.exitCode === null) await once(child, 'exit')
+}

@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../access/caller.ts'
+import { queryCancelled } from '../base/errors.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import type { CacheUse, CallSubject, QueryPlan } from '../stats/call-record.ts'
+import type { CallStatistics } from '../stats/call-statistics.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What statistics want to know of a call of an endpoint. */
+    recorded: CallNotes | undefined
+    /** Code of the error that was answered. */
+    errorCode: string
+  }
+}
+
+/** Filled in while a call is answered. */
+export interface CallNotes {
+  endpoint?: Endpoint
+  format?: string
+  answer?: CallAnswer
+  explain?: () => Promise<QueryPlan>
+  /** It is no call after all, or it is written down already. */
+  done?: boolean
+}
+
+/** Goes before the routes whose calls are written down. */
+export function addCallRecording(server: FastifyInstance): void {
+  server.decorateRequest('recorded', undefined)
+  server.decorateRequest('errorCode', '')
+}
+
+/** Writes calls of endpoints down when they are over. */
+export class CallRecorder {
+  readonly #statistics: CallStatistics
+  readonly #endpoints: Endpoints
+
+  constructor(statistics: CallStatistics, endpoints: Endpoints) {
+    this.#statistics = statistics
+    this.#endpoints = endpoints
+  }
+
+  /** A call that was answered, with whatever status. */
+  answered(request: FastifyRequest, reply: FastifyReply): void {
+    const bytes = reply.statusCode === 304 ? 0 : Number(reply.getHeader('content-length') ?? 0)
+    this.#record(request, reply, reply.statusCode, bytes, request.errorCode)
+  }
+
+  /** A call whose caller did not wait for the answer. */
+  left(request: FastifyRequest, reply: FastifyReply): void {
+    this.#record(request, reply, queryCancelled.status, 0, queryCancelled.code)
+  }
+
+  subjectOf(endpoint: Endpoint, caller: Caller, method: string, format: string): CallSubject {
+    const { name, id } = endpoint.definition
+    return this.#statistics.subject({
+      endpoint: name,
+      endpointId: id,
+      version: endpoint.version,
+      tokenId: caller.id,
+      project: caller.project ?? '',
+      method,
+      format,
+    })
+  }
+
+  #record(request: FastifyRequest, reply: FastifyReply, status: number, bytes: number, code: string): void {
+    const { caller } = request
+    const notes = request.recorded ?? {}
+    if (caller === undefined || notes.done) return
+    const endpoint = notes.endpoint ?? this.#named(request, caller)
+    if (endpoint === undefined) return
+    notes.done = true
+    const { rows, engineMs, rowsRead, cache } = costOf(notes.answer)
+    const { explain } = notes
+    this.#statistics.add({
+      subject: this.subjectOf(endpoint, caller, request.method, notes.format ?? ''),
+      status,
+      cache,
+      endedAt: performance.now(),
+      totalMs: reply.elapsedTime,
+      engineMs,
+      rows,
+      bytes,
+      rowsRead,
+      code,
+      detail: cache === 'hit' ? undefined : { requestId: request.id, ...(explain && { explain }) },
+    })
+  }
+
+  /** Of a call that was refused before its endpoint was looked for. One that the caller may not call is not told of. */
+  #named({ params }: FastifyRequest, caller: Caller): Endpoint | undefined {
+    const endpoint = this.#endpoints.find((params as { reference?: string }).reference ?? '')
+    return endpoint && caller.mayQuery(endpoint.definition.name) ? endpoint : undefined
+  }
+}
+
+interface Cost {
+  rows: number
+  engineMs: number
+  rowsRead: number
+  cache: CacheUse
+}
+
+/** What a call cost. A run that is shared is the cost of the caller who began it. */
+function costOf(answered: CallAnswer | undefined): Cost {
+  if (answered === undefined) return { rows: 0, engineMs: 0, rowsRead: 0, cache: 'none' }
+  if (answered.kind === 'computed') {
+    const { rows, engineMs, rowsRead } = answered.answer
+    return { rows, engineMs, rowsRead, cache: 'none' }
+  }
+  const { result, outcome } = answered.answer
+  if (outcome.kind !== 'computed') {
+    return { rows: result.rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
+  }
+  if (outcome.joined) return { rows: result.rows, engineMs: 0, rowsRead: 0, cache: 'joined' }
+  const { rows, engineMs, rowsRead } = result
+  return { rows, engineMs, rowsRead, cache: outcome.why === 'request' ? 'bypass' : 'miss' }
+}

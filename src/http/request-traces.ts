@@ -1,0 +1,67 @@
+import type { FastifyInstance } from 'fastify'
+import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined where neither the caller nor the service keeps a trace. */
+    trace: TraceSpan | undefined
+  }
+}
+
+/** Takes up the traces of callers, and makes spans where somebody collects them. */
+export class RequestTraces {
+  readonly #tracing: Tracing | undefined
+
+  constructor(tracing: Tracing | undefined) {
+    this.#tracing = tracing
+  }
+
+  /** Whether requests have a trace even where their callers keep none. */
+  get active(): boolean {
+    return this.#tracing !== undefined
+  }
+
+  begin(method: string, route: string, traceparent?: string, tracestate?: string): TraceSpan | undefined {
+    const parent = traceparent === undefined ? undefined : readTraceContext(traceparent, tracestate)
+    if (this.#tracing === undefined) return parent && passedOn(parent)
+    return this.#tracing.start(`${method} ${route}`, parent, {
+      'http.request.method': method,
+      'http.route': route,
+    })
+  }
+
+  end(span: TraceSpan, status: number, attributes: Record<string, string> = {}): void {
+    span.set({ 'http.response.status_code': status, ...attributes })
+    span.end(status >= 500 ? String(status) : undefined)
+  }
+}
+
+/** Goes before whatever may refuse a request. */
+export function addRequestTraces(server: FastifyInstance, traces: RequestTraces): void {
+  server.decorateRequest('trace', undefined)
+  server.addHook('onRequest', (request, _reply, done) => {
+    const { traceparent, tracestate } = request.headers
+    if (traces.active || traceparent !== undefined) {
+      const route = request.routeOptions.url ?? ''
+      // One that is sent twice is none.
+      request.trace = traces.begin(request.method, route, text(traceparent), text(tracestate))
+    }
+    done()
+  })
+  server.addHook('onResponse', (request, reply, done) => {
+    const { trace, recorded } = request
+    const endpoint = recorded?.endpoint?.definition.name
+    if (trace)
+      traces.end(trace, reply.statusCode, endpoint === undefined ? {} : { 'wellhead.endpoint': endpoint })
+    done()
+  })
+}
+
+function text(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : undefined
+}
+
+/** What the line of a request in the log says of its trace. */
+export function traceFields(trace: TraceSpan | undefined): { trace_id?: string; span_id?: string } {
+  return trace ? { trace_id: trace.context.traceId, span_id: trace.context.spanId } : {}
+}

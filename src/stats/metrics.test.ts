@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import { platform } from 'node:process'
+import { describe, expect, test } from 'vitest'
+import { callRecord, subject } from '../../test/support/call-records.ts'
+import { idleMetrics } from '../../test/support/metrics.ts'
+import { promtoolProblems } from '../../test/support/promtool.ts'
+import { CallPage } from './call-page.ts'
+import type { CallRecord } from './call-record.ts'
+
+const fileOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+function pageOf(...calls: Partial<CallRecord>[]): CallPage {
+  const page = new CallPage(calls.length)
+  for (const fields of calls) page.add(callRecord(fields))
+  return page
+}
+
+describe('metrics', () => {
+  test('durations of calls are counted by endpoint, class of status and use of the cache', async () => {
+    const metrics = idleMetrics()
+    metrics.takeCalls(pageOf({ totalMs: 0.4 }, { totalMs: 3 }, { totalMs: 60_000 }))
+    metrics.takeCalls(pageOf({ status: 504, cache: 'none', totalMs: 1000, rowsRead: 12 }))
+    const lines = (await metrics.text()).split('\n')
+    const hits = 'endpoint="logs.all",status="2xx",cache="hit"'
+    for (const line of [
+      `wellhead_call_duration_seconds_bucket{${hits},le="0.0005"} 1`,
+      `wellhead_call_duration_seconds_bucket{${hits},le="0.0025"} 1`,
+      `wellhead_call_duration_seconds_bucket{${hits},le="0.005"} 2`,
+      `wellhead_call_duration_seconds_bucket{${hits},le="30"} 2`,
+      `wellhead_call_duration_seconds_bucket{${hits},le="+Inf"} 3`,
+      `wellhead_call_duration_seconds_sum{${hits}} 60.0034`,
+      `wellhead_call_duration_seconds_count{${hits}} 3`,
+      'wellhead_call_duration_seconds_count{endpoint="logs.all",status="5xx",cache="none"} 1',
+      'wellhead_rows_read_total{endpoint="logs.all"} 12',
+    ]) {
+      expect(lines).toContain(line)
+    }
+  })
+
+  test('the figures of the other parts are those of the moment', async () => {
+    const lines = (await idleMetrics().text()).split('\n')
+    for (const line of [
+      'wellhead_info{version="1.2.3"} 1',
+      'wellhead_calls_unrecorded_total 4',
+      'wellhead_cache_refreshes_total{result="failed"} 5',
+      'wellhead_engine_up 0',
+      'wellhead_engine_restarts_total 7',
+      'wellhead_queue_waiting 2',
+      'wellhead_source_entries{source="edge_logs"} 2',
+    ]) {
+      expect(lines).toContain(line)
+    }
+  })
+
+  test('names beyond the two hundredth share a label', async () => {
+    const metrics = idleMetrics()
+    for (let i = 0; i < 250; i++) {
+      metrics.takeCalls(pageOf({ subject: { ...subject, endpoint: `e${i}` } }))
+    }
+    const text = await metrics.text()
+    expect(new Set(text.match(/endpoint="\w+"/g)).size).toBe(201)
+    const others = 'endpoint="other",status="2xx",cache="hit"'
+    expect(text).toContain(`wellhead_call_duration_seconds_count{${others}} 50`)
+  })
+
+  test('asking twice counts nothing twice', async () => {
+    const metrics = idleMetrics()
+    metrics.takeCalls(pageOf({}))
+    await metrics.text()
+    expect(await metrics.text()).toMatch(/^wellhead_engine_restarts_total 7$/m)
+  })
+
+  test("Prometheus' own check has nothing to say", async ({ skip }) => {
+    const metrics = idleMetrics()
+    metrics.takeCalls(pageOf({ rowsRead: 1 }, { status: 404 }))
+    metrics.stored({ source: 'edge_logs', accepted: 1, rejected: 2, bytes: 3, ms: 4 })
+    metrics.refused('disk_full')
+    const problems = promtoolProblems(await metrics.text())
+    if (problems === undefined) skip('promtool cannot be had here')
+    expect(problems).toBe('')
+  })
+})
+
+describe('what speaks of metrics', () => {
+  const types = async () =>
+    new Map((await idleMetrics().registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]))
+
+  test.runIf(platform === 'linux')(
+    'docs/metrics.md lists every metric with its type, and no other',
+    async () => {
+      const listed = [...fileOf('docs/metrics.md').matchAll(/^\| `([a-z_\d]+)` *\| (\w+)/gm)]
+      expect(Object.fromEntries(listed.map(([, name, type]) => [name, type]))).toEqual(
+        Object.fromEntries(await types()),
+      )
+    },
+  )
+
+  test('the dashboard is built on metrics that are there', async () => {
+    const known = await types()
+    const dashboard = fileOf('deploy/grafana-dashboard.json')
+    const named = new Set(dashboard.match(/\b(?:wellhead|process|nodejs)_[a-z_\d]+/g))
+    const series = (name: string) =>
+      known.has(name) || known.get(name.replace(/_(?:bucket|sum|count)$/, '')) === 'histogram'
+    expect([...named].filter((name) => !series(name))).toEqual([])
+    expect(named.size).toBeGreaterThan(15)
+  })
+})

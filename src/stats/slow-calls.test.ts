@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { callRecord, subject } from '../../test/support/call-records.ts'
+import { manualClock } from '../base/clock.ts'
+import { CallPage } from './call-page.ts'
+import type { CallRecord, QueryPlan } from './call-record.ts'
+import { withoutValues } from './plan-text.ts'
+import { SlowCalls } from './slow-calls.ts'
+
+const plan: QueryPlan = { plan: 'ReadFromMergeTree (wellhead.edge_logs)', reads: [] }
+
+function open(busy = false) {
+  const clock = manualClock()
+  const slow = new SlowCalls({ clock, busy: () => busy, maxEndpoints: 2 })
+  const take = (...calls: Partial<CallRecord>[]) => {
+    const page = new CallPage(calls.length)
+    for (const fields of calls) page.add(callRecord({ cache: 'miss', engineMs: 1, ...fields }))
+    slow.take(page, () => clock.now())
+  }
+  const durations = () => slow.of(subject.endpointId).map(({ duration_ms }) => duration_ms)
+  return { clock, slow, take, durations }
+}
+
+const detail = { requestId: 'r' }
+
+describe('slow calls', () => {
+  test('the twenty slowest and the last twenty that failed are kept, for an hour', () => {
+    const { clock, slow, take, durations } = open()
+    take(...Array.from({ length: 30 }, (_, i) => ({ totalMs: i + 1, detail })))
+    expect(durations()).toEqual(Array.from({ length: 20 }, (_, i) => 30 - i))
+    take(
+      ...Array.from({ length: 25 }, (_, i) => ({ totalMs: 100 + i, status: 500, code: 'internal', detail })),
+    )
+    expect(slow.of(subject.endpointId).filter(({ code }) => code === 'internal')).toHaveLength(20)
+    expect(durations().filter((ms) => ms >= 100 && ms < 105)).toEqual([])
+    clock.advance(3_600_001)
+    expect(durations()).toEqual([])
+  })
+
+  test('what came from the cache is none, and so is what nobody can find in the log', () => {
+    const { durations, take } = open()
+    take({ cache: 'hit', engineMs: 0, detail: undefined }, { cache: 'joined', engineMs: 0, detail })
+    expect(durations()).toEqual([])
+  })
+
+  test('only so many endpoints are kept, the last ones', () => {
+    const { slow, take } = open()
+    for (const endpointId of ['a', 'b', 'a', 'c']) take({ detail, subject: { ...subject, endpointId } })
+    expect(['a', 'b', 'c'].map((id) => slow.of(id).length)).toEqual([2, 0, 1])
+  })
+
+  test('a plan is taken of a slow one, once a minute for an endpoint, and not while others wait', async () => {
+    let asked = 0
+    const explain = async () => {
+      asked++
+      return plan
+    }
+    const { clock, slow, take } = open()
+    take({ totalMs: 10, detail: { ...detail, explain } })
+    expect(asked).toBe(0)
+    take({ totalMs: 600, detail: { ...detail, explain } }, { totalMs: 700, detail: { ...detail, explain } })
+    await slow.settled()
+    expect(asked).toBe(1)
+    expect(slow.of(subject.endpointId).map((call) => call.plan)).toEqual([null, plan, null])
+    clock.advance(60_000)
+    take({ totalMs: 800, detail: { ...detail, explain } })
+    await slow.settled()
+    expect(asked).toBe(2)
+    open(true).take({ totalMs: 800, detail: { ...detail, explain } })
+    expect(asked).toBe(2)
+  })
+
+  test('a plan that cannot be had is none', async () => {
+    const { slow, take } = open()
+    const explain = () => Promise.reject(new Error('away'))
+    take({ totalMs: 600, status: 504, code: 'query_timeout', detail: { ...detail, explain } })
+    await slow.settled()
+    expect(slow.of(subject.endpointId)[0]?.plan).toBeNull()
+  })
+})
+
+describe('a plan without values', () => {
+  test('says what is read and how, and not what was asked for', () => {
+    const text = `Expression ((Project names + Projection))
+  Aggregating
+    Filter ((WHERE + Change column names to column identifiers))
+      ReadFromMergeTree (wellhead.edge_logs)
+      Indexes:
+        MinMax
+          Keys: 
+            timestamp
+          Condition: (timestamp in ['1700000000', +Inf))
+          Parts: 2/3
+          Granules: 20/30
+        PrimaryKey
+          Keys: 
+            project
+            timestamp
+          Condition: (project in ['secret', 'secret'])
+          Parts: 1/2
+          Granules: 4/20
+          Search Algorithm: binary search
+        Skip
+          Name: request_url_ngrams
+          Description: ngrambf_v1 GRANULARITY 1
+          Parts: 1/1
+          secret
+      Prewhere filter column: equals(project, 'secret') (removed)`
+    const kept = withoutValues(text)
+    expect(kept).not.toMatch(/secret|1700000000|Condition/)
+    expect(kept).toContain('ReadFromMergeTree (wellhead.edge_logs)')
+    expect(kept).toContain('Granules: 4/20')
+    expect(kept).toContain('            project')
+    expect(kept.split('\n')).toHaveLength(text.split('\n').length - 4)
+  })
+})

@@ -1,0 +1,29 @@
+import type { CallRecord, CallSubject } from '../../src/stats/call-record.ts'
+
+export const subject: CallSubject = {
+  endpoint: 'logs.all',
+  endpointId: 'de267b0d-59a4-4f82-ba4c-f499a8ff0db7',
+  version: 3,
+  tokenId: 'a-token',
+  project: 'blue',
+  method: 'GET',
+  format: 'json',
+}
+
+/** A call that came from the cache, unless something else is said. */
+export function callRecord(fields: Partial<CallRecord> = {}): CallRecord {
+  return {
+    subject,
+    status: 200,
+    cache: 'hit',
+    endedAt: 1000,
+    totalMs: 0.1,
+    engineMs: 0,
+    rows: 2,
+    bytes: 100,
+    rowsRead: 0,
+    code: '',
+    detail: undefined,
+    ...fields,
+  }
+}
