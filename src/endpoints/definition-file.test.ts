@@ -310,6 +310,11 @@ describe('the files of the repository', () => {
       { ...common, name: 'functions.invocation-stats', cache_seconds: 900, warm_seconds: 300 },
       { ...common, name: 'logs.all', cache_seconds: null, warm_seconds: null },
       { ...common, name: 'usage.api-counts', cache_seconds: 900, warm_seconds: 300 },
+      {
+        ...{ ...common, max_rows: 10_000, name: 'wellhead.endpoint-stats' },
+        ...{ cache_seconds: 10, warm_seconds: null },
+      },
+      { ...common, name: 'wellhead.top-callers', cache_seconds: 10, warm_seconds: null },
     ])
   })
 
