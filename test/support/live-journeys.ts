@@ -46,7 +46,7 @@ export function liveJourneys(running: () => RunningService): void {
           event_message: 'hello "ü"',
           metadata: { deep: { 'a.b': [1, 'x'] }, big: 2 ** 40 },
         },
-        { id: '2', project: 'b', event_message: 'hello', timestamp: '2026-01-01T00:00:00.000001Z' },
+        { id: '2', project: 'b', event_message: 'hello', timestamp: (Date.now() - 60_000) * 1000 + 1 },
         'no entry',
         { id: '3', project: 'a', event_message: 'bye' },
       ]
