@@ -14,6 +14,7 @@ import {
   planOf,
   pullPlan,
   readServerEndpoints,
+  strangersIn,
 } from '../project/server-plan.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
@@ -88,6 +89,12 @@ async function planFor(directory: string, options: Choice, io: CommandIo): Promi
   const client = connect(options, io)
   const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
   const comparison = compareWithServer(project, server)
+  const strangers = strangersIn(comparison, server)
+  if (strangers.length > 0) {
+    throw new CommandFailure(
+      `${strangers.join('\n')}\nPut the id of the service into the file to change that endpoint, or choose another name.`,
+    )
+  }
   const missing = await missingSources(project, client)
   const trial = { endpoints: deploymentOf(comparison), dry_run: true }
   try {

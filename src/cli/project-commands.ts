@@ -55,10 +55,14 @@ export function addProjectCommands(program: Command, io: CommandIo): void {
 }
 
 async function makeProject(directory: string, shown: string, io: CommandIo): Promise<void> {
-  const files = Object.entries(newProjectFiles(randomUUID()))
-  const there = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
-  const endpoints = join(directory, 'endpoints')
-  const used = existsSync(endpoints) && readdirSync(endpoints).length > 0 ? ['endpoints'] : there
+  const isThere = (file: string) => existsSync(join(directory, file))
+  // A repository has these, and they are its own.
+  const files = Object.entries(newProjectFiles(randomUUID())).filter(
+    ([file]) => file.includes('/') || !isThere(file),
+  )
+  const used = [...new Set(files.map(([file]) => file.split('/')[0] as string))].filter(
+    (name) => isThere(name) && readdirSync(join(directory, name)).length > 0,
+  )
   if (used.length > 0) {
     throw new CommandFailure(`${directory} has ${used.join(', ')} already; nothing was written.`)
   }

@@ -1,4 +1,7 @@
+import { sqlTokens } from '../base/sql-tokens.ts'
+import type { TextPosition } from '../base/yaml-fields.ts'
 import { within } from '../endpoints/definition-file.ts'
+import { positionOf } from '../endpoints/sql-errors.ts'
 import { type FileProblem, inOrder } from './file-problem.ts'
 import type { Project, ProjectEndpoint } from './project.ts'
 import type { BenchError, Workbench } from './workbench.ts'
@@ -22,10 +25,24 @@ export async function makeSources({ sources }: Project, bench: Workbench): Promi
   return problems
 }
 
-/** Where the engine names no place, it is the beginning of the SQL. */
 export function problemOf({ file, queryAt, definition }: ProjectEndpoint, error: BenchError): FileProblem {
-  const { line = 1, column = 1 } = error
+  const { line, column } = error
+  const at =
+    line !== undefined && column !== undefined ? { line, column } : placeOf(error.message, definition.query)
   const prefix = `${definition.name}: `
   const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
-  return { file, ...within(queryAt, { line, column }), message }
+  return { file, ...within(queryAt, at), message }
+}
+
+/** Where the engine names no place but a name, it is most likely meant where it stands first. */
+function placeOf(message: string, query: string): TextPosition {
+  const names = [...message.matchAll(/[`"]([^`"\s]+)[`"]|\b(?:function|column) (\w+)/g)].map(
+    ([, quoted, plain]) => quoted ?? plain,
+  )
+  for (const name of names) {
+    for (const { kind, start, end } of sqlTokens(query)) {
+      if (kind === 'word' && query.slice(start, end) === name?.split('.')[0]) return positionOf(query, start)
+    }
+  }
+  return { line: 1, column: 1 }
 }

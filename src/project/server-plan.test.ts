@@ -3,7 +3,7 @@ import { definitionShape } from '../endpoints/definition.ts'
 import { readDefinition } from '../endpoints/definition-file.ts'
 import { formatDefinition } from '../endpoints/format-definition.ts'
 import type { ProjectEndpoint } from './project.ts'
-import { compareWithServer, deploymentOf, pullPlan } from './server-plan.ts'
+import { compareWithServer, deploymentOf, pullPlan, strangersIn } from './server-plan.ts'
 
 const idOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
 
@@ -41,6 +41,17 @@ describe('compareWithServer', () => {
       ['fresh', 0],
     ])
   })
+})
+
+test('a file with the name of an endpoint of another id is told, unless that one is renamed along', () => {
+  const server = [{ definition: definition(9, 'a'), version: 1 }]
+  const strangers = (...files: ProjectEndpoint[]) =>
+    strangersIn(compareWithServer({ endpoints: files }, server), server)
+  expect(strangers(...local(definition(1, 'a')))).toEqual([
+    `endpoints/a.sql: the service has a with the id ${idOf(9)}.`,
+  ])
+  expect(strangers(...local(definition(1, 'a'), definition(9, 'b')))).toEqual([])
+  expect(strangers(...local(definition(9, 'a')))).toEqual([])
 })
 
 describe('pullPlan', () => {

@@ -58,6 +58,18 @@ export function compareWithServer(
   }
 }
 
+/** Files whose name is that of an endpoint with another id: a deployment of them cannot succeed. */
+export function strangersIn({ endpoints }: Comparison, server: readonly ServerEndpoint[]): string[] {
+  const ids = new Set(endpoints.map(({ definition }) => definition.id))
+  const others = new Map(
+    server.flatMap(({ definition }) => (ids.has(definition.id) ? [] : [[definition.name, definition.id]])),
+  )
+  return endpoints.flatMap(({ file, definition }) => {
+    const id = others.get(definition.name)
+    return id === undefined ? [] : [`${file}: the service has ${definition.name} with the id ${id}.`]
+  })
+}
+
 /** Both in the same form, so that only what means something differs. */
 function diffOf(file: string, definition: EndpointDefinition, there: ServerEndpoint | undefined): string {
   const before = there ? formatDefinition(there.definition) : ''
