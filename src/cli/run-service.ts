@@ -60,7 +60,7 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
     `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/${path}'\n`
   const onFilled = (entries: number) =>
     void io.stderr.write(
-      `Sample traffic: ${entries} entries of the last seven days, and more each second. Try it:\n` +
+      `Sample traffic of the last seven days is there (${entries} entries were sent), and more comes each second. Try it:\n` +
         call(`usage.api-counts?project=${project}&interval=daily`) +
         call(`functions.invocation-stats?project=${project}&interval=1hr`) +
         call(`logs.all?project=${project}&project_tier=PRO`) +
