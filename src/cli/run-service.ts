@@ -11,6 +11,9 @@ import { projects } from './demo/world.ts'
 import { connect } from './service-client.ts'
 import { explainStartProblem } from './start-problems.ts'
 
+/** Of sample traffic. */
+const demoHistoryMs = 7 * 86_400_000
+
 /** Serves until it is told to stop; gives the exit code. */
 export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
   const log = createLog(settings.logLevel)
@@ -67,9 +70,11 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
         '\n',
     )
   const client = connect({ url, token: adminToken.token }, io)
-  await runDemo({ client, now: clock.now, signal, onFilled }).catch((error: Error) => {
-    if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
-  })
+  await runDemo({ client, now: clock.now, signal, historyMs: demoHistoryMs, onFilled }).catch(
+    (error: Error) => {
+      if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
+    },
+  )
 }
 
 function greeting(service: Service, settings: Settings): string {
