@@ -59,7 +59,7 @@ describe('the doctor', () => {
   })
 
   test('tells of a port that something else has', async () => {
-    const server = createServer((socket) => socket.destroy())
+    const server = createServer((socket) => socket.end('SSH-2.0\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as { port: number }
     const { find } = await doctor(['--port', String(port), '--data-dir', directory])

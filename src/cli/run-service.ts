@@ -11,6 +11,9 @@ import { projects } from './demo/world.ts'
 import { connect } from './service-client.ts'
 import { explainStartProblem } from './start-problems.ts'
 
+/** Of sample traffic. */
+const demoHistoryMs = 7 * 86_400_000
+
 /** Serves until it is told to stop; gives the exit code. */
 export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
   const log = createLog(settings.logLevel)
@@ -60,16 +63,18 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
     `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/${path}'\n`
   const onFilled = (entries: number) =>
     void io.stderr.write(
-      `Sample traffic: ${entries} entries of the last seven days, and more each second. Try it:\n` +
+      `Sample traffic of the last seven days is there (${entries} entries were sent), and more comes each second. Try it:\n` +
         call(`usage.api-counts?project=${project}&interval=daily`) +
         call(`functions.invocation-stats?project=${project}&interval=1hr`) +
         call(`logs.all?project=${project}&project_tier=PRO`) +
         '\n',
     )
   const client = connect({ url, token: adminToken.token }, io)
-  await runDemo({ client, now: clock.now, signal, onFilled }).catch((error: Error) => {
-    if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
-  })
+  await runDemo({ client, now: clock.now, signal, historyMs: demoHistoryMs, onFilled }).catch(
+    (error: Error) => {
+      if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
+    },
+  )
 }
 
 function greeting(service: Service, settings: Settings): string {

@@ -80,14 +80,14 @@ export function cliJourneys(service: () => LocalService): void {
 
     test('an endpoint is shown, run in every form, restored and deleted', async () => {
       const query =
-        "SELECT number AS n, concat('a,', toString(number)) AS t FROM numbers(3) WHERE number < toUInt64(@most)"
+        "SELECT number AS n, concat('a,', toString(number)) AS t FROM numbers(3) WHERE number < @most"
       const put = (body: object, method = 'POST', path = '/api/endpoints') =>
         fetch(service().url + path, {
           method,
           headers: { 'X-API-KEY': service().token, 'Content-Type': 'application/json' },
           body: JSON.stringify(body),
         })
-      const declared = { parameters: { most: { required: true } }, cache_seconds: 60 }
+      const declared = { parameters: { most: { required: true, type: 'integer' } }, cache_seconds: 60 }
       expect((await put({ name: 'cli.numbers', query, ...declared })).status).toBe(201)
       expect((await put({ description: 'second' }, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
       const call = ['endpoint', 'run', 'cli.numbers', 'most=2']

@@ -9,19 +9,20 @@ export interface DemoOptions {
   client: ServiceClient
   now: () => number
   signal: AbortSignal
+  /** So far back the history reaches. */
+  historyMs: number
   /** Told once the history is there; with how many entries had to be sent for it. */
   onFilled: (entries: number) => void
 }
 
-const historyMs = 7 * 86_400_000
 const livePauseMs = 1_000
 const maxBatchBytes = 6 * 2 ** 20
 const maxBatchEntries = 10_000
 const attempts = 8
 
-/** Fills seven days of history through the front door, then goes on live until it is told to stop. */
+/** Fills in history through the front door, then goes on live until it is told to stop. */
 export async function runDemo(options: DemoOptions): Promise<void> {
-  const { now, signal, onFilled } = options
+  const { now, signal, historyMs, onFilled } = options
   const reached = new Map<DemoSource, number>()
   const sendTo = async (source: DemoSource): Promise<number> => {
     const nowMs = now()

@@ -17,11 +17,12 @@ test('a week is there for every source, enough to look real and few enough for s
 })
 
 test('the same instants give the same entries, in one go or in pieces', () => {
-  const middle = nowMs - 40 * hourMs - 12_345
-  const whole = [...demoTraffic('edge_logs', week)]
+  const span = { ...week, afterMs: nowMs - 30 * hourMs }
+  const middle = nowMs - 11 * hourMs - 12_345
+  const whole = [...demoTraffic('edge_logs', span)]
   const pieces = [
-    ...demoTraffic('edge_logs', { ...week, untilMs: middle }),
-    ...demoTraffic('edge_logs', { ...week, afterMs: middle }),
+    ...demoTraffic('edge_logs', { ...span, untilMs: middle }),
+    ...demoTraffic('edge_logs', { ...span, afterMs: middle }),
   ]
   expect(pieces.length).toBe(whole.length)
   expect(JSON.stringify(pieces) === JSON.stringify(whole)).toBe(true)
