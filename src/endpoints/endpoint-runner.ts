@@ -61,6 +61,9 @@ export interface EndpointPlan {
   reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
+/** To say what a query would do takes no longer for one that may run but for a moment. */
+const explainWithinMs = 10_000
+
 /** The engine's number for a regular expression that does not compile. */
 const badPattern = 427
 
@@ -132,10 +135,10 @@ export class EndpointRunner {
     const { endpoint } = call
     const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
     return this.inTurn(call, async () => {
-      const text = { format: 'TabSeparatedRaw' }
+      const text = { format: 'TabSeparatedRaw', deadlineMs: explainWithinMs }
       const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, text, range)
       const estimate = `EXPLAIN ESTIMATE ${sql}`
-      const reads = await this.#query(call, values, estimate, { format: 'JSONEachRow' }, range)
+      const reads = await this.#query(call, values, estimate, { ...text, format: 'JSONEachRow' }, range)
       return {
         plan: plan.body.toString(),
         reads: readJsonRows<Record<string, string>>(reads.body).map(({ table, parts, rows, marks }) => ({
@@ -156,7 +159,7 @@ export class EndpointRunner {
     call: BoundCall,
     parameters: BoundValues,
     sql: string,
-    output: Pick<Statement, 'format' | 'settings'>,
+    output: Pick<Statement, 'format' | 'settings'> & { deadlineMs?: number },
     range?: TimeRange,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
@@ -176,7 +179,7 @@ export class EndpointRunner {
           },
         },
         {
-          deadlineMs: call.endpoint.definition.timeout_seconds * 1000,
+          deadlineMs: output.deadlineMs ?? call.endpoint.definition.timeout_seconds * 1000,
           ...(call.signal && { signal: call.signal }),
           ...(span && { trace: span.context }),
         },
