@@ -23,6 +23,7 @@ import { readDefinitions } from './endpoints/definition-directory.ts'
 import { Deployments } from './endpoints/deployments.ts'
 import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
 import { EndpointCalls } from './endpoints/endpoint-calls.ts'
+import { EndpointDrafts } from './endpoints/endpoint-drafts.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
 import { Endpoints } from './endpoints/endpoints.ts'
 import { LiveResults } from './endpoints/live-results.ts'
@@ -32,13 +33,16 @@ import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
 import { EventStreams } from './http/event-streams.ts'
+import { readConsoleFiles } from './http/console-files.ts'
 import { createServer } from './http/server.ts'
 import type { EngineStatus } from './http/status.ts'
 import { DiskGuard } from './ingest/disk-guard.ts'
 import { IdempotencyKeys } from './ingest/idempotency.ts'
 import { LiveTail } from './ingest/live-tail.ts'
 import { LogIntake } from './ingest/log-intake.ts'
+import { LogSearch } from './ingest/log-search.ts'
 import { SourceAdmin } from './ingest/source-admin.ts'
+import { SourceUsage } from './ingest/source-usage.ts'
 
 export interface ServiceOptions {
   settings: Settings
@@ -218,6 +222,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     queries: { endpoints, calls, results },
     endpoints: endpointAdmin,
     deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
+    drafts: new EndpointDrafts({ engine, runner, sources: () => sources.names() }),
+    search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
+    usage: new SourceUsage({
+      engine,
+      sources,
+      clock,
+      freeBytes: () => freeBytes(settings),
+      reserveBytes: settings.diskReserve,
+    }),
+    console: readConsoleFiles(fileURLToPath(new URL('../dist/console', import.meta.url))),
     tokens,
     backups,
   })

@@ -8,6 +8,8 @@ export interface Computed {
   truncated: boolean
   queueMs: number
   engineMs: number
+  readRows?: number
+  readBytes?: number
 }
 
 export type ContentCoding = 'identity' | 'gzip' | 'br'
@@ -31,6 +33,8 @@ export class CachedResult {
   readonly truncated: boolean
   readonly queueMs: number
   readonly engineMs: number
+  readonly readRows: number | undefined
+  readonly readBytes: number | undefined
   /** The same for the same bytes, whenever and wherever they were computed. */
   readonly tag: string
   /** Of every form that it could have: who holds any of them holds this result. */
@@ -46,6 +50,8 @@ export class CachedResult {
     this.truncated = computed.truncated
     this.queueMs = computed.queueMs
     this.engineMs = computed.engineMs
+    this.readRows = computed.readRows
+    this.readBytes = computed.readBytes
     const body = ownBytes(computed.body)
     const head = Buffer.from(`${computed.contentType}\n${computed.truncated}\n`)
     this.tag = hash('sha256', Buffer.concat([head, body]), 'base64url').slice(0, 27)

@@ -47,6 +47,9 @@ export interface EndpointAnswer {
   truncated: boolean
   queueMs: number
   engineMs: number
+  /** What the engine read for it. */
+  readRows?: number
+  readBytes?: number
 }
 
 export interface EndpointPlan {
@@ -106,6 +109,8 @@ export class EndpointRunner {
       truncated: cut.truncated,
       queueMs: startedAt - since,
       engineMs: endedAt - startedAt,
+      readRows: answer.readRows,
+      readBytes: answer.readBytes,
     }
   }
 

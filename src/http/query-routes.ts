@@ -162,7 +162,7 @@ function acceptedTypes(accept: string): string[] {
 }
 
 /** Aborted when the caller's connection ends before the answer. */
-function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+export function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort(new Error(`The caller of ${request.id} went away.`))
