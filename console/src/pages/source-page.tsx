@@ -1,0 +1,1 @@
+export default function SourcePage({ name }: { name: string }) { return <p>{name}</p> }
