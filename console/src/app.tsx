@@ -38,46 +38,49 @@ function SignedIn() {
 
 function Pages({ who }: { who: Whoami }) {
   const [location] = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page begins at its top
   useEffect(() => {
     window.scrollTo(0, 0)
   }, [location])
   return (
     <Shell who={who}>
       <Boundary key={location}>
-      <Suspense fallback={<Waiting what="the page" height={320} />}>
-        <Switch>
-          <Route path="/console/endpoints">
-            <EndpointList who={who} />
-          </Route>
-          <Route path="/console/endpoints/:name">
-            {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
-          </Route>
-          {who.admin && [
-            <Route key="new" path="/console/new-endpoint">
-              <EndpointPage who={who} name={undefined} />
-            </Route>,
-            <Route key="explore" path="/console/explore">
-              <Explore />
-            </Route>,
-            <Route key="sources" path="/console/sources">
-              <SourceList />
-            </Route>,
-            <Route key="source" path="/console/sources/:name">
-              {({ name }) => <SourcePage key={name} name={name} />}
-            </Route>,
-            <Route key="tokens" path="/console/tokens">
-              <Tokens />
-            </Route>,
-            <Route key="overview" path="/">
-              <Overview />
-            </Route>,
-          ]}
-          <Route path="/console/">{who.admin ? <Overview /> : <Redirect to="/console/endpoints" replace />}</Route>
-          <Route>
-            <Redirect to={who.admin ? '/' : '/console/endpoints'} replace />
-          </Route>
-        </Switch>
-      </Suspense>
+        <Suspense fallback={<Waiting what="the page" height={320} />}>
+          <Switch>
+            <Route path="/console/endpoints">
+              <EndpointList who={who} />
+            </Route>
+            <Route path="/console/endpoints/:name">
+              {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
+            </Route>
+            {who.admin && [
+              <Route key="new" path="/console/new-endpoint">
+                <EndpointPage who={who} name={undefined} />
+              </Route>,
+              <Route key="explore" path="/console/explore">
+                <Explore />
+              </Route>,
+              <Route key="sources" path="/console/sources">
+                <SourceList />
+              </Route>,
+              <Route key="source" path="/console/sources/:name">
+                {({ name }) => <SourcePage key={name} name={name} />}
+              </Route>,
+              <Route key="tokens" path="/console/tokens">
+                <Tokens />
+              </Route>,
+              <Route key="overview" path="/">
+                <Overview />
+              </Route>,
+            ]}
+            <Route path="/console/">
+              {who.admin ? <Overview /> : <Redirect to="/console/endpoints" replace />}
+            </Route>
+            <Route>
+              <Redirect to={who.admin ? '/' : '/console/endpoints'} replace />
+            </Route>
+          </Switch>
+        </Suspense>
       </Boundary>
     </Shell>
   )

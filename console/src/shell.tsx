@@ -81,7 +81,13 @@ function ThemeSwitch() {
   const next = theme === 'dark' ? 'light' : 'dark'
   const label = `Use the ${next} theme`
   return (
-    <button type="button" className="button plain icon" aria-label={label} title={label} onClick={() => setTheme(next)}>
+    <button
+      type="button"
+      className="button plain icon"
+      aria-label={label}
+      title={label}
+      onClick={() => setTheme(next)}
+    >
       <Icon name={next === 'dark' ? 'moon' : 'sun'} />
     </button>
   )

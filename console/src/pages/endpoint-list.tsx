@@ -11,7 +11,9 @@ import { Empty, Loaded } from '../parts/states.tsx'
 
 export default function EndpointList({ who }: { who: Whoami }) {
   const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
-  const list = who.admin ? all : { data: who.endpoints as CallableEndpoint[], error: null, refetch: all.refetch }
+  const list = who.admin
+    ? all
+    : { data: who.endpoints as CallableEndpoint[], error: null, refetch: all.refetch }
   const [address, setAddress] = useAddress()
   const search = address.get('q') ?? ''
   return (
@@ -51,7 +53,15 @@ interface Figures {
   p95: number
 }
 
-function List({ endpoints, search, admin }: { endpoints: readonly CallableEndpoint[]; search: string; admin: boolean }) {
+function List({
+  endpoints,
+  search,
+  admin,
+}: {
+  endpoints: readonly CallableEndpoint[]
+  search: string
+  admin: boolean
+}) {
   const { data: stats } = useQuery({ ...queries.stats('1day'), enabled: admin })
   const figures = useMemo(() => byEndpoint(stats ?? []), [stats])
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
@@ -61,7 +71,11 @@ function List({ endpoints, search, admin }: { endpoints: readonly CallableEndpoi
   if (endpoints.length === 0) {
     return (
       <Empty title="No endpoints">
-        <p>{admin ? 'Make the first one: a SELECT over your sources, with parameters.' : 'This token may call none.'}</p>
+        <p>
+          {admin
+            ? 'Make the first one: a SELECT over your sources, with parameters.'
+            : 'This token may call none.'}
+        </p>
       </Empty>
     )
   }
@@ -111,7 +125,9 @@ function List({ endpoints, search, admin }: { endpoints: readonly CallableEndpoi
                   <>
                     <td className="right optional">{count(of?.calls ?? 0)}</td>
                     <td className="right optional">{milliseconds(of?.p95)}</td>
-                    <td className="right optional">{of ? percent(of.calls > 0 ? of.hits / of.calls : null) : '–'}</td>
+                    <td className="right optional">
+                      {of ? percent(of.calls > 0 ? of.hits / of.calls : null) : '–'}
+                    </td>
                     <td className="right optional">{count(of?.errors ?? 0)}</td>
                   </>
                 )}

@@ -31,7 +31,10 @@ export default function Explore() {
   const found = useEntries(search, !live)
   const counts = useHistogram(search, !live)
   const tail = useLiveEntries(search, live, paused)
-  const entries = useMemo(() => (live ? tail.entries : (found.data?.pages.flat() ?? [])), [live, tail.entries, found.data])
+  const entries = useMemo(
+    () => (live ? tail.entries : (found.data?.pages.flat() ?? [])),
+    [live, tail.entries, found.data],
+  )
   const { hasNextPage, isFetching, fetchNextPage } = found
   const more = useCallback(() => {
     if (!isFetching) fetchNextPage()
@@ -49,7 +52,12 @@ export default function Explore() {
         actions={
           <>
             {live && (
-              <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+              <button
+                type="button"
+                className="button"
+                aria-pressed={paused}
+                onClick={() => setPaused(!paused)}
+              >
                 <Icon name={paused ? 'run' : 'pause'} />
                 {paused ? 'Go on' : 'Pause'}
               </button>
@@ -75,7 +83,10 @@ export default function Explore() {
         }
       />
       <div className="explore-bar">
-        <SourceChoice source={source} onChange={(chosen) => setAddress({ source: chosen, project: undefined })} />
+        <SourceChoice
+          source={source}
+          onChange={(chosen) => setAddress({ source: chosen, project: undefined })}
+        />
         <RangePicker
           range={range}
           onRelative={(chosen) => {
@@ -85,7 +96,11 @@ export default function Explore() {
           onAbsolute={fixed}
         />
         <SearchField key={query} query={query} onSearch={(q) => setAddress({ q })} />
-        <ProjectChoice source={source} project={project} onChange={(chosen) => setAddress({ project: chosen })} />
+        <ProjectChoice
+          source={source}
+          project={project}
+          onChange={(chosen) => setAddress({ project: chosen })}
+        />
       </div>
       {live ? (
         <p className="live" role="status">
@@ -96,7 +111,9 @@ export default function Explore() {
       ) : (
         <Histogram counts={counts.data} fromMs={range.fromMs} toMs={range.toMs} onRange={fixed} />
       )}
-      {(live ? tail.error : found.error) && <Failure error={(live ? tail.error : found.error) as Error} retry={found.refetch} />}
+      {(live ? tail.error : found.error) && (
+        <Failure error={(live ? tail.error : found.error) as Error} retry={found.refetch} />
+      )}
       {!live && !found.data && !found.error && <Waiting what="entries" height={420} />}
       {(live || found.data) && (
         <EntryList entries={entries} onEnd={!live && hasNextPage ? more : undefined} onFilter={filter} />
@@ -128,7 +145,15 @@ function SourceChoice({ source, onChange }: { source: string; onChange: (source:
   )
 }
 
-function ProjectChoice({ source, project, onChange }: { source: string; project: string | undefined; onChange: (project: string | undefined) => void }) {
+function ProjectChoice({
+  source,
+  project,
+  onChange,
+}: {
+  source: string
+  project: string | undefined
+  onChange: (project: string | undefined) => void
+}) {
   const id = useId()
   const { data = [] } = useQuery(queries.values(source, 'project', 168))
   const seen = data.map(({ value }) => value).filter((value) => value !== '')
@@ -136,7 +161,12 @@ function ProjectChoice({ source, project, onChange }: { source: string; project:
   return (
     <div className="field">
       <label htmlFor={id}>Project</label>
-      <select id={id} className="input" value={project ?? ''} onChange={(event) => onChange(event.target.value || undefined)}>
+      <select
+        id={id}
+        className="input"
+        value={project ?? ''}
+        onChange={(event) => onChange(event.target.value || undefined)}
+      >
         <option value="">All projects</option>
         {all.map((value) => (
           <option key={value}>{value}</option>

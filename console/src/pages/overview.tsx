@@ -56,7 +56,9 @@ function EngineFigure({ status }: { status: Status | undefined }) {
           {status.ready ? 'Ready' : 'Not ready'}
         </span>
       }
-      under={status.ready ? `ClickHouse ${engine.version ?? ''}, ${restarts}` : (status.reason ?? engine.reason)}
+      under={
+        status.ready ? `ClickHouse ${engine.version ?? ''}, ${restarts}` : (status.reason ?? engine.reason)
+      }
     />
   )
 }
@@ -81,9 +83,17 @@ function CallFigures({ stats }: { stats: EndpointStat[] | null | undefined }) {
   const known = stats ? undefined : '–'
   return (
     <>
-      <Figure name="Calls per minute" value={known ?? short(calls / 60)} under={stats ? `${count(calls)} in the ${note}` : note} />
+      <Figure
+        name="Calls per minute"
+        value={known ?? short(calls / 60)}
+        under={stats ? `${count(calls)} in the ${note}` : note}
+      />
       <Figure name="From the cache" value={known ?? percent(weighted((row) => row.hit_ratio))} under={note} />
-      <Figure name="p95 of a call" value={known ?? (calls > 0 ? milliseconds(slowest) : '–')} under={stats ? 'slowest endpoint and minute' : note} />
+      <Figure
+        name="p95 of a call"
+        value={known ?? (calls > 0 ? milliseconds(slowest) : '–')}
+        under={stats ? 'slowest endpoint and minute' : note}
+      />
       <Figure name="Errors" value={known ?? count(errors)} under={note} />
     </>
   )
@@ -99,7 +109,11 @@ function DiskFigure({ usage }: { usage: Usage | undefined }) {
       name="On disk"
       value={bytes(used)}
       under={
-        disk === null ? 'of a ClickHouse server' : full ? 'Too little is free: logs are refused' : `${bytes(disk.free_bytes)} free`
+        disk === null
+          ? 'of a ClickHouse server'
+          : full
+            ? 'Too little is free: logs are refused'
+            : `${bytes(disk.free_bytes)} free`
       }
     />
   )

@@ -58,7 +58,8 @@ export function SignIn() {
             {problem}
           </span>
           <span className="note" id="token-note">
-            The first start prints the admin token and keeps it in <code>admin-token</code> in the data directory.
+            The first start prints the admin token and keeps it in <code>admin-token</code> in the data
+            directory.
           </span>
         </div>
         <button type="submit" className="button primary" disabled={busy || token.trim() === ''}>

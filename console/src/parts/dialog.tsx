@@ -1,7 +1,15 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 
 /** Over the page, which cannot be reached meanwhile. Escape closes it. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string
+  onClose: () => void
+  children: ReactNode
+}) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {

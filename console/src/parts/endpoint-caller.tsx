@@ -2,9 +2,9 @@ import { useCallback } from 'react'
 import { ApiError } from '../data/api.ts'
 import type { CallableEndpoint, Whoami } from '../data/api-types.ts'
 import { callEndpoint } from '../data/call-endpoint.ts'
+import { useAddress } from '../data/use-address.ts'
 import { useParameterValues } from '../data/use-parameter-values.ts'
 import { useRun } from '../data/use-run.ts'
-import { useAddress } from '../data/use-address.ts'
 import { EndpointResult, type ResultView } from './endpoint-result.tsx'
 import { Icon } from './icon.tsx'
 import { PageHead } from './page-head.tsx'
@@ -15,7 +15,9 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
   const { name, description, parameters, columns } = endpoint
   const [address, setAddress] = useAddress()
   const { values, change } = useParameterValues(parameters)
-  const { run, start } = useRun(useCallback((signal) => callEndpoint(name, values, { signal }), [name, values]))
+  const { run, start } = useRun(
+    useCallback((signal) => callEndpoint(name, values, { signal }), [name, values]),
+  )
   const error = run.state === 'failed' && run.error instanceof ApiError ? run.error : undefined
   return (
     <div className="page">
@@ -34,7 +36,11 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
             parameters={parameters}
             fixed={Object.fromEntries(Object.entries(who.parameters))}
             values={values}
-            problem={error?.parameter === undefined ? undefined : { parameter: error.parameter, message: error.message }}
+            problem={
+              error?.parameter === undefined
+                ? undefined
+                : { parameter: error.parameter, message: error.message }
+            }
             seenAt={() => undefined}
             onChange={change}
           />

@@ -67,7 +67,15 @@ export function EndpointResult({ run, columns, name, values, view, onView }: End
   )
 }
 
-function Shown({ result, columns, view }: { result: CallResult; columns: readonly Column[]; view: ResultView }) {
+function Shown({
+  result,
+  columns,
+  view,
+}: {
+  result: CallResult
+  columns: readonly Column[]
+  view: ResultView
+}) {
   const { rows } = result
   const series = useMemo(() => seriesOf(rows, columns), [rows, columns])
   if (rows.length === 0) {
@@ -82,7 +90,9 @@ function Shown({ result, columns, view }: { result: CallResult; columns: readonl
   if (!series) {
     return (
       <Empty title="Nothing to draw">
-        <p>A chart needs two rows or more, with a column of time, each instant once, and a column of numbers.</p>
+        <p>
+          A chart needs two rows or more, with a column of time, each instant once, and a column of numbers.
+        </p>
       </Empty>
     )
   }
@@ -101,11 +111,14 @@ function JsonText({ rows }: { rows: CallResult['rows'] }) {
   const text = useMemo(() => JSON.stringify(rows.slice(0, maxJsonRows), null, 2), [rows])
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
       <pre className="json-text" tabIndex={0} role="region" aria-label="Result as JSON">
         {text}
       </pre>
-      {rows.length > maxJsonRows && <p className="faint">The first {maxJsonRows} of {count(rows.length)} rows.</p>}
+      {rows.length > maxJsonRows && (
+        <p className="faint">
+          The first {maxJsonRows} of {count(rows.length)} rows.
+        </p>
+      )}
     </>
   )
 }

@@ -16,8 +16,15 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
   const setParameter = (name: string, parameter: Parameter | undefined) => {
     const { [name]: _, ...others } = draft.parameters
     // In its place, so that the cards do not jump.
-    const all = Object.entries(draft.parameters).map(([key, old]) => [key, key === name && parameter ? parameter : old] as const)
-    const next = parameter === undefined ? others : Object.hasOwn(draft.parameters, name) ? Object.fromEntries(all) : { ...others, [name]: parameter }
+    const all = Object.entries(draft.parameters).map(
+      ([key, old]) => [key, key === name && parameter ? parameter : old] as const,
+    )
+    const next =
+      parameter === undefined
+        ? others
+        : Object.hasOwn(draft.parameters, name)
+          ? Object.fromEntries(all)
+          : { ...others, [name]: parameter }
     set({ parameters: next })
   }
   const missing = used.filter((name) => !Object.hasOwn(draft.parameters, name))
@@ -25,10 +32,27 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
     <div className="stack">
       <div className="card card-body">
         <div className="form-grid">
-          <Text label="Name" note="In the address of every call." value={draft.name} onChange={(name) => set({ name: name.trim() })} />
-          <Text label="Description" value={draft.description} onChange={(description) => set({ description })} />
-          <Whole label="Most rows" value={draft.max_rows} onChange={(value) => set({ max_rows: value ?? 1000 })} />
-          <Whole label="Time limit, seconds" value={draft.timeout_seconds} onChange={(value) => set({ timeout_seconds: value ?? 30 })} />
+          <Text
+            label="Name"
+            note="In the address of every call."
+            value={draft.name}
+            onChange={(name) => set({ name: name.trim() })}
+          />
+          <Text
+            label="Description"
+            value={draft.description}
+            onChange={(description) => set({ description })}
+          />
+          <Whole
+            label="Most rows"
+            value={draft.max_rows}
+            onChange={(value) => set({ max_rows: value ?? 1000 })}
+          />
+          <Whole
+            label="Time limit, seconds"
+            value={draft.timeout_seconds}
+            onChange={(value) => set({ timeout_seconds: value ?? 30 })}
+          />
           <Whole
             label="Keep results, seconds"
             note="Empty: every call runs the query."
@@ -44,7 +68,11 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
           />
         </div>
         <label className="check">
-          <input type="checkbox" checked={draft.sandbox} onChange={(event) => set({ sandbox: event.target.checked })} />
+          <input
+            type="checkbox"
+            checked={draft.sandbox}
+            onChange={(event) => set({ sandbox: event.target.checked })}
+          />
           Callers may send a SELECT of their own over the views of this query
         </label>
       </div>
@@ -53,7 +81,12 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
           <h2>Declared parameters</h2>
           <div className="actions">
             {missing.map((name) => (
-              <button key={name} type="button" className="button small" onClick={() => setParameter(name, {})}>
+              <button
+                key={name}
+                type="button"
+                className="button small"
+                onClick={() => setParameter(name, {})}
+              >
                 Declare @{name}
               </button>
             ))}
@@ -62,7 +95,8 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
         <div className="card-body">
           {Object.keys(draft.parameters).length === 0 && (
             <p className="faint">
-              None. Write <code>@name</code> in the SQL to use one; declare it to make it required, typed or limited.
+              None. Write <code>@name</code> in the SQL to use one; declare it to make it required, typed or
+              limited.
             </p>
           )}
           {Object.entries(draft.parameters).map(([name, parameter]) => (
@@ -90,13 +124,22 @@ interface ParameterCardProps {
 function ParameterCard({ name, parameter, onChange, onRemove }: ParameterCardProps) {
   const id = useId()
   const set = (fields: { [key in keyof Parameter]?: Parameter[key] | undefined }) =>
-    onChange(Object.fromEntries(Object.entries({ ...parameter, ...fields }).filter(([, value]) => value !== undefined)) as Parameter)
+    onChange(
+      Object.fromEntries(
+        Object.entries({ ...parameter, ...fields }).filter(([, value]) => value !== undefined),
+      ) as Parameter,
+    )
   return (
     <fieldset className="parameter-card">
       <legend className="mono">@{name}</legend>
       <div className="field">
         <label htmlFor={id}>Type</label>
-        <select id={id} className="input" value={parameter.type ?? 'string'} onChange={(event) => set({ type: event.target.value as ParameterType })}>
+        <select
+          id={id}
+          className="input"
+          value={parameter.type ?? 'string'}
+          onChange={(event) => set({ type: event.target.value as ParameterType })}
+        >
           {types.map((type) => (
             <option key={type}>{type}</option>
           ))}
@@ -117,17 +160,28 @@ function ParameterCard({ name, parameter, onChange, onRemove }: ParameterCardPro
         disabled={parameter.required === true}
         onChange={(text) => set({ default: text === '' ? undefined : text })}
       />
-      <Text label="Description" value={parameter.description ?? ''} onChange={(description) => set({ description })} />
+      <Text
+        label="Description"
+        value={parameter.description ?? ''}
+        onChange={(description) => set({ description })}
+      />
       <div className="actions">
         <label className="check">
           <input
             type="checkbox"
             checked={parameter.required ?? false}
-            onChange={(event) => set({ required: event.target.checked, ...(event.target.checked && { default: undefined }) })}
+            onChange={(event) =>
+              set({ required: event.target.checked, ...(event.target.checked && { default: undefined }) })
+            }
           />
           Required
         </label>
-        <button type="button" className="button small plain" onClick={onRemove} aria-label={`Remove the declaration of ${name}`}>
+        <button
+          type="button"
+          className="button small plain"
+          onClick={onRemove}
+          aria-label={`Remove the declaration of ${name}`}
+        >
           Remove
         </button>
       </div>
@@ -148,13 +202,26 @@ function Text({ label, value, note, disabled = false, onChange }: TextProps) {
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <input id={id} className="input" value={value} disabled={disabled} onChange={(event) => onChange(event.target.value)} />
+      <input
+        id={id}
+        className="input"
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.value)}
+      />
       {note !== undefined && <span className="note">{note}</span>}
     </div>
   )
 }
 
-function Whole({ value, onChange, ...props }: Omit<TextProps, 'value' | 'onChange'> & { value: number | null; onChange: (value: number | null) => void }) {
+function Whole({
+  value,
+  onChange,
+  ...props
+}: Omit<TextProps, 'value' | 'onChange'> & {
+  value: number | null
+  onChange: (value: number | null) => void
+}) {
   return (
     <Text
       {...props}

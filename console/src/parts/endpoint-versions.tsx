@@ -36,12 +36,19 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
     },
   })
   if (!shown) return null
-  const others = before ? changedFields(draftOf(shown), draftOf(before)).filter((name) => name !== 'query') : []
+  const others = before
+    ? changedFields(draftOf(shown), draftOf(before)).filter((name) => name !== 'query')
+    : []
   return (
     <div className="versions">
       <div className="version-list" role="group" aria-label="Versions">
         {versions.map(({ version, updated_at, updated_by }) => (
-          <button key={version} type="button" aria-pressed={version === shown.version} onClick={() => setAddress({ _shown: String(version) }, 'replace')}>
+          <button
+            key={version}
+            type="button"
+            aria-pressed={version === shown.version}
+            onClick={() => setAddress({ _shown: String(version) }, 'replace')}
+          >
             <b>Version {version}</b>
             <br />
             <span className="faint" title={updated_at}>

@@ -32,11 +32,17 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
   const used = checked?.parameters
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
   const { values, change } = useParameterValues(parameters, seenAt)
-  const { run, start: begin, stop } = useRun(
+  const {
+    run,
+    start: begin,
+    stop,
+  } = useRun(
     useCallback(
       (signal) => {
         const { name: _, ...fields } = draft
-        return isDraft ? previewEndpoint(fields, values, { signal }) : callEndpoint(draft.name, values, { signal })
+        return isDraft
+          ? previewEndpoint(fields, values, { signal })
+          : callEndpoint(draft.name, values, { signal })
       },
       [draft, isDraft, values],
     ),
@@ -44,16 +50,29 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
   const failed = run.state === 'failed' && run.error instanceof ApiError ? run.error : undefined
   const marked = useMemo(
-    () => (problem?.line === undefined ? undefined : { message: problem.message, line: problem.line, column: problem.column ?? 1 }),
+    () =>
+      problem?.line === undefined
+        ? undefined
+        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
     [problem],
   )
-  const editorNames = useMemo(() => ({ ...names, parameters: [...Object.keys(parameters), 'now'] }), [names, parameters])
+  const editorNames = useMemo(
+    () => ({ ...names, parameters: [...Object.keys(parameters), 'now'] }),
+    [names, parameters],
+  )
   return (
     <div className="page">
       <PageHead
         title={saved?.name ?? 'New endpoint'}
         badge={saved && <span className="badge">version {saved.version}</span>}
-        actions={<EndpointActions draft={draft} saved={saved} changed={changes.length > 0} hasProblem={problem !== undefined} />}
+        actions={
+          <EndpointActions
+            draft={draft}
+            saved={saved}
+            changed={changes.length > 0}
+            hasProblem={problem !== undefined}
+          />
+        }
       >
         {saved && <p>{saved.description}</p>}
       </PageHead>
@@ -71,7 +90,9 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
       ) : (
         <EndpointSettings draft={draft} onChange={setDraft} used={checked?.parameters ?? []} />
       )}
-      {tab === 'settings' && saved && <EndpointSettings draft={draft} onChange={setDraft} used={checked?.parameters ?? []} />}
+      {tab === 'settings' && saved && (
+        <EndpointSettings draft={draft} onChange={setDraft} used={checked?.parameters ?? []} />
+      )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
       {tab === 'query' && (
         <>
@@ -86,7 +107,11 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
                 problem={marked}
                 names={editorNames}
               />
-              <Verdict problem={problem} checked={isDraft && checked !== undefined} format={() => formatQuery(draft, setDraft)} />
+              <Verdict
+                problem={problem}
+                checked={isDraft && checked !== undefined}
+                format={() => formatQuery(draft, setDraft)}
+              />
             </div>
             <form
               className="card"
@@ -102,7 +127,11 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
                     Stop
                   </button>
                 ) : (
-                  <button type="submit" className="button primary small" aria-keyshortcuts="Control+Enter Meta+Enter">
+                  <button
+                    type="submit"
+                    className="button primary small"
+                    aria-keyshortcuts="Control+Enter Meta+Enter"
+                  >
                     <Icon name="run" />
                     Run <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} ⏎</kbd>
                   </button>
@@ -113,7 +142,11 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
                   parameters={parameters}
                   fixed={{}}
                   values={values}
-                  problem={failed?.parameter === undefined ? undefined : { parameter: failed.parameter, message: failed.message }}
+                  problem={
+                    failed?.parameter === undefined
+                      ? undefined
+                      : { parameter: failed.parameter, message: failed.message }
+                  }
                   seenAt={seenAt}
                   onChange={change}
                 />
@@ -134,7 +167,15 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
   )
 }
 
-function Verdict({ problem, checked, format }: { problem: ApiError | undefined; checked: boolean; format: () => void }) {
+function Verdict({
+  problem,
+  checked,
+  format,
+}: {
+  problem: ApiError | undefined
+  checked: boolean
+  format: () => void
+}) {
   const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
   return (
     <div className="tabs-line">
@@ -157,7 +198,9 @@ async function formatQuery(draft: EndpointDraft, setDraft: (draft: EndpointDraft
 /** Parameters that the SQL uses and nobody declared can be tried all the same. */
 function withUndeclared(declared: Parameters, used: readonly string[] | undefined): Parameters {
   const missing = (used ?? []).filter((name) => !Object.hasOwn(declared, name))
-  return missing.length === 0 ? declared : { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) }
+  return missing.length === 0
+    ? declared
+    : { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) }
 }
 
 function useLeaveGuard(active: boolean): void {
@@ -168,4 +211,3 @@ function useLeaveGuard(active: boolean): void {
     return () => removeEventListener('beforeunload', ask)
   }, [active])
 }
-

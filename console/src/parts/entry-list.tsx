@@ -37,7 +37,6 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
       return next
     })
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
     <div className="grid entries" ref={box} role="region" aria-label="Entries" tabIndex={0}>
       <div className="grid-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
@@ -45,9 +44,22 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
           const key = keyOf(entry)
           const ms = entry.timestamp / 1000
           return (
-            <div key={key} ref={virtual.measureElement} data-index={item.index} style={{ transform: `translateY(${item.start}px)` }}>
-              <button type="button" className="entry" aria-expanded={open.has(key)} onClick={() => toggle(key)}>
-                <span className="mono" title={`${showInstant(ms, zone === 'utc' ? 'local' : 'utc')} ${zone === 'utc' ? 'local' : 'UTC'}`}>
+            <div
+              key={key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              <button
+                type="button"
+                className="entry"
+                aria-expanded={open.has(key)}
+                onClick={() => toggle(key)}
+              >
+                <span
+                  className="mono"
+                  title={`${showInstant(ms, zone === 'utc' ? 'local' : 'utc')} ${zone === 'utc' ? 'local' : 'UTC'}`}
+                >
                   {showInstant(ms, zone)}
                 </span>
                 <span className="faint">{entry.project}</span>
@@ -55,8 +67,15 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
               </button>
               {open.has(key) && (
                 <JsonTree
-                  value={{ project: entry.project, id: entry.id, event_message: entry.event_message, metadata: entry.metadata }}
-                  onFilter={(keys, value, exclude) => onFilter(keys[0] === 'metadata' ? keys.slice(1) : keys, value, exclude)}
+                  value={{
+                    project: entry.project,
+                    id: entry.id,
+                    event_message: entry.event_message,
+                    metadata: entry.metadata,
+                  }}
+                  onFilter={(keys, value, exclude) =>
+                    onFilter(keys[0] === 'metadata' ? keys.slice(1) : keys, value, exclude)
+                  }
                 />
               )}
             </div>

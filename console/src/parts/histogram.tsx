@@ -32,9 +32,12 @@ export function Histogram({ counts, fromMs, toMs, onRange }: HistogramProps) {
     if (!brush) return
     const [one, other] = brush.toSorted((a, b) => a - b) as [number, number]
     setBrush(undefined)
-    if (other - one > 0.005) onRange(Math.floor(fromMs + one * (toMs - fromMs)), Math.ceil(fromMs + other * (toMs - fromMs)))
+    if (other - one > 0.005)
+      onRange(Math.floor(fromMs + one * (toMs - fromMs)), Math.ceil(fromMs + other * (toMs - fromMs)))
   }
-  const text = counts ? `${count(total)} entries from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}` : ''
+  const text = counts
+    ? `${count(total)} entries from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}`
+    : ''
   return (
     <figure>
       <svg
@@ -57,12 +60,27 @@ export function Histogram({ counts, fromMs, toMs, onRange }: HistogramProps) {
           const to = Math.min(width, place(bucket.timestamp / 1000 + step))
           const size = Math.max(1.5, (bucket.count / highest) * (height - 4))
           return (
-            <rect key={bucket.timestamp} className="bar" x={from} y={height - size} width={Math.max(0.8, to - from - 1)} height={size}>
+            <rect
+              key={bucket.timestamp}
+              className="bar"
+              x={from}
+              y={height - size}
+              width={Math.max(0.8, to - from - 1)}
+              height={size}
+            >
               <title>{`${showInstant(bucket.timestamp / 1000, zone, 'seconds')}: ${count(bucket.count)}`}</title>
             </rect>
           )
         })}
-        {brush && <rect className="brush" x={Math.min(...brush) * width} y={0} width={Math.abs(brush[1] - brush[0]) * width} height={height} />}
+        {brush && (
+          <rect
+            className="brush"
+            x={Math.min(...brush) * width}
+            y={0}
+            width={Math.abs(brush[1] - brush[0]) * width}
+            height={height}
+          />
+        )}
       </svg>
       <figcaption className="axis">
         <span>{showInstant(fromMs, zone, 'short')}</span>

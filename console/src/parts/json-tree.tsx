@@ -30,7 +30,11 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
           <span className="key">{key}:</span>
           {typeof member === 'object' && member !== null ? (
             // What is inside of a list has no path that the service knows.
-            <Members value={member} keys={[...keys, key]} onFilter={Array.isArray(member) ? undefined : onFilter} />
+            <Members
+              value={member}
+              keys={[...keys, key]}
+              onFilter={Array.isArray(member) ? undefined : onFilter}
+            />
           ) : (
             <Leaf value={member} keys={[...keys, key]} onFilter={isList ? undefined : onFilter} />
           )}
@@ -56,10 +60,20 @@ function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
       <span className={`value ${kind}`}>{kind === 'string' ? JSON.stringify(value) : text}</span>
       {onFilter && value !== null && (
         <span className="tools">
-          <button type="button" aria-label={`Only ${where} ${text}`} title="Only these" onClick={() => onFilter(keys, text, false)}>
+          <button
+            type="button"
+            aria-label={`Only ${where} ${text}`}
+            title="Only these"
+            onClick={() => onFilter(keys, text, false)}
+          >
             +
           </button>
-          <button type="button" aria-label={`Without ${where} ${text}`} title="Without these" onClick={() => onFilter(keys, text, true)}>
+          <button
+            type="button"
+            aria-label={`Without ${where} ${text}`}
+            title="Without these"
+            onClick={() => onFilter(keys, text, true)}
+          >
             −
           </button>
         </span>

@@ -24,7 +24,8 @@ export interface ParameterFormProps {
 /** A form made from declarations. */
 export function ParameterForm({ parameters, fixed, values, problem, seenAt, onChange }: ParameterFormProps) {
   const names = Object.keys(parameters)
-  if (names.length === 0 && Object.keys(fixed).length === 0) return <p className="faint">This query takes no parameters.</p>
+  if (names.length === 0 && Object.keys(fixed).length === 0)
+    return <p className="faint">This query takes no parameters.</p>
   return (
     <>
       {Object.entries(fixed).map(([name, value]) => (
@@ -94,7 +95,9 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
   if (choices) {
     return (
       <select {...common} value={value ?? ''} onChange={(event) => onChange(event.target.value || undefined)}>
-        <option value="">{preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Left out'}</option>
+        <option value="">
+          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Left out'}
+        </option>
         {choices.map((choice) => (
           <option key={choice}>{choice}</option>
         ))}

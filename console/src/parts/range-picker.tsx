@@ -20,14 +20,18 @@ export function RangePicker({ range, onRelative, onAbsolute }: RangePickerProps)
         id={id}
         className="input"
         value={range.relative ?? 'absolute'}
-        onChange={(event) => (event.target.value === 'choose' ? setOpen(true) : onRelative(event.target.value))}
+        onChange={(event) =>
+          event.target.value === 'choose' ? setOpen(true) : onRelative(event.target.value)
+        }
       >
         {relativeRanges.map(([key, text]) => (
           <option key={key} value={key}>
             {text}
           </option>
         ))}
-        {!known && range.relative !== undefined && <option value={range.relative}>Last {range.relative}</option>}
+        {!known && range.relative !== undefined && (
+          <option value={range.relative}>Last {range.relative}</option>
+        )}
         {range.relative === undefined && <option value="absolute">Between two instants</option>}
         <option value="choose">Choose …</option>
       </select>
@@ -36,7 +40,11 @@ export function RangePicker({ range, onRelative, onAbsolute }: RangePickerProps)
   )
 }
 
-function Absolute({ range, onAbsolute, onClose }: Pick<RangePickerProps, 'range' | 'onAbsolute'> & { onClose: () => void }) {
+function Absolute({
+  range,
+  onAbsolute,
+  onClose,
+}: Pick<RangePickerProps, 'range' | 'onAbsolute'> & { onClose: () => void }) {
   const id = useId()
   const [from, setFrom] = useState(toLocalInput(range.fromMs))
   const [to, setTo] = useState(toLocalInput(range.toMs))
@@ -56,11 +64,25 @@ function Absolute({ range, onAbsolute, onClose }: Pick<RangePickerProps, 'range'
         <div className="form-grid">
           <div className="field">
             <label htmlFor={`${id}-from`}>From, local time</label>
-            <input id={`${id}-from`} className="input" type="datetime-local" step={1} value={from} onChange={(event) => setFrom(event.target.value)} />
+            <input
+              id={`${id}-from`}
+              className="input"
+              type="datetime-local"
+              step={1}
+              value={from}
+              onChange={(event) => setFrom(event.target.value)}
+            />
           </div>
           <div className="field">
             <label htmlFor={`${id}-to`}>To</label>
-            <input id={`${id}-to`} className="input" type="datetime-local" step={1} value={to} onChange={(event) => setTo(event.target.value)} />
+            <input
+              id={`${id}-to`}
+              className="input"
+              type="datetime-local"
+              step={1}
+              value={to}
+              onChange={(event) => setTo(event.target.value)}
+            />
           </div>
         </div>
         <div className="dialog-foot">

@@ -24,9 +24,13 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
     estimateSize: () => 35,
     overscan: 12,
   })
-  const template = { gridTemplateColumns: shown.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' ') }
+  const template = {
+    gridTemplateColumns: shown.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' '),
+  }
   const sort = (column: string) =>
-    setSorting((now) => (now?.column !== column ? { column, down: false } : now.down ? undefined : { column, down: true }))
+    setSorting((now) =>
+      now?.column !== column ? { column, down: false } : now.down ? undefined : { column, down: true },
+    )
   const toggle = (index: number) =>
     setOpen((now) => {
       const next = new Set(now)
@@ -34,8 +38,14 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
       return next
     })
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <div className={`grid${order.length < 8 ? ' few' : ''}`} ref={box} role="table" aria-label="Result" aria-rowcount={order.length + 1} tabIndex={0}>
+    <div
+      className={`grid${order.length < 8 ? ' few' : ''}`}
+      ref={box}
+      role="table"
+      aria-label="Result"
+      aria-rowcount={order.length + 1}
+      tabIndex={0}
+    >
       <div role="rowgroup">
         <div className="grid-head" role="row" style={template} aria-rowindex={1}>
           {shown.map(({ name, right, type }) => {
@@ -56,11 +66,22 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
           const index = order[item.index] as number
           const row = rows[index] as Row
           return (
-            <div key={item.key} ref={virtual.measureElement} data-index={item.index} style={{ transform: `translateY(${item.start}px)` }}>
+            <div
+              key={item.key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
               <div className="grid-row" role="row" style={template} aria-rowindex={item.index + 2}>
                 {shown.map((column) => (
                   <div key={column.name} role="cell" className={`grid-cell${column.right ? ' right' : ''}`}>
-                    <Cell value={row[column.name]} column={column} zone={zone} open={open.has(index)} toggle={() => toggle(index)} />
+                    <Cell
+                      value={row[column.name]}
+                      column={column}
+                      zone={zone}
+                      open={open.has(index)}
+                      toggle={() => toggle(index)}
+                    />
                   </div>
                 ))}
               </div>
@@ -79,11 +100,24 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
   )
 }
 
-function Cell({ value, column, zone, open, toggle }: { value: unknown; column: ShownColumn; zone: Zone; open: boolean; toggle: () => void }) {
+function Cell({
+  value,
+  column,
+  zone,
+  open,
+  toggle,
+}: {
+  value: unknown
+  column: ShownColumn
+  zone: Zone
+  open: boolean
+  toggle: () => void
+}) {
   if (value === null || value === undefined) return <span className="null">null</span>
   const instant = column.instant(value)
   if (instant !== undefined) {
-    const other = zone === 'utc' ? `${showInstant(instant, 'local')} local` : `${showInstant(instant, 'utc')} UTC`
+    const other =
+      zone === 'utc' ? `${showInstant(instant, 'local')} local` : `${showInstant(instant, 'utc')} UTC`
     return (
       <time dateTime={new Date(instant).toISOString()} title={other} className="number">
         {showInstant(instant, zone, instant % 1000 === 0 ? 'seconds' : 'full')}
@@ -115,5 +149,7 @@ function orderOf(rows: readonly Row[], sorting: Sorting | undefined): number[] {
     if (other === null || other === undefined) return down ? 1 : -1
     return String(one).localeCompare(String(other), undefined, { numeric: true })
   }
-  return order.sort((one, other) => compare(rows[one]?.[column], rows[other]?.[column]) * (down ? -1 : 1) || one - other)
+  return order.sort(
+    (one, other) => compare(rows[one]?.[column], rows[other]?.[column]) * (down ? -1 : 1) || one - other,
+  )
 }

@@ -35,7 +35,6 @@ async function copyText(text: string): Promise<void> {
 export function SnippetBox({ text, label }: { text: string; label: string }) {
   return (
     <div className="snippet">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
       <pre tabIndex={0} role="region" aria-label={label}>
         <code>{text}</code>
       </pre>

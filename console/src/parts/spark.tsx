@@ -6,7 +6,13 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
   const total = values.reduce((sum, value) => sum + value, 0)
   const width = 160 / Math.max(1, values.length)
   return (
-    <svg className="spark" viewBox="0 0 160 28" preserveAspectRatio="none" role="img" aria-label={`${label}: ${short(total)}`}>
+    <svg
+      className="spark"
+      viewBox="0 0 160 28"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${label}: ${short(total)}`}
+    >
       {values.map((value, index) => {
         const height = value === 0 ? 1 : Math.max(2, (value / highest) * 28)
         return (

@@ -123,22 +123,36 @@ function extensions(latest: { current: SqlEditorProps }, names: Compartment): Ex
             if (update.docChanged) latest.current.onChange?.(update.state.doc.toString())
           }),
         ]
-      : [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ tabindex: '0' })]),
+      : [
+          EditorState.readOnly.of(true),
+          EditorView.editable.of(false),
+          EditorView.contentAttributes.of({ tabindex: '0' }),
+        ]),
   ]
 }
 
 function language(names: SqlNames | undefined): Extension {
   const { sources = {}, parameters = [] } = names ?? {}
   const options: Completion[] = parameters.map((name) => ({ label: `@${name}`, type: 'variable' }))
-  const columns: Completion[] = [...new Set(Object.values(sources).flat())].map((label) => ({ label, type: 'property' }))
+  const columns: Completion[] = [...new Set(Object.values(sources).flat())].map((label) => ({
+    label,
+    type: 'property',
+  }))
   const support = sql({ dialect: clickhouse, schema: sources, upperCaseKeywords: true })
   return [
     support,
     support.language.data.of({
-      autocomplete: (context: { matchBefore(pattern: RegExp): { from: number; text: string } | null; explicit: boolean }) => {
+      autocomplete: (context: {
+        matchBefore(pattern: RegExp): { from: number; text: string } | null
+        explicit: boolean
+      }) => {
         const word = context.matchBefore(/@?[\w.]*/)
         if (!word || (word.text === '' && !context.explicit)) return null
-        return { from: word.from, options: word.text.startsWith('@') ? options : [...columns, ...options], validFor: /^@?[\w.]*$/ }
+        return {
+          from: word.from,
+          options: word.text.startsWith('@') ? options : [...columns, ...options],
+          validFor: /^@?[\w.]*$/,
+        }
       },
     }),
   ]

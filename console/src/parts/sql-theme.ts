@@ -20,7 +20,12 @@ export function sqlTheme(height: number): Extension {
     EditorView.theme({
       '&': { fontSize: '13px', color: colour('text'), backgroundColor: 'transparent' },
       '&.cm-focused': { outline: 'none' },
-      '.cm-scroller': { fontFamily: colour('mono'), lineHeight: '20px', minHeight: `${height}px`, maxHeight: '60vh' },
+      '.cm-scroller': {
+        fontFamily: colour('mono'),
+        lineHeight: '20px',
+        minHeight: `${height}px`,
+        maxHeight: '60vh',
+      },
       '.cm-content': { padding: '10px 0', caretColor: colour('text') },
       '.cm-gutters': { backgroundColor: 'transparent', color: colour('faint'), border: 'none' },
       '.cm-cursor': { borderLeftColor: colour('text') },
@@ -28,7 +33,7 @@ export function sqlTheme(height: number): Extension {
         backgroundColor: 'color-mix(in srgb, var(--accent) 24%, transparent)',
       },
       '.cm-matchingBracket': { backgroundColor: colour('accent-soft') },
-      '.cm-parameter': { color: colour('code-parameter'), fontWeight: '600' },
+      '.cm-parameter, .cm-parameter *': { color: colour('code-parameter'), fontWeight: '600' },
       '.cm-tooltip': {
         backgroundColor: colour('surface'),
         color: colour('text'),
@@ -38,10 +43,18 @@ export function sqlTheme(height: number): Extension {
         overflow: 'hidden',
       },
       '.cm-tooltip-autocomplete > ul': { fontFamily: colour('mono'), fontSize: '12.5px' },
-      '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: colour('accent-soft'), color: colour('text') },
+      '.cm-tooltip-autocomplete > ul > li[aria-selected]': {
+        backgroundColor: colour('accent-soft'),
+        color: colour('text'),
+      },
       '.cm-diagnostic-error': { borderLeftColor: colour('danger') },
-      '.cm-insertedLine, &.cm-merge-b .cm-changedLine': { backgroundColor: 'color-mix(in srgb, var(--good) 16%, transparent)' },
-      '.cm-deletedChunk': { backgroundColor: 'color-mix(in srgb, var(--danger) 14%, transparent)', paddingLeft: '6px' },
+      '.cm-insertedLine, &.cm-merge-b .cm-changedLine': {
+        backgroundColor: 'color-mix(in srgb, var(--good) 16%, transparent)',
+      },
+      '.cm-deletedChunk': {
+        backgroundColor: 'color-mix(in srgb, var(--danger) 14%, transparent)',
+        paddingLeft: '6px',
+      },
       '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 26%, transparent) !important' },
       '.cm-deletedText': { background: 'color-mix(in srgb, var(--danger) 28%, transparent) !important' },
     }),

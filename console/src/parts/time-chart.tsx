@@ -22,11 +22,17 @@ export default function TimeChart({ seconds, series }: TimeChartProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(() => firstHidden(series))
   const [at, setAt] = useState<number | null>(null)
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a line is hidden below, without a new plot
   useEffect(() => {
     const element = box.current as HTMLDivElement
     const style = getComputedStyle(document.documentElement)
     const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
-    const axis = { stroke: colour('faint'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' }
+    const axis = {
+      stroke: colour('faint'),
+      grid: { stroke: colour('line'), width: 1 },
+      ticks: { show: false },
+      font: '11px system-ui',
+    }
     const made = new uPlot(
       {
         width: element.clientWidth,
@@ -59,7 +65,6 @@ export default function TimeChart({ seconds, series }: TimeChartProps) {
       watcher.disconnect()
       made.destroy()
     }
-    // biome-ignore lint/correctness/useExhaustiveDependencies: a line is hidden below, without a new plot
   }, [seconds, series, theme, zone])
 
   const toggle = (name: string) => {
@@ -79,7 +84,9 @@ export default function TimeChart({ seconds, series }: TimeChartProps) {
             {at !== null && <output>{valueText(values[at])}</output>}
           </button>
         ))}
-        <span className="faint number">{at === null ? '' : showInstant((seconds[at] ?? 0) * 1000, zone, 'seconds')}</span>
+        <span className="faint number">
+          {at === null ? '' : showInstant((seconds[at] ?? 0) * 1000, zone, 'seconds')}
+        </span>
       </div>
       <div className="chart" ref={box} role="img" aria-label={label} />
     </div>
