@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureChromium } from './ensure-chromium.mjs'
 import { ensureEngine } from './ensure-engine.mjs'
 
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
@@ -14,6 +15,11 @@ const engineNode = await ensureEngine()
 if (engineNode) {
   environment.WELLHEAD_ENGINE_NODE = engineNode
   environment.WELLHEAD_ENGINE_PATIENCE = '10'
+}
+// Whoever runs some files only need not have a browser for the others.
+const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
+if (chosen.length === 0 || chosen.some((file) => file.includes('console'))) {
+  environment.WELLHEAD_CHROMIUM = ensureChromium()
 }
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {

@@ -19,9 +19,9 @@ export default function Overview() {
       <PageHead title="Overview" />
       <dl className="figures">
         <EngineFigure status={status.data} />
-        <ArrivalFigure usage={usage.data} />
-        <CallFigures stats={stats.data} />
+        <ArrivalFigures usage={usage.data} />
         <DiskFigure usage={usage.data} />
+        <CallFigures stats={stats.data} />
       </dl>
       <section className="stack" aria-labelledby="arriving">
         <h2 id="arriving">Arriving</h2>
@@ -66,11 +66,28 @@ function EngineFigure({ status }: { status: Status | undefined }) {
 /** The last minute that is over. */
 const lastWhole = (values: readonly number[]) => values.at(-2) ?? 0
 
-function ArrivalFigure({ usage }: { usage: Usage | undefined }) {
-  if (!usage) return <Figure name="Entries per minute" value="…" />
+function ArrivalFigures({ usage }: { usage: Usage | undefined }) {
+  if (!usage) {
+    return (
+      <>
+        <Figure name="Entries per minute" value="…" />
+        <Figure name="Entries held" value="…" />
+      </>
+    )
+  }
   const now = usage.sources.reduce((sum, { per_minute }) => sum + lastWhole(per_minute), 0)
   const held = usage.sources.reduce((sum, { entries }) => sum + entries, 0)
-  return <Figure name="Entries per minute" value={short(now)} under={`${short(held)} entries held`} />
+  const filled = usage.sources.filter(({ entries }) => entries > 0).length
+  return (
+    <>
+      <Figure name="Entries per minute" value={short(now)} under="last whole minute" />
+      <Figure
+        name="Entries held"
+        value={short(held)}
+        under={`in ${filled} of ${usage.sources.length} sources`}
+      />
+    </>
+  )
 }
 
 function CallFigures({ stats }: { stats: EndpointStat[] | null | undefined }) {
@@ -100,7 +117,7 @@ function CallFigures({ stats }: { stats: EndpointStat[] | null | undefined }) {
 }
 
 function DiskFigure({ usage }: { usage: Usage | undefined }) {
-  if (!usage) return <Figure name="Disk" value="…" />
+  if (!usage) return <Figure name="On disk" value="…" />
   const used = usage.sources.reduce((sum, source) => sum + source.bytes, 0)
   const { disk } = usage
   const full = disk !== null && disk.free_bytes < disk.reserve_bytes
