@@ -84,13 +84,11 @@ describe('finding entries', () => {
     expect(await count([{ path: status, is: 'exists' }])).toBe(55)
     expect(await count([{ path: 'not.there', is: 'exists' }])).toBe(0)
     expect(await count([], { text: ['ORDERS', 'get |'] })).toBe(19)
-    for (const text of ["' OR 1=1 --", '\\', '`', '{x:String}', '%', '\u0000']) {
-      expect(await count([{ path: status, value: text }])).toBe(0)
-      expect(await count([], { text: [text] })).toBe(0)
-    }
-    for (const path of ['a`) OR 1=1 --', 'a\\`b', "a'b", 'request.`x`', 'a b', 'ä']) {
-      expect([path, await count([{ path, value: 'x' }])]).toEqual([path, 0])
-    }
+    const hostile = ["' OR 1=1 --", '\\', '`', '{x:String}', '%', '\u0000']
+    for (const text of hostile)
+      expect([text, await count([{ path: status, value: text }], { text: [text] })]).toEqual([text, 0])
+    const paths = ['a`) OR 1=1 --', 'a\\`b', "a'b", 'request.`x`', 'a b', 'ä']
+    expect(await count(paths.map((path) => ({ path, is: 'ne', value: 'x' })))).toBe(55)
   })
 
   test('what cannot be read is refused, with the field', async () => {
@@ -110,7 +108,7 @@ describe('finding entries', () => {
   })
 
   test('counts and values agree with the entries', async () => {
-    const { body } = await search('histogram', { ...day, buckets: 24 })
+    const { body } = await search('histogram', { ...day, buckets: 30 })
     const total = body.buckets.reduce((sum: number, { count }: { count: number }) => sum + count, 0)
     expect([body.bucket_seconds, total]).toEqual([3600, 110])
     const values = await search('values', { ...day, path: 'project' })

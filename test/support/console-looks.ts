@@ -6,7 +6,7 @@ import { onPage, type Stage } from './console-journeys.ts'
 
 /** Every page, and what is there once it is loaded. */
 const pages: [string, (page: Page) => Promise<void>][] = [
-  ['/', (page) => page.getByRole('link', { name: 'edge_logs' }).waitFor()],
+  ['/', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
   [
     `/console/endpoints/logs.all?project=${projects[0]}`,
@@ -25,7 +25,7 @@ const pages: [string, (page: Page) => Promise<void>][] = [
       await page.locator('.json').waitFor()
     },
   ],
-  ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs' }).waitFor()],
+  ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   [
     '/console/sources/edge_logs',
     (page) => page.getByRole('cell', { name: 'metadata.request.path' }).waitFor(),
@@ -92,12 +92,7 @@ export function consoleLooks(stage: Stage): void {
         await page.getByRole('heading', { name: 'Overview' }).waitFor()
         const focus = async (name: RegExp) => {
           for (let presses = 0; presses < 60; presses++) {
-            const label = await page.evaluate(
-              () =>
-                document.activeElement?.getAttribute('aria-label') ??
-                document.activeElement?.textContent ??
-                '',
-            )
+            const label = await page.evaluate<string>(focused)
             if (name.test(label)) return
             await page.keyboard.press('Tab')
           }
@@ -110,7 +105,9 @@ export function consoleLooks(stage: Stage): void {
         await page.keyboard.press('Enter')
         await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
         await page.locator('input[list]').waitFor()
-        await page.waitForFunction("document.querySelector('input[list]')?.value !== ''")
+        await page
+          .locator(`input[list][value="${projects[0]}"], input[list][value="${projects[1]}"]`)
+          .waitFor()
         await focus(/^Run/)
         await page.keyboard.press('Enter')
         await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
@@ -118,10 +115,10 @@ export function consoleLooks(stage: Stage): void {
 
     test('tells that the service cannot be reached, and goes on when it can', async () => {
       const tab = await openConsole(stage.browser(), stage.service(), '/console/sources', admin())
-      await tab.page.getByRole('link', { name: 'edge_logs' }).waitFor()
+      await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
       await tab.context.setOffline(true)
       await tab.page.getByText('The service cannot be reached.').first().waitFor()
-      await tab.page.getByRole('link', { name: 'edge_logs' }).waitFor()
+      await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
       await tab.context.setOffline(false)
       await tab.page.getByText('The service cannot be reached.').first().waitFor({ state: 'detached' })
       await tab.close()
