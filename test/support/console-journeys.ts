@@ -91,7 +91,7 @@ export function consoleJourneys(stage: Stage): void {
         expect(await page.getByRole('button', { name: 'Create endpoint' }).isDisabled()).toBe(true)
         await write('SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project')
         await page.getByText('The query compiles.').waitFor()
-        await page.getByLabel('project', { exact: false }).last().fill(shop)
+        await page.getByLabel('project', { exact: false }).first().fill(shop)
         await editor.click()
         await page.keyboard.press('Control+Enter')
         await page.getByRole('cell', { name: '55', exact: true }).waitFor()

@@ -8,10 +8,12 @@ export interface EndpointSettingsProps {
   draft: EndpointDraft
   /** Parameters that the SQL uses. */
   used: readonly string[]
+  /** Whether name and description are among them. */
+  named: boolean
   onChange: (draft: EndpointDraft) => void
 }
 
-export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProps) {
+export function EndpointSettings({ draft, used, named, onChange }: EndpointSettingsProps) {
   const set = (fields: Partial<EndpointDraft>) => onChange({ ...draft, ...fields })
   const setParameter = (name: string, parameter: Parameter | undefined) => {
     const { [name]: _, ...others } = draft.parameters
@@ -30,19 +32,9 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
   const missing = used.filter((name) => !Object.hasOwn(draft.parameters, name))
   return (
     <div className="stack">
+      {named && <NameFields draft={draft} onChange={onChange} />}
       <div className="card card-body">
         <div className="form-grid">
-          <Text
-            label="Name"
-            note="In the address of every call."
-            value={draft.name}
-            onChange={(name) => set({ name: name.trim() })}
-          />
-          <Text
-            label="Description"
-            value={draft.description}
-            onChange={(description) => set({ description })}
-          />
           <Whole
             label="Most rows"
             value={draft.max_rows}
@@ -110,6 +102,24 @@ export function EndpointSettings({ draft, used, onChange }: EndpointSettingsProp
           ))}
         </div>
       </div>
+    </div>
+  )
+}
+
+export function NameFields({ draft, onChange }: Pick<EndpointSettingsProps, 'draft' | 'onChange'>) {
+  return (
+    <div className="form-grid">
+      <Text
+        label="Name"
+        note="In the address of every call."
+        value={draft.name}
+        onChange={(name) => onChange({ ...draft, name: name.trim() })}
+      />
+      <Text
+        label="Description"
+        value={draft.description}
+        onChange={(description) => onChange({ ...draft, description })}
+      />
     </div>
   )
 }

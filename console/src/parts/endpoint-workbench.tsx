@@ -11,7 +11,7 @@ import { useSqlNames } from '../data/use-sql-names.ts'
 import { Choices } from './choices.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
 import { EndpointResult, type ResultView } from './endpoint-result.tsx'
-import { EndpointSettings } from './endpoint-settings.tsx'
+import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
 import { Icon } from './icon.tsx'
 import { PageHead } from './page-head.tsx'
@@ -19,6 +19,11 @@ import { ParameterForm } from './parameter-form.tsx'
 import { SqlEditor } from './sql-editor.tsx'
 
 type Tab = 'query' | 'settings' | 'versions'
+
+const parts: readonly (readonly [Tab, string])[] = [
+  ['query', 'Query'],
+  ['settings', 'Settings'],
+]
 
 /** Writing an endpoint: its SQL, its parameters, a run of it before it is saved, and its versions. */
 export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefined; start: EndpointDraft }) {
@@ -76,22 +81,20 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
       >
         {saved && <p>{saved.description}</p>}
       </PageHead>
-      {saved ? (
-        <Choices
-          label="Part of the endpoint"
-          options={[
-            ['query', 'Query'],
-            ['settings', 'Settings'],
-            ['versions', 'Versions'],
-          ]}
-          value={tab}
-          onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
+      {!saved && <NameFields draft={draft} onChange={setDraft} />}
+      <Choices
+        label="Part of the endpoint"
+        options={saved ? [...parts, ['versions', 'Versions']] : parts}
+        value={tab}
+        onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
+      />
+      {tab === 'settings' && (
+        <EndpointSettings
+          draft={draft}
+          onChange={setDraft}
+          used={checked?.parameters ?? []}
+          named={saved !== undefined}
         />
-      ) : (
-        <EndpointSettings draft={draft} onChange={setDraft} used={checked?.parameters ?? []} />
-      )}
-      {tab === 'settings' && saved && (
-        <EndpointSettings draft={draft} onChange={setDraft} used={checked?.parameters ?? []} />
       )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
       {tab === 'query' && (
