@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import type { CallableEndpoint, Whoami } from '../data/api-types.ts'
-import { draftOf, newDraft } from '../data/endpoint-draft.ts'
 import { queries } from '../data/queries.ts'
 import { EndpointCaller } from '../parts/endpoint-caller.tsx'
 import { EndpointWorkbench } from '../parts/endpoint-workbench.tsx'
@@ -9,7 +8,7 @@ import { Empty, Loaded } from '../parts/states.tsx'
 
 /** One endpoint: to write for admins, to call for everybody else. */
 export default function EndpointPage({ who, name }: { who: Whoami; name: string | undefined }) {
-  if (name === undefined) return <EndpointWorkbench saved={undefined} start={newDraft} />
+  if (name === undefined) return <EndpointWorkbench saved={undefined} />
   if (who.admin) return <Saved name={name} />
   const endpoint = who.endpoints.find((one: CallableEndpoint) => one.name === name || one.id === name)
   if (endpoint) return <EndpointCaller endpoint={endpoint} who={who} />
@@ -27,7 +26,7 @@ function Saved({ name }: { name: string }) {
   const query = useQuery(queries.endpoint(name))
   return (
     <Loaded query={query} what="the endpoint" height={480}>
-      {(endpoint) => <EndpointWorkbench key={endpoint.version} saved={endpoint} start={draftOf(endpoint)} />}
+      {(endpoint) => <EndpointWorkbench saved={endpoint} />}
     </Loaded>
   )
 }

@@ -10,12 +10,15 @@ import { Confirm } from './dialog.tsx'
 export interface EndpointActionsProps {
   draft: EndpointDraft
   saved: Endpoint | undefined
-  changed: boolean
+  isChanged: boolean
   hasProblem: boolean
+  onSaved: (made: Endpoint) => void
+  onDiscard: () => void
 }
 
 /** Saving and deleting. What is shown as saved is what the service answered. */
-export function EndpointActions({ draft, saved, changed, hasProblem }: EndpointActionsProps) {
+export function EndpointActions(props: EndpointActionsProps) {
+  const { draft, saved, isChanged, hasProblem, onSaved, onDiscard } = props
   const [, navigate] = useLocation()
   const [asking, setAsking] = useState(false)
   const save = useMutation({
@@ -28,6 +31,7 @@ export function EndpointActions({ draft, saved, changed, hasProblem }: EndpointA
           })
         : api<Endpoint>('/api/endpoints', { body: draft }),
     onSuccess: (made) => {
+      onSaved(made)
       queryClient.setQueryData(queries.endpoint(made.name).queryKey, made)
       for (const key of ['endpoints', 'whoami']) queryClient.invalidateQueries({ queryKey: [key] })
       if (made.name !== saved?.name) {
@@ -43,7 +47,7 @@ export function EndpointActions({ draft, saved, changed, hasProblem }: EndpointA
       navigate('/console/endpoints')
     },
   })
-  const canSave = (saved === undefined || changed) && draft.name !== '' && !hasProblem && !save.isPending
+  const canSave = (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !save.isPending
   const failure = save.error ?? remove.error
   return (
     <>
@@ -51,6 +55,11 @@ export function EndpointActions({ draft, saved, changed, hasProblem }: EndpointA
         <span className="badge bad" role="alert">
           {failure.message}
         </span>
+      )}
+      {isChanged && (
+        <button type="button" className="button plain" onClick={onDiscard}>
+          Discard changes
+        </button>
       )}
       {saved && (
         <button type="button" className="button plain danger" onClick={() => setAsking(true)}>

@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo } from 'react'
 import { ApiError } from '../data/api.ts'
 import type { Endpoint, Parameters } from '../data/api-types.ts'
 import { callEndpoint, previewEndpoint } from '../data/call-endpoint.ts'
-import { changedFields, type EndpointDraft } from '../data/endpoint-draft.ts'
+import type { EndpointDraft } from '../data/endpoint-draft.ts'
 import { useAddress } from '../data/use-address.ts'
 import { useDraftCheck } from '../data/use-draft-check.ts'
+import { useEndpointDraft } from '../data/use-endpoint-draft.ts'
 import { useParameterValues } from '../data/use-parameter-values.ts'
 import { useRun } from '../data/use-run.ts'
 import { useSqlNames } from '../data/use-sql-names.ts'
@@ -26,13 +27,12 @@ const parts: readonly (readonly [Tab, string])[] = [
 ]
 
 /** Writing an endpoint: its SQL, its parameters, a run of it before it is saved, and its versions. */
-export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefined; start: EndpointDraft }) {
+export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
-  const [draft, setDraft] = useState(start)
-  const changes = changedFields(draft, start)
-  const isDraft = saved === undefined || changes.length > 0
-  useLeaveGuard(saved !== undefined && changes.length > 0)
-  const { checked, problem } = useDraftCheck(draft, isDraft)
+  const { draft, base, isChanged, setDraft, adopt, discard } = useEndpointDraft(saved)
+  const isDraft = base === undefined || isChanged
+  useLeaveGuard(isChanged)
+  const { checked, problem, waiting } = useDraftCheck(draft, isDraft)
   const { names, seenAt } = useSqlNames(draft.query)
   const used = checked?.parameters
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
@@ -73,9 +73,11 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
         actions={
           <EndpointActions
             draft={draft}
-            saved={saved}
-            changed={changes.length > 0}
+            saved={base}
+            isChanged={isChanged}
             hasProblem={problem !== undefined}
+            onSaved={adopt}
+            onDiscard={discard}
           />
         }
       >
@@ -112,7 +114,7 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
               />
               <Verdict
                 problem={problem}
-                checked={isDraft && checked !== undefined}
+                state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query compiles.' : ''}
                 format={() => formatQuery(draft, setDraft)}
               />
             </div>
@@ -172,18 +174,18 @@ export function EndpointWorkbench({ saved, start }: { saved: Endpoint | undefine
 
 function Verdict({
   problem,
-  checked,
+  state,
   format,
 }: {
   problem: ApiError | undefined
-  checked: boolean
+  state: string
   format: () => void
 }) {
   const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
   return (
     <div className="tabs-line">
       <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
-        {problem ? place + problem.message : checked ? 'The query compiles.' : ' '}
+        {problem ? place + problem.message : state || ' '}
       </p>
       <button type="button" className="button small" onClick={format}>
         Format
