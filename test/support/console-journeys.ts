@@ -138,7 +138,6 @@ export function consoleJourneys(stage: Stage): void {
             event_message: text,
           })
         await page.getByText('Entries appear here as they arrive.').waitFor()
-        await page.waitForLoadState('networkidle').catch(() => {})
         await send('somebody signed in')
         await page.getByRole('button', { name: /somebody signed in/ }).waitFor()
         await page.getByRole('button', { name: 'Pause' }).click()

@@ -59,6 +59,7 @@ export function consoleLooks(stage: Stage): void {
         await loaded(tab.page)
         for (const theme of ['light', 'dark'] as const) {
           await tab.page.emulateMedia({ colorScheme: theme })
+          await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
           const faults = await seriousFaults(tab.page)
           if (faults.length > 0) found[`${path} ${theme}`] = faults
         }
@@ -76,7 +77,7 @@ export function consoleLooks(stage: Stage): void {
     test('follows the theme of the system, and the reader who wants the other one', () =>
       visit('/console/tokens', { ...admin(), theme: 'dark' }, async (page) => {
         const back = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
-        await page.getByRole('heading', { name: 'Tokens' }).waitFor()
+        await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
         const dark = await back()
         await page.getByRole('button', { name: 'Use the light theme' }).click()
         expect(await back()).not.toBe(dark)

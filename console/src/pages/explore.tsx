@@ -105,7 +105,11 @@ export default function Explore() {
       {live ? (
         <p className="live" role="status">
           <span className="dot" />
-          {paused ? 'Paused. What comes is shown when you go on.' : 'Entries appear here as they arrive.'}
+          {paused
+            ? 'Paused. What comes is shown when you go on.'
+            : tail.isOpen
+              ? 'Entries appear here as they arrive.'
+              : 'Connecting …'}
           {tail.missed > 0 && <span className="badge warn">{tail.missed} were too many to show</span>}
         </p>
       ) : (

@@ -95,7 +95,7 @@ function extensions(latest: { current: SqlEditorProps }, names: Compartment): Ex
     drawSelection(),
     bracketMatching(),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     sqlTheme(height),
     names.of(language(latest.current.names)),
     parameterMarks,
@@ -123,11 +123,7 @@ function extensions(latest: { current: SqlEditorProps }, names: Compartment): Ex
             if (update.docChanged) latest.current.onChange?.(update.state.doc.toString())
           }),
         ]
-      : [
-          EditorState.readOnly.of(true),
-          EditorView.editable.of(false),
-          EditorView.contentAttributes.of({ tabindex: '0' }),
-        ]),
+      : [EditorState.readOnly.of(true), EditorView.editable.of(false)]),
   ]
 }
 
