@@ -9,9 +9,11 @@ const stamp = join(root, 'dist', '.built-from')
 
 function fingerprint() {
   const hash = createHash('sha256')
-  const files = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-    .map((entry) => join(entry.parentPath, entry.name))
+  const files = ['src', 'console'].flatMap((directory) =>
+    readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+      .map((entry) => join(entry.parentPath, entry.name)),
+  )
   for (const file of [...files.sort(), join(root, 'tsconfig.json'), join(root, 'tsconfig.build.json')]) {
     hash.update(file).update(readFileSync(file))
   }
@@ -27,7 +29,7 @@ function builtFrom() {
 }
 
 /** Builds when the sources are not those of the last build. */
-export function buildIfStale() {
+export async function buildIfStale() {
   const current = fingerprint()
   if (builtFrom() === current) return
   console.error('Building …')
@@ -40,7 +42,9 @@ export function buildIfStale() {
       stdio: 'inherit',
     },
   )
+  const { buildConsole } = await import('./build-console.mjs')
+  await buildConsole()
   writeFileSync(stamp, current)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) buildIfStale()
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildIfStale()

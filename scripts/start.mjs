@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { buildIfStale } from './build-if-stale.mjs'
 import { ensureEngine } from './ensure-engine.mjs'
 
-buildIfStale()
+await buildIfStale()
 if (!process.env.WELLHEAD_CLICKHOUSE_URL) {
   const engineNode = await ensureEngine()
   if (engineNode) {

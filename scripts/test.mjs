@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureChromium } from './ensure-chromium.mjs'
 import { ensureEngine } from './ensure-engine.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 
@@ -18,6 +19,11 @@ if (engineNode) {
 }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
+// Whoever runs some files only need not have a browser for the others.
+const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
+if (chosen.length === 0 || chosen.some((file) => file.includes('console'))) {
+  environment.WELLHEAD_CHROMIUM = ensureChromium()
+}
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
   stdio: 'inherit',

@@ -23,6 +23,7 @@ import { readDefinitions } from './endpoints/definition-directory.ts'
 import { Deployments } from './endpoints/deployments.ts'
 import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
 import { EndpointCalls } from './endpoints/endpoint-calls.ts'
+import { EndpointDrafts } from './endpoints/endpoint-drafts.ts'
 import { EndpointRunner } from './endpoints/endpoint-runner.ts'
 import { Endpoints } from './endpoints/endpoints.ts'
 import { LiveResults } from './endpoints/live-results.ts'
@@ -31,6 +32,7 @@ import { Sandboxes } from './endpoints/sandboxes.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
+import { readConsoleFiles } from './http/console-files.ts'
 import { EventStreams } from './http/event-streams.ts'
 import { createServer } from './http/server.ts'
 import type { EngineStatus } from './http/status.ts'
@@ -38,7 +40,9 @@ import { DiskGuard } from './ingest/disk-guard.ts'
 import { IdempotencyKeys } from './ingest/idempotency.ts'
 import { LiveTail } from './ingest/live-tail.ts'
 import { LogIntake } from './ingest/log-intake.ts'
+import { LogSearch } from './ingest/log-search.ts'
 import { SourceAdmin } from './ingest/source-admin.ts'
+import { SourceUsage } from './ingest/source-usage.ts'
 import type { CallStatistics } from './stats/call-statistics.ts'
 import { startObserving } from './stats/observing.ts'
 
@@ -248,6 +252,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     queries: { endpoints, calls, results },
     endpoints: endpointAdmin,
     deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
+    drafts: new EndpointDrafts({ engine, runner, sources: () => sources.names() }),
+    search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
+    usage: new SourceUsage({
+      engine,
+      sources,
+      clock,
+      freeBytes: () => freeBytes(settings),
+      reserveBytes: settings.diskReserve,
+    }),
+    console: readConsoleFiles(fileURLToPath(new URL('../dist/console', import.meta.url))),
     tokens,
     backups,
     observability: { ...observing, openMetrics: settings.metrics === 'open' },

@@ -9,6 +9,7 @@ export interface Computed {
   queueMs: number
   engineMs: number
   rowsRead: number
+  bytesRead: number
 }
 
 export type ContentCoding = 'identity' | 'gzip' | 'br'
@@ -33,6 +34,7 @@ export class CachedResult {
   readonly queueMs: number
   readonly engineMs: number
   readonly rowsRead: number
+  readonly bytesRead: number
   /** The same for the same bytes, whenever and wherever they were computed. */
   readonly tag: string
   /** Of every form that it could have: who holds any of them holds this result. */
@@ -49,6 +51,7 @@ export class CachedResult {
     this.queueMs = computed.queueMs
     this.engineMs = computed.engineMs
     this.rowsRead = computed.rowsRead
+    this.bytesRead = computed.bytesRead
     const body = ownBytes(computed.body)
     const head = Buffer.from(`${computed.contentType}\n${computed.truncated}\n`)
     this.tag = hash('sha256', Buffer.concat([head, body]), 'base64url').slice(0, 27)

@@ -185,6 +185,7 @@ function computed(value: number): Computed {
     queueMs: 0,
     engineMs: 0,
     rowsRead: 0,
+    bytesRead: 0,
   }
 }
 

@@ -52,6 +52,7 @@ export interface EndpointAnswer {
   engineMs: number
   /** Rows of sources that the engine read. */
   rowsRead: number
+  bytesRead: number
 }
 
 export interface EndpointPlan {
@@ -121,6 +122,7 @@ export class EndpointRunner {
       queueMs: startedAt - since,
       engineMs: endedAt - startedAt,
       rowsRead: answer.readRows,
+      bytesRead: answer.readBytes,
     }
   }
 

@@ -64,7 +64,15 @@ test('rows that are not in the order of their buckets, or have none, are compute
     const parts: Part[] = []
     const run = async (part: Part) => {
       parts.push(part)
-      return { body: bodyOf(rows), rows: rows.length, truncated: false, queueMs: 0, engineMs: 0, rowsRead: 0 }
+      return {
+        body: bodyOf(rows),
+        rows: rows.length,
+        truncated: false,
+        queueMs: 0,
+        engineMs: 0,
+        rowsRead: 0,
+        bytesRead: 0,
+      }
     }
     const renewing = new RenewingRun()
     const options = { ...everything, run, clock, arrivals: new Arrivals(), span, wholeBuckets: true }
@@ -104,7 +112,15 @@ function counting(
     const rows = [...counts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([t, n]) => `{"timestamp":${t},"n":${n}}`)
-    return { body: bodyOf(rows), rows: rows.length, truncated: false, queueMs: 0, engineMs: 0, rowsRead: 0 }
+    return {
+      body: bodyOf(rows),
+      rows: rows.length,
+      truncated: false,
+      queueMs: 0,
+      engineMs: 0,
+      rowsRead: 0,
+      bytesRead: 0,
+    }
   }
   return { run, read: () => read }
 }

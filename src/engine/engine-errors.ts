@@ -15,6 +15,8 @@ import {
 export interface CallOutcome {
   deadlineMs: number
   ended: 'by-deadline' | 'by-caller' | 'by-engine'
+  /** What was sent, for the places of mistakes in it. */
+  sql?: string
 }
 
 /** ClickHouse's codes that are nobody's mistake in SQL. */
@@ -42,7 +44,7 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
   if (outcome.ended === 'by-caller') return queryCancelled()
   if (error instanceof ClickHouseError) {
     const translate = known[Number(error.code)]
-    return translate ? translate(error, outcome) : sqlError(error)
+    return translate ? translate(error, outcome) : sqlError(error, outcome.sql)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
 }
@@ -66,10 +68,26 @@ export function isUnreadableRow(error: unknown): boolean {
   return unreadableRow.has(engineCodeOf(error) ?? 0)
 }
 
-function sqlError(error: ClickHouseError): WellheadError {
-  const position = /\(line (\d+), col (\d+)\)/.exec(error.message)
+/**
+ * The client takes a word in capitals between brackets for the name of the error, and cuts the message before it: so
+ * with the word at which a statement cannot be read. Its position is there still.
+ */
+export function withPlace(message: string, sql: string | undefined): string {
+  const position = /failed at position (\d+)$/.exec(message)?.[1]
+  if (position === undefined || sql === undefined) return message
+  const before = Buffer.from(sql)
+    .subarray(0, Number(position) - 1)
+    .toString()
+  const word = /^\w+|^\S|$/.exec(sql.slice(before.length))?.[0] || 'end of query'
+  const lines = before.split('\n')
+  return `${message} (${word}) (line ${lines.length}, col ${Buffer.byteLength(lines.at(-1) ?? '') + 1})`
+}
+
+function sqlError(error: ClickHouseError, sql: string | undefined): WellheadError {
+  const message = withPlace(error.message.trim(), sql)
+  const position = /\(line (\d+), col (\d+)\)/.exec(message)
   const at = position ? { line: Number(position[1]), column: Number(position[2]) } : undefined
-  const made = invalidQuery(error.message.trim(), at)
+  const made = invalidQuery(message, at)
   made.cause = error
   return made
 }

@@ -23,6 +23,8 @@ const exposedHeaders = [
   'RateLimit-Policy',
   'Retry-After',
   'Server-Timing',
+  'Wellhead-Read-Bytes',
+  'Wellhead-Read-Rows',
   'Wellhead-Truncated',
   'Wellhead-Version',
   'X-RateLimit-Limit',

@@ -18,6 +18,8 @@ const resultHeaders = [
   'Server-Timing',
   'Wellhead-Version',
   'Wellhead-Truncated',
+  'Wellhead-Read-Rows',
+  'Wellhead-Read-Bytes',
   'X-Request-Id',
 ]
 

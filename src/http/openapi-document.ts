@@ -1,8 +1,10 @@
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { backupOperations } from './openapi-backup.ts'
 import { callingOperations } from './openapi-calling.ts'
+import { consoleOperations } from './openapi-console.ts'
 import { describeEndpoint, type Reader } from './openapi-endpoint.ts'
 import { errorAnswers, errorSchemas } from './openapi-errors.ts'
+import { exploringOperations } from './openapi-exploring.ts'
 import { deploymentOperations } from './openapi-managing-deployments.ts'
 import { endpointOperations } from './openapi-managing-endpoints.ts'
 import { sourceOperations } from './openapi-managing-sources.ts'
@@ -39,7 +41,9 @@ const tags = [
   { name: 'Sources', description: 'Where entries are kept, and for how long.' },
   { name: 'Access tokens', description: 'Who may call and send what.' },
   { name: 'Backups', description: 'Everything that the service keeps, of one moment.' },
+  { name: 'Exploring', description: 'Finding entries, and trying endpoints before they are saved.' },
   { name: 'State and description', description: 'How the service is, and what it can do.' },
+  { name: 'Console', description: 'The same for people, in a browser.' },
 ]
 
 const headers = {
@@ -51,6 +55,8 @@ const headers = {
   'Retry-After': header('Seconds after which to come back.', 'integer'),
   'Server-Timing': header('Where the time went, in milliseconds.'),
   'Wellhead-Backup-Bytes': header('About how many bytes the archive has.', 'integer'),
+  'Wellhead-Read-Bytes': header('Bytes that the engine read for this very answer.', 'integer'),
+  'Wellhead-Read-Rows': header('Rows that the engine read for this very answer.', 'integer'),
   'Wellhead-Truncated': header('`true` if there were more rows than the endpoint may return.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
   'X-Request-Id': header('Names the request in the log of the service.'),
@@ -70,7 +76,9 @@ export const fixedOperations: readonly Operation[] = [
   ...sourceOperations,
   ...tokenOperations,
   ...backupOperations,
+  ...exploringOperations,
   ...statusOperations,
+  ...consoleOperations,
 ]
 
 const fixedPaths = pathsOf(fixedOperations)

@@ -192,12 +192,12 @@ function explained({ endpoint, parameters, format, project, wants }: EndpointCal
 }
 
 /** Aborted when the caller's connection ends before the answer. */
-function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone: () => void): AbortSignal {
+export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
     if (reply.raw.writableFinished) return
     gone.abort(new Error(`The caller of ${request.id} went away.`))
-    onGone()
+    onGone?.()
   })
   return gone.signal
 }

@@ -16,6 +16,7 @@ export function sendResult(
     reply.header('Cache-Status', 'Wellhead; fwd=bypass')
     reply.header('Vary', 'Accept')
     reply.header('Server-Timing', timing(answer.queueMs, answer.engineMs, since))
+    tellCost(reply, answer)
     return reply.type(contentType).send(answer.body)
   }
   const { result, outcome } = answer
@@ -27,10 +28,20 @@ export function sendResult(
     'Server-Timing',
     waited ? timing(result.queueMs, result.engineMs, since) : `total;dur=${elapsed(since)}`,
   )
+  if (waited) tellCost(reply, result)
   const held = matchedEtag(request.headers['if-none-match'], [form.etag, ...result.etags])
   if (held !== undefined) return reply.code(304).header('ETag', held).send()
   if (form.coding !== 'identity') reply.header('Content-Encoding', form.coding)
   return reply.type(result.contentType).send(form.body)
+}
+
+/** What the engine read for this very answer. */
+function tellCost(
+  reply: FastifyReply,
+  { rowsRead, bytesRead }: { rowsRead: number; bytesRead: number },
+): void {
+  reply.header('Wellhead-Read-Rows', String(rowsRead))
+  reply.header('Wellhead-Read-Bytes', String(bytesRead))
 }
 
 function timing(queueMs: number, engineMs: number, since: number): string {

@@ -25,16 +25,22 @@ import type { Tracing } from '../base/tracing.ts'
 import { version } from '../base/version.ts'
 import type { Deployments } from '../endpoints/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/endpoint-admin.ts'
+import type { EndpointDrafts } from '../endpoints/endpoint-drafts.ts'
 import type { LiveTail } from '../ingest/live-tail.ts'
 import type { LogIntake } from '../ingest/log-intake.ts'
+import type { LogSearch } from '../ingest/log-search.ts'
 import type { SourceAdmin } from '../ingest/source-admin.ts'
+import type { SourceUsage } from '../ingest/source-usage.ts'
 import type { CallStatistics } from '../stats/call-statistics.ts'
 import type { RequestCounts } from '../stats/request-counts.ts'
 import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
+import type { ConsoleFiles } from './console-files.ts'
+import { addConsoleRoutes } from './console-routes.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { addDeploymentRoutes } from './deployment-routes.ts'
+import { addDraftRoutes } from './draft-routes.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -48,11 +54,13 @@ import { requestIdOf } from './request-id.ts'
 import { addRequestTraces, RequestTraces, traceFields } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
+import { addSearchRoutes } from './search-routes.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
 import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
 import { addTailRoutes } from './tail-routes.ts'
 import { addTokenRoutes } from './token-routes.ts'
+import { addWhoamiRoutes } from './whoami-routes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -80,6 +88,10 @@ export interface ServerOptions {
   queries: QueryRoutes
   endpoints: EndpointAdmin
   deployments: Deployments
+  drafts: EndpointDrafts
+  search: LogSearch
+  usage: SourceUsage
+  console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
   /** Origins of pages that may call; `*` is all of them. */
@@ -179,6 +191,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addTailRoutes(server, options)
   addEndpointRoutes(server, options.endpoints)
   addDeploymentRoutes(server, options.deployments)
+  addDraftRoutes(server, options.drafts)
+  addSearchRoutes(server, options.search, options.usage)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
   const { endpoints } = options.queries
@@ -186,6 +200,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addQueryRoutes(server, options.queries, options.streams, addHotLane(server, options, traces), recorder)
   addObservabilityRoutes(server, options.observability, endpoints)
   addOpenApiRoutes(server, endpoints)
+  addWhoamiRoutes(server, endpoints)
+  addConsoleRoutes(server, options.console)
   return server
 }
 

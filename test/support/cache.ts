@@ -16,7 +16,15 @@ interface HeldRun extends ComputeRun {
 }
 
 export function computedOf(body: string | Buffer): Computed {
-  const shape = { contentType: 'text/plain', rows: 1, truncated: false, queueMs: 0, engineMs: 0, rowsRead: 0 }
+  const shape = {
+    contentType: 'text/plain',
+    rows: 1,
+    truncated: false,
+    queueMs: 0,
+    engineMs: 0,
+    rowsRead: 0,
+    bytesRead: 0,
+  }
   return { body: Buffer.from(body), ...shape }
 }
 

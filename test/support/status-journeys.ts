@@ -240,6 +240,10 @@ function halfServer(lines: string[], open: () => boolean) {
     queries: { endpoints: { onChange: () => {} }, calls: unreached } as never,
     endpoints: unreached,
     deployments: unreached,
+    drafts: unreached,
+    search: unreached,
+    usage: unreached,
+    console: { page: undefined, assets: new Map() },
     tokens: unreached,
     backups: unreached,
     observability: {

@@ -1,0 +1,109 @@
+/**
+ * What the console costs: bytes of the first view, as they travel, and the time from the click on Run to the painted
+ * result over the time that the service itself took for the call.
+ */
+import { chromium } from 'playwright-core'
+import { ensureChromium } from '../scripts/ensure-chromium.mjs'
+import { sampleProject, sendSampleTraffic } from '../scripts/support/sample-traffic.mjs'
+import { median, quantile, table } from './support/figures.mjs'
+import { openService } from './support/service.mjs'
+
+const endpoints = [
+  ['usage.api-counts', `project=${sampleProject}&interval=minutely`],
+  ['functions.invocation-stats', `project=${sampleProject}&interval=5min`],
+  ['logs.all', `project=${sampleProject}`],
+]
+
+/** In the page: presses Run, waits until the result is drawn, and tells both times. */
+const clickToPaint = `new Promise((resolve) => {
+  const cost = document.querySelector('.cost')
+  const since = performance.now()
+  const watcher = new MutationObserver(() => {
+    if (!/in all/.test(document.querySelector('.cost')?.textContent ?? '')) return
+    watcher.disconnect()
+    requestAnimationFrame(() => setTimeout(() => {
+      const [call] = performance.getEntriesByType('resource').filter(({ name }) => /endpoints\\/query/.test(name)).slice(-1)
+      resolve({ paintedMs: performance.now() - since, callMs: call.duration })
+    }))
+  })
+  watcher.observe(document.getElementById('main'), { subtree: true, childList: true, characterData: true })
+  ;[...document.querySelectorAll('button')].find(({ textContent }) => /^Run/.test(textContent)).click()
+})`
+
+export async function run({ engineNode, patience, quick }) {
+  const rounds = quick ? 5 : 30
+  const service = await openService({ engineNode, patience })
+  const browser = await chromium.launch({
+    executablePath: ensureChromium(),
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
+  try {
+    const { token } = service.adminToken
+    await sendSampleTraffic(service.url, token, Date.now())
+    const views = await firstViews(browser, service.url, token)
+    const paints = await timesToPaint(browser, service.url, token, rounds)
+    return `${table('Bytes of a first view, packed, with an empty cache', views)}\n\n${table(
+      `From the click to the painted result, median of ${rounds}`,
+      paints,
+    )}`
+  } finally {
+    await browser.close()
+    await service.close()
+  }
+}
+
+async function openPage(browser, url, token) {
+  const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  page.setDefaultTimeout(120_000)
+  if (token) await page.addInitScript(`sessionStorage.setItem('wellhead.token', ${JSON.stringify(token)})`)
+  return page
+}
+
+async function firstViews(browser, url, token) {
+  const rows = []
+  for (const [name, path, given, ready] of [
+    ['sign in', '/', undefined, 'h1'],
+    ['overview', '/', token, '.spark'],
+    ['logs', '/console/explore', token, '.entry'],
+    ['an endpoint, with its editor', '/console/endpoints/logs.all', token, '.cm-content'],
+  ]) {
+    const page = await openPage(browser, url, given)
+    await page.goto(path)
+    await page.locator(ready).first().waitFor()
+    const files = await page.evaluate(
+      `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .filter(({ name }) => !/\\/api\\//.test(name)).map(({ transferSize }) => transferSize)`,
+    )
+    const bytes = files.reduce((sum, size) => sum + size, 0)
+    rows.push({ view: name, files: files.length, kB: (bytes / 1000).toFixed(1) })
+    await page.context().close()
+  }
+  return rows
+}
+
+async function timesToPaint(browser, url, token, rounds) {
+  const rows = []
+  for (const [name, query] of endpoints) {
+    const page = await openPage(browser, url, token)
+    await page.goto(`/console/endpoints/${name}?${query}`)
+    await page.locator('.cm-content').waitFor()
+    const added = []
+    const painted = []
+    for (let round = 0; round <= rounds; round++) {
+      const { paintedMs, callMs } = await page.evaluate(clickToPaint)
+      // The first round loads and compiles.
+      if (round === 0) continue
+      painted.push(paintedMs)
+      added.push(paintedMs - callMs)
+    }
+    rows.push({
+      endpoint: name,
+      'painted ms': median(painted).toFixed(1),
+      'added to the call, ms': median(added).toFixed(1),
+      'p95 added ms': quantile(added, 0.95).toFixed(1),
+    })
+    await page.context().close()
+  }
+  return rows
+}

@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/react-query'
+import type { CallableEndpoint, Whoami } from '../data/api-types.ts'
+import { queries } from '../data/queries.ts'
+import { EndpointCaller } from '../parts/endpoint-caller.tsx'
+import { EndpointWorkbench } from '../parts/endpoint-workbench.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { Empty, Loaded } from '../parts/states.tsx'
+
+/** One endpoint: to write for admins, to call for everybody else. */
+export default function EndpointPage({ who, name }: { who: Whoami; name: string | undefined }) {
+  if (name === undefined) return <EndpointWorkbench saved={undefined} />
+  if (who.admin) return <Saved name={name} />
+  const endpoint = who.endpoints.find((one: CallableEndpoint) => one.name === name || one.id === name)
+  if (endpoint) return <EndpointCaller endpoint={endpoint} who={who} />
+  return (
+    <div className="page">
+      <PageHead title={name} />
+      <Empty title="Not for this token">
+        <p>There is no such endpoint, or this token may not call it.</p>
+      </Empty>
+    </div>
+  )
+}
+
+function Saved({ name }: { name: string }) {
+  const query = useQuery(queries.endpoint(name))
+  return (
+    <Loaded query={query} what="the endpoint" height={480}>
+      {(endpoint) => <EndpointWorkbench saved={endpoint} />}
+    </Loaded>
+  )
+}

@@ -1,0 +1,210 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { api, at } from '../data/api.ts'
+import type { Entry, Source, SourcePath } from '../data/api-types.ts'
+import { bytes, count, short } from '../data/format.ts'
+import { showInstant, useZone } from '../data/instants.ts'
+import { queries } from '../data/queries.ts'
+import { sendSnippets } from '../data/snippets.ts'
+import { PageHead } from '../parts/page-head.tsx'
+import { SnippetTabs } from '../parts/snippet.tsx'
+import { Retention } from '../parts/source-form.tsx'
+import { Spark } from '../parts/spark.tsx'
+import { Empty, Loaded } from '../parts/states.tsx'
+
+export default function SourcePage({ name }: { name: string }) {
+  const query = useQuery({
+    ...queries.sources(),
+    select: (all) => all.find((one) => one.name === name) ?? null,
+  })
+  return (
+    <Loaded query={query} what="the source" height={480}>
+      {(source) =>
+        source ? (
+          <Shown source={source} />
+        ) : (
+          <Empty title="No such source">
+            <p>
+              There is no source called {name}. <Link href="/console/sources">All sources</Link>
+            </p>
+          </Empty>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Shown({ source }: { source: Source }) {
+  const { name, description, aliases } = source
+  const { data: usage } = useQuery({
+    ...queries.usage(),
+    select: ({ sources }) => sources.find((one) => one.name === name),
+  })
+  const lastHour = usage?.per_minute.reduce((sum, value) => sum + value, 0) ?? 0
+  const isQuarantine = name === 'quarantine'
+  return (
+    <div className="page">
+      <PageHead
+        title={name}
+        actions={
+          <Link className="button" href={`/console/explore?source=${name}`}>
+            Look at its entries
+          </Link>
+        }
+      >
+        <p>
+          {description}{' '}
+          {aliases.length > 0 && (
+            <span className="faint">Senders may also call it {aliases.join(', ')}.</span>
+          )}
+        </p>
+      </PageHead>
+      <dl className="figures">
+        <div className="figure">
+          <dt>Last hour</dt>
+          <dd>{usage ? short(lastHour) : '…'}</dd>
+          <dd className="under">
+            {usage && <Spark values={usage.per_minute} label="Entries in the last hour" />}
+          </dd>
+        </div>
+        <div className="figure">
+          <dt>Entries</dt>
+          <dd>{usage ? count(usage.entries) : '…'}</dd>
+        </div>
+        <div className="figure">
+          <dt>On disk</dt>
+          <dd>{usage ? bytes(usage.bytes) : '…'}</dd>
+          <dd className="under">
+            {usage && usage.entries > 0 && `${bytes(usage.bytes / usage.entries)} an entry`}
+          </dd>
+        </div>
+      </dl>
+      {isQuarantine ? <Quarantine /> : <Sending name={name} />}
+      <section className="stack" aria-labelledby="schema">
+        <h2 id="schema">Schema</h2>
+        <Schema name={name} />
+      </section>
+      <section className="stack" aria-labelledby="retention">
+        <h2 id="retention">Retention</h2>
+        <Retention source={source} />
+      </section>
+    </div>
+  )
+}
+
+function Sending({ name }: { name: string }) {
+  return (
+    <section className="stack" aria-labelledby="sending">
+      <h2 id="sending">Send to it</h2>
+      <p className="soft">
+        With a token of the scope <code>ingest</code> in <code>WELLHEAD_TOKEN</code>.{' '}
+        <Link href="/console/tokens">Make one</Link>
+      </p>
+      <SnippetTabs label="Send with" snippets={sendSnippets(location.origin, name)} />
+    </section>
+  )
+}
+
+const fixedColumns: SourcePath[] = [
+  { path: 'id', types: ['String'] },
+  { path: 'timestamp', types: ['DateTime64(6)'] },
+  { path: 'project', types: ['String'] },
+  { path: 'event_message', types: ['String'] },
+]
+
+function Schema({ name }: { name: string }) {
+  const query = useQuery(queries.schema(name))
+  const { data: recent = [] } = useQuery({
+    queryKey: ['sources', name, 'recent'],
+    queryFn: ({ signal }) => api<Entry[]>(`/api/sources/${at(name)}/recent?limit=50`, { signal }),
+  })
+  return (
+    <Loaded query={query} what="the schema" height={240}>
+      {(paths) => (
+        <div className="table-box">
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">In SQL</th>
+                <th scope="col">Type</th>
+                <th scope="col" className="optional">
+                  Example
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {[
+                ...fixedColumns,
+                ...paths.map(({ path, types }) => ({ path: `metadata.${path}`, types })),
+              ].map(({ path, types }) => (
+                <tr key={path}>
+                  <td className="mono">{path}</td>
+                  <td className="mono soft">{types.join(', ')}</td>
+                  <td className="mono faint optional">{exampleOf(recent, path)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function exampleOf(entries: readonly Entry[], path: string): string {
+  for (const entry of entries) {
+    const value = path
+      .split('.')
+      .reduce<unknown>((inside, key) => (inside as Record<string, unknown> | undefined)?.[key], entry)
+    if (value !== undefined && value !== null && value !== '') {
+      const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+      return text.length > 60 ? `${text.slice(0, 60)}…` : text
+    }
+  }
+  return ''
+}
+
+function Quarantine() {
+  const zone = useZone()
+  const query = useQuery({
+    queryKey: ['quarantine'],
+    queryFn: ({ signal }) => api<Entry[]>('/api/sources/quarantine/recent?limit=100', { signal }),
+  })
+  return (
+    <section className="stack" aria-labelledby="rejected">
+      <h2 id="rejected">Rejected entries</h2>
+      <Loaded query={query} what="rejected entries" height={160}>
+        {(entries) =>
+          entries.length === 0 ? (
+            <Empty title="Nothing was rejected">
+              <p>An entry that cannot be stored is kept here as text, with the reason.</p>
+            </Empty>
+          ) : (
+            <div className="table-box">
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th scope="col">When</th>
+                    <th scope="col">For</th>
+                    <th scope="col">Reason</th>
+                    <th scope="col">Text</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {entries.map((entry) => (
+                    <tr key={entry.id}>
+                      <td className="number">{showInstant(entry.timestamp / 1000, zone, 'seconds')}</td>
+                      <td>{String(entry.metadata.source ?? '')}</td>
+                      <td>{String(entry.metadata.reason ?? '')}</td>
+                      <td className="mono">{entry.event_message.slice(0, 200)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}

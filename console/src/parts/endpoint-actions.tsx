@@ -1,0 +1,85 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { api, at } from '../data/api.ts'
+import type { Endpoint } from '../data/api-types.ts'
+import type { EndpointDraft } from '../data/endpoint-draft.ts'
+import { queries, queryClient } from '../data/queries.ts'
+import { Confirm } from './dialog.tsx'
+
+export interface EndpointActionsProps {
+  draft: EndpointDraft
+  saved: Endpoint | undefined
+  isChanged: boolean
+  hasProblem: boolean
+  onSaved: (made: Endpoint) => void
+  onDiscard: () => void
+}
+
+/** Saving and deleting. What is shown as saved is what the service answered. */
+export function EndpointActions(props: EndpointActionsProps) {
+  const { draft, saved, isChanged, hasProblem, onSaved, onDiscard } = props
+  const [, navigate] = useLocation()
+  const [asking, setAsking] = useState(false)
+  const save = useMutation({
+    mutationFn: () =>
+      saved
+        ? api<Endpoint>(`/api/endpoints/${saved.id}`, {
+            method: 'PATCH',
+            body: draft,
+            headers: { 'If-Match': `"${saved.version}"` },
+          })
+        : api<Endpoint>('/api/endpoints', { body: draft }),
+    onSuccess: (made) => {
+      onSaved(made)
+      queryClient.setQueryData(queries.endpoint(made.name).queryKey, made)
+      for (const key of ['endpoints', 'whoami']) queryClient.invalidateQueries({ queryKey: [key] })
+      if (made.name !== saved?.name) {
+        navigate(`/console/endpoints/${at(made.name)}${location.search}`, { replace: saved === undefined })
+      }
+    },
+  })
+  const remove = useMutation({
+    mutationFn: () => api(`/api/endpoints/${saved?.id}`, { method: 'DELETE' }),
+    onSuccess: () => {
+      queryClient.removeQueries({ queryKey: ['endpoints', saved?.name] })
+      for (const key of ['endpoints', 'whoami']) queryClient.invalidateQueries({ queryKey: [key] })
+      navigate('/console/endpoints')
+    },
+  })
+  const canSave = (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !save.isPending
+  const failure = save.error ?? remove.error
+  return (
+    <>
+      {failure && (
+        <span className="badge bad" role="alert">
+          {failure.message}
+        </span>
+      )}
+      {isChanged && (
+        <button type="button" className="button plain" onClick={onDiscard}>
+          Discard changes
+        </button>
+      )}
+      {saved && (
+        <button type="button" className="button plain danger" onClick={() => setAsking(true)}>
+          Delete
+        </button>
+      )}
+      <button type="button" className="button primary" disabled={!canSave} onClick={() => save.mutate()}>
+        {save.isPending ? 'Saving …' : saved ? 'Save as new version' : 'Create endpoint'}
+      </button>
+      {asking && saved && (
+        <Confirm
+          title={`Delete ${saved.name}?`}
+          action="Delete the endpoint"
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate()}
+          onClose={() => setAsking(false)}
+        >
+          <p>Its callers are answered with 404 from then on. All of its versions go with it.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,161 @@
+import { lazy, Suspense, useMemo } from 'react'
+import type { Column } from '../data/api-types.ts'
+import type { CallResult } from '../data/call-endpoint.ts'
+import { bytes, count, milliseconds, seconds } from '../data/format.ts'
+import { setZone, useZone } from '../data/instants.ts'
+import { seriesOf } from '../data/result-columns.ts'
+import { callSnippets } from '../data/snippets.ts'
+import type { Run } from '../data/use-run.ts'
+import { Choices } from './choices.tsx'
+import { ResultTable } from './result-table.tsx'
+import { SnippetTabs } from './snippet.tsx'
+import { Empty, Failure, Waiting } from './states.tsx'
+
+const TimeChart = lazy(() => import('./time-chart.tsx'))
+
+export type ResultView = 'table' | 'chart' | 'json' | 'call'
+
+const views = [
+  ['table', 'Table'],
+  ['chart', 'Chart'],
+  ['json', 'JSON'],
+  ['call', 'Call it'],
+] as const
+
+export interface EndpointResultProps {
+  run: Run
+  columns: readonly Column[]
+  name: string
+  values: Record<string, string>
+  view: ResultView
+  onView: (view: ResultView) => void
+}
+
+/** What a run gave, in the form that the reader chose, and what it cost. */
+export function EndpointResult({ run, columns, name, values, view, onView }: EndpointResultProps) {
+  const zone = useZone()
+  const result = run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
+  return (
+    <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
+      <div className="tabs-line">
+        <Choices label="Show the result as" options={views} value={view} onChange={onView} />
+        <Choices
+          label="Time zone"
+          options={[
+            ['local', 'Local time'],
+            ['utc', 'UTC'],
+          ]}
+          value={zone}
+          onChange={setZone}
+        />
+      </div>
+      <Cost run={run} result={result} />
+      {view === 'call' ? (
+        <SnippetTabs label="The call as" snippets={callSnippets(location.origin, name, values)} />
+      ) : run.state === 'failed' ? (
+        <Failure error={run.error} />
+      ) : result ? (
+        <Shown result={result} columns={result.columns ?? columns} view={view} />
+      ) : run.state === 'running' ? (
+        <Waiting what="the result" height={280} />
+      ) : (
+        <Empty title="Not run yet">
+          <p>Run the query to see its rows here.</p>
+        </Empty>
+      )}
+    </section>
+  )
+}
+
+function Shown({
+  result,
+  columns,
+  view,
+}: {
+  result: CallResult
+  columns: readonly Column[]
+  view: ResultView
+}) {
+  const { rows } = result
+  const series = useMemo(() => seriesOf(rows, columns), [rows, columns])
+  if (rows.length === 0) {
+    return (
+      <Empty title="No rows">
+        <p>The query ran, and nothing matched these parameters.</p>
+      </Empty>
+    )
+  }
+  if (view === 'json') return <JsonText rows={rows} />
+  if (view === 'table') return <ResultTable rows={rows} columns={columns} />
+  if (!series) {
+    return (
+      <Empty title="Nothing to draw">
+        <p>
+          A chart needs two rows or more, with a column of time, each instant once, and a column of numbers.
+        </p>
+      </Empty>
+    )
+  }
+  return (
+    <div className="card card-body">
+      <Suspense fallback={<Waiting what="the chart" height={340} />}>
+        <TimeChart key={series.series.map(({ name }) => name).join()} {...series} />
+      </Suspense>
+    </div>
+  )
+}
+
+const maxJsonRows = 200
+
+function JsonText({ rows }: { rows: CallResult['rows'] }) {
+  const text = useMemo(() => JSON.stringify(rows.slice(0, maxJsonRows), null, 2), [rows])
+  return (
+    <>
+      <pre className="json-text" tabIndex={0} role="region" aria-label="Result as JSON">
+        {text}
+      </pre>
+      {rows.length > maxJsonRows && (
+        <p className="faint">
+          The first {maxJsonRows} of {count(rows.length)} rows.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Cost({ run, result }: { run: Run; result: CallResult | undefined }) {
+  if (run.state === 'running') {
+    return (
+      <p className="cost" role="status">
+        Running …
+      </p>
+    )
+  }
+  if (run.state !== 'done' || !result) return <p className="cost" />
+  const { rows, truncated, cache, ageSeconds, engineMs, totalMs, readRows, readBytes } = result
+  return (
+    <p className="cost" role="status">
+      <span>
+        <b>{count(rows.length)}</b> {rows.length === 1 ? 'row' : 'rows'}
+        {truncated && <span className="badge warn">cut at the limit</span>}
+      </span>
+      <span>
+        <b>{milliseconds(totalMs)}</b> in all
+      </span>
+      {engineMs !== undefined && (
+        <span>
+          engine <b>{milliseconds(engineMs)}</b>
+        </span>
+      )}
+      <span>
+        cache <b>{cache}</b>
+        {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
+      </span>
+      {readRows !== undefined && (
+        <span>
+          read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
+        </span>
+      )}
+    </p>
+  )
+}

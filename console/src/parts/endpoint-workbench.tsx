@@ -1,0 +1,218 @@
+import { useCallback, useEffect, useMemo } from 'react'
+import { ApiError } from '../data/api.ts'
+import type { Endpoint, Parameters } from '../data/api-types.ts'
+import { callEndpoint, previewEndpoint } from '../data/call-endpoint.ts'
+import type { EndpointDraft } from '../data/endpoint-draft.ts'
+import { useAddress } from '../data/use-address.ts'
+import { useDraftCheck } from '../data/use-draft-check.ts'
+import { useEndpointDraft } from '../data/use-endpoint-draft.ts'
+import { useParameterValues } from '../data/use-parameter-values.ts'
+import { useRun } from '../data/use-run.ts'
+import { useSqlNames } from '../data/use-sql-names.ts'
+import { Choices } from './choices.tsx'
+import { EndpointActions } from './endpoint-actions.tsx'
+import { EndpointResult, type ResultView } from './endpoint-result.tsx'
+import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
+import { EndpointVersions } from './endpoint-versions.tsx'
+import { Icon } from './icon.tsx'
+import { PageHead } from './page-head.tsx'
+import { ParameterForm } from './parameter-form.tsx'
+import { SqlEditor } from './sql-editor.tsx'
+
+type Tab = 'query' | 'settings' | 'versions'
+
+const parts: readonly (readonly [Tab, string])[] = [
+  ['query', 'Query'],
+  ['settings', 'Settings'],
+]
+
+/** Writing an endpoint: its SQL, its parameters, a run of it before it is saved, and its versions. */
+export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
+  const [address, setAddress] = useAddress()
+  const { draft, base, isChanged, setDraft, adopt, discard } = useEndpointDraft(saved)
+  const isDraft = base === undefined || isChanged
+  useLeaveGuard(isChanged)
+  const { checked, problem, waiting } = useDraftCheck(draft, isDraft)
+  const { names, seenAt } = useSqlNames(draft.query)
+  const used = checked?.parameters
+  const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
+  const { values, change } = useParameterValues(parameters, seenAt)
+  const {
+    run,
+    start: begin,
+    stop,
+  } = useRun(
+    useCallback(
+      (signal) => {
+        const { name: _, ...fields } = draft
+        return isDraft
+          ? previewEndpoint(fields, values, { signal })
+          : callEndpoint(draft.name, values, { signal })
+      },
+      [draft, isDraft, values],
+    ),
+  )
+  const tab = (address.get('_tab') as Tab | null) ?? 'query'
+  const failed = run.state === 'failed' && run.error instanceof ApiError ? run.error : undefined
+  const marked = useMemo(
+    () =>
+      problem?.line === undefined
+        ? undefined
+        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
+    [problem],
+  )
+  const editorNames = useMemo(
+    () => ({ ...names, parameters: [...Object.keys(parameters), 'now'] }),
+    [names, parameters],
+  )
+  return (
+    <div className="page">
+      <PageHead
+        title={saved?.name ?? 'New endpoint'}
+        badge={saved && <span className="badge">version {saved.version}</span>}
+        actions={
+          <EndpointActions
+            draft={draft}
+            saved={base}
+            isChanged={isChanged}
+            hasProblem={problem !== undefined}
+            onSaved={adopt}
+            onDiscard={discard}
+          />
+        }
+      >
+        {saved && <p>{saved.description}</p>}
+      </PageHead>
+      {!saved && <NameFields draft={draft} onChange={setDraft} />}
+      <Choices
+        label="Part of the endpoint"
+        options={saved ? [...parts, ['versions', 'Versions']] : parts}
+        value={tab}
+        onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
+      />
+      {tab === 'settings' && (
+        <EndpointSettings
+          draft={draft}
+          onChange={setDraft}
+          used={checked?.parameters ?? []}
+          named={saved !== undefined}
+        />
+      )}
+      {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
+      {tab === 'query' && (
+        <>
+          <div className="two">
+            <div className="stack">
+              <SqlEditor
+                label="SQL of the endpoint"
+                height={260}
+                value={draft.query}
+                onChange={(query) => setDraft((now) => ({ ...now, query }))}
+                onRun={begin}
+                problem={marked}
+                names={editorNames}
+              />
+              <Verdict
+                problem={problem}
+                state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query compiles.' : ''}
+                format={() => formatQuery(draft, setDraft)}
+              />
+            </div>
+            <form
+              className="card"
+              onSubmit={(event) => {
+                event.preventDefault()
+                begin()
+              }}
+            >
+              <div className="card-head">
+                <h2>Parameters</h2>
+                {run.state === 'running' ? (
+                  <button type="button" className="button small" onClick={stop}>
+                    Stop
+                  </button>
+                ) : (
+                  <button
+                    type="submit"
+                    className="button primary small"
+                    aria-keyshortcuts="Control+Enter Meta+Enter"
+                  >
+                    <Icon name="run" />
+                    Run <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} ⏎</kbd>
+                  </button>
+                )}
+              </div>
+              <div className="card-body">
+                <ParameterForm
+                  parameters={parameters}
+                  fixed={{}}
+                  values={values}
+                  problem={
+                    failed?.parameter === undefined
+                      ? undefined
+                      : { parameter: failed.parameter, message: failed.message }
+                  }
+                  seenAt={seenAt}
+                  onChange={change}
+                />
+              </div>
+            </form>
+          </div>
+          <EndpointResult
+            run={run}
+            columns={isDraft ? (checked?.columns ?? []) : (saved?.columns ?? [])}
+            name={draft.name || 'my-endpoint'}
+            values={values}
+            view={(address.get('_view') as ResultView | null) ?? 'table'}
+            onView={(view) => setAddress({ _view: view === 'table' ? undefined : view }, 'replace')}
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+function Verdict({
+  problem,
+  state,
+  format,
+}: {
+  problem: ApiError | undefined
+  state: string
+  format: () => void
+}) {
+  const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
+  return (
+    <div className="tabs-line">
+      <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
+        {problem ? place + problem.message : state || ' '}
+      </p>
+      <button type="button" className="button small" onClick={format}>
+        Format
+      </button>
+    </div>
+  )
+}
+
+/** A text that cannot be read cannot be formatted either, and stays as it is. */
+async function formatQuery(draft: EndpointDraft, setDraft: (draft: EndpointDraft) => void): Promise<void> {
+  const { formatSql } = await import('../data/format-sql.ts')
+  setDraft({ ...draft, query: formatSql(draft.query) })
+}
+
+/** Parameters that the SQL uses and nobody declared can be tried all the same. */
+function withUndeclared(declared: Parameters, used: readonly string[] | undefined): Parameters {
+  const missing = (used ?? []).filter((name) => !Object.hasOwn(declared, name))
+  return missing.length === 0
+    ? declared
+    : { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) }
+}
+
+function useLeaveGuard(active: boolean): void {
+  useEffect(() => {
+    if (!active) return
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [active])
+}

@@ -1,0 +1,48 @@
+const paths = {
+  overview: 'M2.500 8.500h4v5h-4zM9.500 2.500h4v11h-4zM2.500 2.500h4v3h-4z',
+  endpoints: 'M5.500 3.500 1.800 8l3.700 4.500M10.500 3.500 14.200 8l-3.700 4.500',
+  logs: 'M2 3.500h12M2 8h12M2 12.500h7',
+  sources:
+    'M2.500 4c0-1.100 2.500-2 5.500-2s5.500.9 5.500 2-2.500 2-5.500 2-5.500-.9-5.500-2zM2.500 4v8c0 1.100 2.500 2 5.500 2s5.500-.9 5.500-2V4M2.500 8c0 1.100 2.500 2 5.500 2s5.500-.9 5.500-2',
+  tokens:
+    'M10 6a3.500 3.500 0 1 0-3 3.460L8.500 11H10v1.500h1.500V14H14v-2.500L9.800 7.300A3.500 3.500 0 0 0 10 6zM6 5.500v.01',
+  moon: 'M13.500 9.500A5.500 5.500 0 0 1 6.500 2.500a5.500 5.500 0 1 0 7 7z',
+  sun: 'M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8 1.500v1M8 13.500v1M1.500 8h1M13.500 8h1M3.400 3.400l.7.7M11.900 11.900l.7.7M3.400 12.600l.7-.7M11.900 4.100l.7-.7',
+  leave: 'M6 2.500H3.500v11H6M10.500 5l3 3-3 3M13.500 8h-7',
+  run: 'M4.500 2.800v10.400L13 8z',
+  copy: 'M5.500 5.500v-3h8v8h-3M2.500 5.500h8v8h-8z',
+  done: 'M2.500 8.500 6 12l7.500-8',
+  search: 'M7 2.500a4.500 4.500 0 1 0 0 9 4.500 4.500 0 0 0 0-9zM10.300 10.300l3.200 3.200',
+  plus: 'M8 3v10M3 8h10',
+  pause: 'M5.500 3v10M10.500 3v10',
+} as const
+
+export type IconName = keyof typeof paths
+
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
+      <path d={paths[name]} />
+    </svg>
+  )
+}
+
+export function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="#0f766e" />
+      <path
+        d="M16 6c4 5.200 6.600 8.600 6.600 12.200a6.600 6.600 0 0 1-13.200 0C9.400 14.600 12 11.200 16 6z"
+        fill="#fff"
+      />
+    </svg>
+  )
+}

@@ -1,0 +1,163 @@
+import { acceptCompletion, autocompletion, type Completion, completionKeymap } from '@codemirror/autocomplete'
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { SQLDialect, sql } from '@codemirror/lang-sql'
+import { bracketMatching } from '@codemirror/language'
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
+import { unifiedMergeView } from '@codemirror/merge'
+import { Compartment, EditorState, type Extension } from '@codemirror/state'
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { useEffect, useRef } from 'react'
+import { parameterMarks, sqlTheme } from './sql-theme.ts'
+
+export interface SqlProblem {
+  message: string
+  line: number
+  column: number
+}
+
+/** What can be completed: sources with their columns, and parameters. */
+export interface SqlNames {
+  sources: Record<string, string[]>
+  parameters: string[]
+}
+
+export interface SqlEditorProps {
+  value: string
+  label: string
+  height: number
+  onChange?: (value: string) => void
+  onRun?: () => void
+  problem?: SqlProblem | undefined
+  names?: SqlNames
+  /** An older text; what differs from it is marked. */
+  original?: string
+}
+
+const clickhouse = SQLDialect.define({
+  keywords:
+    'select from where group by order having limit offset with as and or not in is null like ilike between case when then else ' +
+    'end join left right inner outer full cross on using union all distinct asc desc interval array prewhere final any asof ' +
+    'global settings sample top over partition rows range preceding following unbounded current row exists except intersect',
+  builtin:
+    'count sum min max avg any uniq quantile quantiles quantileExact tostartofminute tostartofhour tostartofday ' +
+    'tostartofinterval now todatetime todatetime64 tostring tofloat64 toint64 match multiif coalesce ifnull countif sumif ' +
+    'grouparray arrayjoin arraymap arrayfilter arraysort length lower upper substring replaceall extract splitbychar ' +
+    'jsonextractstring formatdatetime datetrunc datediff numbers range round floor ceil greatest least argmax argmin',
+  types: 'string int64 uint64 float64 datetime datetime64 date bool json nullable array map tuple',
+  operatorChars: '*+-%<>!=&|/~^',
+  identifierQuotes: '`"',
+  hashComments: true,
+})
+
+/** In a shadow root, where the editor adopts its style sheets: style elements would break the policy of the page. */
+export default function SqlEditorView(props: SqlEditorProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView>(undefined)
+  const latest = useRef(props)
+  latest.current = props
+  const names = useRef(new Compartment())
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is made once; what changes is told to it below
+  useEffect(() => {
+    const element = host.current as HTMLDivElement
+    const root = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
+    const editor = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({ doc: props.value, extensions: extensions(latest, names.current) }),
+    })
+    view.current = editor
+    return () => editor.destroy()
+  }, [props.original])
+
+  useEffect(() => {
+    const editor = view.current
+    if (!editor || editor.state.doc.toString() === props.value) return
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value } })
+  }, [props.value])
+
+  useEffect(() => {
+    view.current?.dispatch({ effects: names.current.reconfigure(language(props.names)) })
+  }, [props.names])
+
+  useEffect(() => {
+    const editor = view.current
+    if (editor) editor.dispatch(setDiagnostics(editor.state, diagnosticsOf(editor.state, props.problem)))
+  }, [props.problem])
+
+  return <div className="editor" ref={host} style={{ minHeight: props.height }} />
+}
+
+function extensions(latest: { current: SqlEditorProps }, names: Compartment): Extension[] {
+  const { onChange, label, original, height } = latest.current
+  return [
+    lineNumbers(),
+    drawSelection(),
+    bracketMatching(),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
+    sqlTheme(height),
+    names.of(language(latest.current.names)),
+    parameterMarks,
+    ...(original === undefined ? [] : [unifiedMergeView({ original, mergeControls: false })]),
+    ...(onChange
+      ? [
+          history(),
+          lintGutter(),
+          autocompletion(),
+          keymap.of([
+            {
+              key: 'Mod-Enter',
+              run: () => {
+                latest.current.onRun?.()
+                return true
+              },
+            },
+            // Tab leaves the editor, as everywhere on the page, unless something is offered.
+            { key: 'Tab', run: acceptCompletion },
+            ...completionKeymap,
+            ...historyKeymap,
+            ...defaultKeymap,
+          ]),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) latest.current.onChange?.(update.state.doc.toString())
+          }),
+        ]
+      : [EditorState.readOnly.of(true), EditorView.editable.of(false)]),
+  ]
+}
+
+function language(names: SqlNames | undefined): Extension {
+  const { sources = {}, parameters = [] } = names ?? {}
+  const options: Completion[] = parameters.map((name) => ({ label: `@${name}`, type: 'variable' }))
+  const columns: Completion[] = [...new Set(Object.values(sources).flat())].map((label) => ({
+    label,
+    type: 'property',
+  }))
+  const support = sql({ dialect: clickhouse, schema: sources, upperCaseKeywords: true })
+  return [
+    support,
+    support.language.data.of({
+      autocomplete: (context: {
+        matchBefore(pattern: RegExp): { from: number; text: string } | null
+        explicit: boolean
+      }) => {
+        const word = context.matchBefore(/@?[\w.]*/)
+        if (!word || (word.text === '' && !context.explicit)) return null
+        return {
+          from: word.from,
+          options: word.text.startsWith('@') ? options : [...columns, ...options],
+          validFor: /^@?[\w.]*$/,
+        }
+      },
+    }),
+  ]
+}
+
+function diagnosticsOf(state: EditorState, problem: SqlProblem | undefined): Diagnostic[] {
+  if (!problem) return []
+  const line = state.doc.line(Math.min(Math.max(1, problem.line), state.doc.lines))
+  const from = Math.min(line.from + problem.column - 1, line.to)
+  const word = /^[\w.]+|^\S/.exec(state.doc.sliceString(from, line.to))?.[0].length ?? 0
+  return [{ from, to: from + word, severity: 'error', message: problem.message }]
+}

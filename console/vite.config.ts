@@ -1,0 +1,29 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** For development: `npx vite console`, beside a service that WELLHEAD_URL names. */
+const service = process.env.WELLHEAD_URL ?? 'http://127.0.0.1:4000'
+
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  base: '/console/',
+  cacheDir: join(tmpdir(), 'wellhead-console'),
+  plugins: [react()],
+  build: {
+    outDir: fileURLToPath(new URL('../dist/console', import.meta.url)),
+    emptyOutDir: true,
+    target: 'es2022',
+    // The policy of the page allows neither code nor pictures inside of it.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: {
+    host: '127.0.0.1',
+    port: 4311,
+    proxy: Object.fromEntries(['/api', '/health', '/ready', '/docs'].map((path) => [path, service])),
+  },
+})

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { invalidQuery, WellheadError } from '../base/errors.ts'
+import { sqlTokens } from '../base/sql-tokens.ts'
+import { readShape } from '../base/validation.ts'
+import type { Engine } from '../engine/engine.ts'
+import { compileEndpoint, type Endpoint } from './endpoint.ts'
+import type { EndpointAnswer, EndpointRunner } from './endpoint-runner.ts'
+import { fieldsOf, readFields } from './given-fields.ts'
+import { outputFormats } from './output-formats.ts'
+import type { ResultColumn } from './result-columns.ts'
+import { positionOf, retold, type SqlPosition } from './sql-errors.ts'
+
+export interface EndpointDraftsOptions {
+  engine: Engine
+  runner: EndpointRunner
+  sources: () => ReadonlySet<string>
+}
+
+/** What is known of an endpoint that is not saved. */
+export interface DraftCheck {
+  columns: readonly ResultColumn[]
+  /** Parameters that the SQL uses, in the order of their first appearance. */
+  parameters: readonly string[]
+}
+
+export interface DraftRun {
+  columns: readonly ResultColumn[]
+  answer: EndpointAnswer
+}
+
+export const previewShape = z.strictObject({
+  endpoint: z.record(z.string(), z.unknown()),
+  parameters: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .default({}),
+})
+
+const draftId = '00000000-0000-4000-8000-000000000000'
+const draftName = 'draft'
+
+/** A trial must not keep the engine busy for as long as a saved endpoint may. */
+const maxTrialSeconds = 30
+
+const [json] = outputFormats as [(typeof outputFormats)[number]]
+
+/** Looks at endpoints that are being written, and tries them. Nothing of them is kept. */
+export class EndpointDrafts {
+  readonly #options: EndpointDraftsOptions
+
+  constructor(options: EndpointDraftsOptions) {
+    this.#options = options
+  }
+
+  /** Throws what is wrong with it, at its place in the text as it was typed. */
+  async check(given: unknown, caller: string, signal: AbortSignal): Promise<DraftCheck> {
+    const { columns, compiled } = await this.#compile(given, caller, signal)
+    return { columns, parameters: compiled.names }
+  }
+
+  async preview(given: unknown, caller: string, signal: AbortSignal): Promise<DraftRun> {
+    const { endpoint: fields, parameters } = readShape(previewShape, given)
+    const endpoint = await this.#compile(fields, caller, signal)
+    const values = endpoint.compiled.check(parameters)
+    const answer = await this.#options.runner.run({
+      endpoint,
+      values,
+      format: json,
+      caller,
+      project: undefined,
+      signal,
+    })
+    return { columns: endpoint.columns, answer }
+  }
+
+  async #compile(given: unknown, caller: string, signal: AbortSignal): Promise<Endpoint> {
+    const { engine, runner, sources } = this.#options
+    const fields = fieldsOf(given)
+    const definition = readFields({ name: draftName, ...fields, id: draftId })
+    const bounded = {
+      ...definition,
+      timeout_seconds: Math.min(definition.timeout_seconds, maxTrialSeconds),
+    }
+    try {
+      return await runner.inTurn({ caller, signal }, () => compileEndpoint(engine, bounded, 1, sources()))
+    } catch (error) {
+      throw inTypedText(error, String(fields.query))
+    }
+  }
+}
+
+/**
+ * The same error at its place in the text as it was typed: white space before the query is no part of what is compiled,
+ * and where the engine only names what it does not know, the name is looked for.
+ */
+export function inTypedText(error: unknown, typed: string): unknown {
+  const told = retold(error, (at) => at)
+  if (!invalidQuery.is(told)) return error
+  const { line, column } = told.details
+  const at =
+    line !== undefined && column !== undefined
+      ? shifted(typed, { line, column })
+      : placeOfName(told.message, typed)
+  return new WellheadError(invalidQuery, told.message, { details: { ...at }, cause: told.cause })
+}
+
+function shifted(typed: string, { line, column }: SqlPosition): SqlPosition {
+  const start = positionOf(typed, typed.length - typed.trimStart().length)
+  return { line: line + start.line - 1, column: line === 1 ? column + start.column - 1 : column }
+}
+
+function placeOfName(message: string, typed: string): SqlPosition | undefined {
+  const [, quoted, plain] =
+    /[`"']([^`"'\n]{1,200})[`"']|(?:function|column) ([A-Za-z_][\w.]*)/i.exec(message) ?? []
+  const name = (quoted ?? plain)?.split('.').at(-1)?.toLowerCase()
+  if (!name) return undefined
+  for (const { kind, start, end } of sqlTokens(typed)) {
+    if (kind === 'space' || kind === 'comment') continue
+    const word = typed.slice(start, end).replace(/^[`"](.*)[`"]$/, '$1')
+    if (word.toLowerCase() === name) return positionOf(typed, start)
+  }
+  return undefined
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { conditionsOf, rangeOf, textAt } from './entry-conditions.ts'
+import { entryFilterShape } from './search-shape.ts'
+
+const now = 1_800_000_000_000_000n
+const hour = 3_600_000_000n
+const filterOf = (fields: object) => entryFilterShape.parse(fields)
+
+describe('rangeOf', () => {
+  test('without bounds it is the last hour, and open at its end', () => {
+    expect(rangeOf({}, now)).toEqual({ from: now - hour, to: undefined })
+  })
+
+  test('with an end only it is the hour before it', () => {
+    const to = '2026-01-01T00:00:00Z'
+    const micros = BigInt(Date.parse(to)) * 1000n
+    expect(rangeOf({ to }, now)).toEqual({ from: micros - hour, to: micros })
+  })
+
+  test('an end before the beginning is refused', () => {
+    const day = { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }
+    expect(() => rangeOf(day, now)).toThrow('to must be later than from.')
+  })
+})
+
+describe('conditionsOf', () => {
+  test('no value is ever in the text', () => {
+    const secret = "x' OR 1=1"
+    const { sql, parameters } = conditionsOf(
+      filterOf({
+        project: secret,
+        text: [secret],
+        filters: [
+          { path: 'a', value: secret },
+          { path: 'b', is: 'ne', value: secret },
+        ],
+      }),
+      now,
+    )
+    expect(sql).not.toContain('OR')
+    expect(Object.values(parameters).filter((value) => value === secret)).toHaveLength(4)
+  })
+
+  test('numbers are compared with numbers only', () => {
+    const compare = (value: unknown) =>
+      conditionsOf(filterOf({ filters: [{ path: 'n', is: 'gte', value }] }), now).parameters.value0
+    expect([compare(400), compare('4e2')]).toEqual([400, 400])
+    for (const value of ['', ' ', 'many', 'NaN', 'Infinity'])
+      expect(() => compare(value)).toThrow('n is compared with a number')
+  })
+})
+
+describe('textAt', () => {
+  test('columns are columns, and everything else is a quoted path of metadata', () => {
+    expect(textAt('project')).toBe('toNullable(project)')
+    expect(textAt('a.b')).toBe('metadata.`a`.`b`::Nullable(String)')
+    expect(textAt('metadata.a%2Eb')).toBe('metadata.`a%2Eb`::Nullable(String)')
+    expect(textAt('a`b\\')).toBe('metadata.`a\\`b\\\\`::Nullable(String)')
+  })
+
+  test('a path without names between its dots is none', () => {
+    for (const path of ['.', 'a.', '.a', 'a..b', 'a.\0']) expect(() => textAt(path)).toThrow('is no path')
+  })
+})

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { parseIsoTimestamp } from '../base/timestamps.ts'
+
+const instant = z
+  .string()
+  .refine((text) => parseIsoTimestamp(text) !== undefined, 'must be an ISO 8601 date and time')
+
+const path = z.string().min(1).max(500)
+
+const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists'] as const
+
+export type Comparison = (typeof comparisons)[number]
+
+const condition = z.strictObject({
+  /** `project`, `id`, or where the value stands in `metadata`. */
+  path,
+  is: z.enum(comparisons).default('eq'),
+  value: z
+    .union([z.string().max(10_000), z.number(), z.boolean()])
+    .transform(String)
+    .default(''),
+})
+
+export type Condition = z.output<typeof condition>
+
+const range = {
+  project: z.string().max(1000).optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+  text: z.array(z.string().min(1).max(1000)).max(10).default([]),
+  filters: z.array(condition).max(20).default([]),
+}
+
+/** Which entries are meant. */
+export const entryFilterShape = z.strictObject(range)
+
+export type EntryFilter = z.output<typeof entryFilterShape>
+
+export const searchShape = z.strictObject({
+  ...range,
+  limit: z.int().min(1).max(500).default(100),
+  /** The last entry that the caller has; those behind it follow. */
+  before: z.strictObject({ timestamp: z.int(), id: z.string().max(200) }).optional(),
+})
+
+export const histogramShape = z.strictObject({ ...range, buckets: z.int().min(1).max(500).default(60) })
+
+export const valuesShape = z.strictObject({ ...range, path, limit: z.int().min(1).max(100).default(20) })

@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { openConsole, seriousFaults } from './console-browser.ts'
+import { projects } from './console-data.ts'
+import { onPage, type Stage } from './console-journeys.ts'
+
+/** Every page, and what is there once it is loaded. */
+const pages: [string, (page: Page) => Promise<void>][] = [
+  ['/', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
+  ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
+  [
+    `/console/endpoints/logs.all?project=${projects[0]}`,
+    async (page) => {
+      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+    },
+  ],
+  ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByText('Declared parameters').waitFor()],
+  ['/console/new-endpoint', (page) => page.getByText('The query compiles.').waitFor()],
+  [
+    '/console/explore?range=24h',
+    async (page) => {
+      await page.locator('.entry').first().click()
+      await page.locator('.json').waitFor()
+    },
+  ],
+  ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
+  [
+    '/console/sources/edge_logs',
+    (page) => page.getByRole('cell', { name: 'metadata.request.path' }).waitFor(),
+  ],
+  [
+    '/console/tokens',
+    async (page) => {
+      await page.getByRole('button', { name: 'New token' }).click()
+      await page.getByLabel('What it is for').waitFor()
+    },
+  ],
+]
+
+const focused =
+  "document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? ''"
+
+export function consoleLooks(stage: Stage): void {
+  const visit = onPage(stage)
+  const admin = () => ({ token: stage.service().adminToken.token })
+
+  describe('every page of the console', () => {
+    test('has no serious fault for people who cannot see it, in either theme, and fits 360 pixels', async () => {
+      const found: Record<string, unknown> = {}
+      const tab = await openConsole(stage.browser(), stage.service(), '/', {
+        ...admin(),
+        width: 360,
+        bypassPolicy: true,
+      })
+      for (const [path, loaded] of pages) {
+        await tab.page.goto(path)
+        await loaded(tab.page)
+        for (const theme of ['light', 'dark'] as const) {
+          await tab.page.emulateMedia({ colorScheme: theme })
+          await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
+          const faults = await seriousFaults(tab.page)
+          if (faults.length > 0) found[`${path} ${theme}`] = faults
+        }
+        const wide = await tab.page.evaluate<number>('document.documentElement.scrollWidth')
+        if (wide > 360) found[`${path} is wide`] = wide
+      }
+      await tab.close()
+      const out = await openConsole(stage.browser(), stage.service(), '/', { bypassPolicy: true })
+      await out.page.getByLabel('Access token').waitFor()
+      found.signIn = await seriousFaults(out.page)
+      await out.close()
+      expect(found).toEqual({ signIn: [] })
+    })
+
+    test('follows the theme of the system, and the reader who wants the other one', () =>
+      visit('/console/tokens', { ...admin(), theme: 'dark' }, async (page) => {
+        const back = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
+        await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
+        const dark = await back()
+        await page.getByRole('button', { name: 'Use the light theme' }).click()
+        expect(await back()).not.toBe(dark)
+        await page.reload()
+        await page.getByRole('button', { name: 'Use the dark theme' }).waitFor()
+        expect(await back()).not.toBe(dark)
+      }))
+
+    test('can be used with the keyboard alone', () =>
+      visit('/', {}, async (page) => {
+        await page.keyboard.type(stage.service().adminToken.token)
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { name: 'Overview' }).waitFor()
+        const focus = async (name: RegExp) => {
+          for (let presses = 0; presses < 60; presses++) {
+            const label = await page.evaluate<string>(focused)
+            if (name.test(label)) return
+            await page.keyboard.press('Tab')
+          }
+          throw new Error(`The keyboard does not reach ${name}.`)
+        }
+        await focus(/^Endpoints$/)
+        await page.keyboard.press('Enter')
+        await page.getByRole('link', { name: 'usage.api-counts' }).waitFor()
+        await focus(/^usage\.api-counts$/)
+        await page.keyboard.press('Enter')
+        await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+        await page.locator('input[list]').waitFor()
+        await page
+          .locator(`input[list][value="${projects[0]}"], input[list][value="${projects[1]}"]`)
+          .waitFor()
+        await focus(/^Run/)
+        await page.keyboard.press('Enter')
+        await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
+      }))
+
+    test('tells that the service cannot be reached, and goes on when it can', async () => {
+      const tab = await openConsole(stage.browser(), stage.service(), '/console/sources', admin())
+      await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+      await tab.context.setOffline(true)
+      await tab.page.getByText('The service cannot be reached.').first().waitFor()
+      await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+      await tab.context.setOffline(false)
+      await tab.page.getByText('The service cannot be reached.').first().waitFor({ state: 'detached' })
+      await tab.close()
+    })
+  })
+}
