@@ -121,7 +121,7 @@ function Schema({ name }: { name: string }) {
   return (
     <Loaded query={query} what="the schema" height={240}>
       {(paths) => (
-        <div className="table-box">
+        <div className="table-box" role="region" aria-label="Schema" tabIndex={0}>
           <table className="table">
             <thead>
               <tr>
@@ -180,7 +180,7 @@ function Quarantine() {
               <p>An entry that cannot be stored is kept here as text, with the reason.</p>
             </Empty>
           ) : (
-            <div className="table-box">
+            <div className="table-box" role="region" aria-label="Rejected entries" tabIndex={0}>
               <table className="table">
                 <thead>
                   <tr>

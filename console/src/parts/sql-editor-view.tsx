@@ -103,6 +103,7 @@ function extensions(latest: { current: SqlEditorProps }, names: Compartment): Ex
     ...(onChange
       ? [
           history(),
+          typingOverSelection,
           lintGutter(),
           autocompletion(),
           keymap.of([
@@ -126,6 +127,17 @@ function extensions(latest: { current: SqlEditorProps }, names: Compartment): Ex
       : [EditorState.readOnly.of(true), EditorView.editable.of(false)]),
   ]
 }
+
+/** Left to the browser, typing over a selection makes elements with styles of their own, against the policy of the page. */
+const typingOverSelection = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    const { inputType, data } = event
+    if (inputType !== 'insertText' || data === null || view.state.selection.main.empty) return false
+    event.preventDefault()
+    view.dispatch(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true })
+    return true
+  },
+})
 
 function language(names: SqlNames | undefined): Extension {
   const { sources = {}, parameters = [] } = names ?? {}
