@@ -1,0 +1,76 @@
+import type { Column, Row } from './api-types.ts'
+import { instantOf } from './instants.ts'
+
+export interface ShownColumn {
+  name: string
+  type: string
+  /** Numbers stand at the right. */
+  right: boolean
+  width: number
+  /** Milliseconds, where a value of this column is a point in time. */
+  instant: (value: unknown) => number | undefined
+}
+
+const sample = 50
+
+/** How each column is shown: by its type where that is known, and otherwise by the first rows. */
+export function columnsOf(rows: readonly Row[], known: readonly Column[]): ShownColumn[] {
+  const types = new Map(known.map(({ name, type }) => [name, type]))
+  const names = rows[0] ? Object.keys(rows[0]) : known.map(({ name }) => name)
+  return names.map((name) => {
+    const type = types.get(name) ?? ''
+    const values = rows.slice(0, sample).map((row) => row[name])
+    const filled = values.filter((value) => value !== null && value !== undefined)
+    const instant = (value: unknown) =>
+      type === '' && !/time|date|at$/i.test(name) ? undefined : instantOf(value, type)
+    const isTime = filled.length > 0 && filled.every((value) => instant(value) !== undefined)
+    const isNumber = filled.length > 0 && filled.every((value) => typeof value === 'number')
+    const longest = Math.max(
+      name.length + 2,
+      ...filled.map((value) => (typeof value === 'object' ? 40 : String(value).length)),
+    )
+    const width = isTime ? 190 : Math.min(460, Math.max(90, longest * 7.6 + 26))
+    return {
+      name,
+      type,
+      right: isNumber && !isTime,
+      width: Math.round(width),
+      instant: isTime ? instant : () => undefined,
+    }
+  })
+}
+
+export interface Series {
+  name: string
+  values: (number | null)[]
+}
+
+/** The rows as lines over time; undefined where the columns tell no time or nothing to draw. */
+export function seriesOf(
+  rows: readonly Row[],
+  known: readonly Column[],
+): { seconds: number[]; series: Series[] } | undefined {
+  if (rows.length < 2) return undefined
+  const columns = columnsOf(rows, known)
+  const time = columns.find(({ name, instant }) => instant(rows[0]?.[name]) !== undefined)
+  const drawn = columns.filter(
+    ({ name, right }) =>
+      right ||
+      (name !== time?.name && rows.every((row) => row[name] === null || typeof row[name] === 'number')),
+  )
+  if (!time || drawn.length === 0) return undefined
+  const sorted = rows
+    .map((row) => ({ row, at: time.instant(row[time.name]) }))
+    .filter((one): one is { row: Row; at: number } => one.at !== undefined)
+    .sort((one, other) => one.at - other.at)
+  const points = new Set(sorted.map(({ at }) => at))
+  // Several rows of one instant are no line.
+  if (points.size !== sorted.length) return undefined
+  return {
+    seconds: sorted.map(({ at }) => at / 1000),
+    series: drawn.map(({ name }) => ({
+      name,
+      values: sorted.map(({ row }) => (row[name] as number | null) ?? null),
+    })),
+  }
+}

@@ -1,0 +1,26 @@
+import { useCallback, useMemo } from 'react'
+import { useLocation, useSearch } from 'wouter'
+
+type Changes = Record<string, string | undefined>
+
+/** The query of the address as state: the back button goes through it, and a link holds the whole view. */
+export function useAddress(): [URLSearchParams, (changes: Changes, how?: 'push' | 'replace') => void] {
+  const search = useSearch()
+  const [, navigate] = useLocation()
+  const address = useMemo(() => new URLSearchParams(search), [search])
+  const change = useCallback(
+    (changes: Changes, how: 'push' | 'replace' = 'push') => {
+      // Read anew: several changes may come before the next rendering.
+      const next = new URLSearchParams(location.search)
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === undefined || value === '') next.delete(name)
+        else next.set(name, value)
+      }
+      const text = next.toString()
+      if (text === new URLSearchParams(location.search).toString()) return
+      navigate(`${location.pathname}${text && `?${text}`}`, { replace: how === 'replace' })
+    },
+    [navigate],
+  )
+  return [address, change]
+}

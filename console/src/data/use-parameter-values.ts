@@ -1,0 +1,48 @@
+import { useQueries } from '@tanstack/react-query'
+import { useCallback, useMemo, useState } from 'react'
+import type { Parameters } from './api-types.ts'
+import { queries } from './queries.ts'
+import { useAddress } from './use-address.ts'
+
+type Place = { source: string; path: string } | undefined
+
+/**
+ * Values of parameters, kept in the address. One that is required and was not touched yet has a value that makes
+ * sense: the first that is allowed, or the most frequent one in the data.
+ */
+export function useParameterValues(
+  parameters: Parameters,
+  seenAt: (name: string) => Place = () => undefined,
+) {
+  const [address, setAddress] = useAddress()
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
+  const names = Object.keys(parameters)
+  const open = names.filter(
+    (name) =>
+      parameters[name]?.required && !parameters[name]?.enum && !address.has(name) && !touched.has(name),
+  )
+  const places = open.flatMap((name) => {
+    const place = seenAt(name)
+    return place ? [{ name, ...place }] : []
+  })
+  const seen = useQueries({ queries: places.map(({ source, path }) => queries.values(source, path, 168)) })
+  const offered = JSON.stringify(
+    places.map(({ name }, index) => [name, seen[index]?.data?.find(({ value }) => value !== '')?.value]),
+  )
+  const values = useMemo(() => {
+    const found = new Map(JSON.parse(offered) as [string, string | undefined][])
+    const all = Object.keys(parameters).map((name): [string, string | undefined] => {
+      const first = parameters[name]?.required && !touched.has(name) ? parameters[name]?.enum?.[0] : undefined
+      return [name, address.get(name) ?? first ?? found.get(name)]
+    })
+    return Object.fromEntries(all.filter((pair): pair is [string, string] => pair[1] !== undefined))
+  }, [address, parameters, touched, offered])
+  const change = useCallback(
+    (name: string, value: string | undefined) => {
+      setTouched((now) => new Set(now).add(name))
+      setAddress({ [name]: value }, 'replace')
+    },
+    [setAddress],
+  )
+  return { values, change }
+}
