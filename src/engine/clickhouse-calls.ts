@@ -28,7 +28,7 @@ export class ClickHouseCalls {
   }
 
   query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    return this.#bounded(limits, async (signal) => {
+    return this.#bounded({ ...limits, sql: statement.sql }, async (signal) => {
       const { body, headers } = multipart(statement.parameters ?? {})
       const result = await this.#client.exec({
         query: `${statement.sql}\nFORMAT ${statement.format}`,
@@ -96,7 +96,10 @@ export class ClickHouseCalls {
     return this.#client.close()
   }
 
-  async #bounded<T>(limits: Limits, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #bounded<T>(
+    limits: Limits & { sql?: string },
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const ender = new AbortController()
     let ended: CallOutcome['ended'] = 'by-engine'
     const end = (by: CallOutcome['ended']) => {
@@ -112,7 +115,7 @@ export class ClickHouseCalls {
       ender.signal.throwIfAborted()
       return await call(ender.signal)
     } catch (error) {
-      throw toWellheadError(error, { deadlineMs: limits.deadlineMs, ended })
+      throw toWellheadError(error, { deadlineMs: limits.deadlineMs, ended, sql: limits.sql })
     } finally {
       clearTimeout(timer)
       limits.signal?.removeEventListener('abort', onAbort)

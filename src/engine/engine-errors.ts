@@ -15,6 +15,8 @@ import {
 export interface CallOutcome {
   deadlineMs: number
   ended: 'by-deadline' | 'by-caller' | 'by-engine'
+  /** What was sent. */
+  sql?: string | undefined
 }
 
 /** ClickHouse's codes that are nobody's mistake in SQL. */
@@ -42,7 +44,7 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
   if (outcome.ended === 'by-caller') return queryCancelled()
   if (error instanceof ClickHouseError) {
     const translate = known[Number(error.code)]
-    return translate ? translate(error, outcome) : sqlError(error)
+    return translate ? translate(error, outcome) : sqlError(error, outcome.sql)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
 }
@@ -66,10 +68,28 @@ export function isUnreadableRow(error: unknown): boolean {
   return unreadableRow.has(engineCodeOf(error) ?? 0)
 }
 
-function sqlError(error: ClickHouseError): WellheadError {
-  const position = /\(line (\d+), col (\d+)\)/.exec(error.message)
+function sqlError(error: ClickHouseError, sql: string | undefined): WellheadError {
+  const message = wholeMessage(error, sql)
+  const position = /\(line (\d+), col (\d+)\)/.exec(message)
   const at = position ? { line: Number(position[1]), column: Number(position[2]) } : undefined
-  const made = invalidQuery(error.message.trim(), at)
+  const made = invalidQuery(message, at)
   made.cause = error
   return made
+}
+
+/**
+ * The client takes a word in capitals that the engine quotes, such as a misspelt keyword, for the name of the error,
+ * and cuts the message before it. The place is told by what is left.
+ */
+function wholeMessage(error: ClickHouseError, sql: string | undefined): string {
+  const message = error.message.trim()
+  const position = /failed at position (\d+)$/.exec(message)?.[1]
+  if (position === undefined || sql === undefined) return message
+  // Counted from 1, in bytes.
+  const lines = Buffer.from(sql)
+    .subarray(0, Number(position) - 1)
+    .toString()
+    .split('\n')
+  const column = Buffer.byteLength(lines.at(-1) ?? '') + 1
+  return `${message} (${error.type}) (line ${lines.length}, col ${column})`
 }
