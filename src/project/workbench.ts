@@ -115,6 +115,7 @@ export class Workbench {
     for (const { source: given, lines } of files) {
       const { name } = (await this.#ask('GET', `/api/sources/${encodeURIComponent(given)}`)).body
       if (!this.#kept.has(name)) {
+        await this.#command(`TRUNCATE TABLE ${engineDatabase}.\`${name}\``)
         await this.#command(`ALTER TABLE ${engineDatabase}.\`${name}\` REMOVE TTL`)
         this.#kept.add(name)
       }

@@ -79,7 +79,11 @@ export function deploymentJourneys(running: () => RunningService): void {
       await deploy([one])
       const good = { ...one, description: 'other' }
       const cases: [unknown[], number, object][] = [
-        [[good, { name: 'set.bad', query: 'SELECT' }], 422, { endpoint: 'set.bad', line: 1 }],
+        [
+          [good, { name: 'set.bad', query: 'SELECT 1 AS n\nFROM edge_logs WHER n' }],
+          422,
+          { endpoint: 'set.bad', line: 2, column: 16 },
+        ],
         [[good, { ...two, max_rows: 0 }], 400, { endpoint: 'set.two', parameter: 'endpoints.1.max_rows' }],
         [[good, { query: 'SELECT 1' }], 400, { parameter: 'endpoints.1.name' }],
         [
