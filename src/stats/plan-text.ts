@@ -1,25 +1,40 @@
-/** Lines that say what the engine does, and on how much of what. */
-const steps = /^[A-Z]\w*(?: \((?:[^'\d]|\d(?=\w*\.)|_\d)*\))?$/
-const facts =
-  /^(?:Indexes:|(?:MinMax|Partition|PrimaryKey|Skip|Statistics)$|Name: \w+$|Description: \w+ GRANULARITY \d+$|(?:Parts|Granules): \d+\/\d+$|Search Algorithm: [\w ]+$|Keys: *$)/
-/** A column of a key: letters in a line of its own. */
-const column = /^[A-Za-z_]\w*$/
+/** What stands before the text of a line: the tree that the engine draws. */
+const tree = /^[\s│├└─]*/
+
+/** A step, with the table that it reads or the part of the query that it is. */
+const step = /^[A-Z]\w*(?: \((?:wellhead\.\w+|[^'"\d]+)\))?$/
+
+/** What is said of a step without any value of the query. */
+const facts = [
+  /^Read type: \w+$/,
+  /^Parts: \d+ \| Granules: \d+$/,
+  /^(?:Parts|Granules): \d+\/\d+$/,
+  /^Ranges: \d+$/,
+  /^Type: \w+ \| Strictness: \w+ \| Algorithm: [\w()]+$/,
+  /^(?:Indexes|Keys):$/,
+  /^Min-Max$/,
+  /^Name: \w+$/,
+  /^Description: \w+ GRANULARITY \d+$/,
+  /^Search Algorithm: [a-z ]+$/,
+]
+
+/** A column of a key, or what the key makes of it. */
+const keyColumn = /^[a-z_]\w*(?:\([a-z_]\w*\))?$/
 
 /**
- * A plan as the engine writes it, without the conditions: those hold values of the call. Kept is what is known to hold
- * none, so that a line of a newer engine is left out before somebody has looked at it.
+ * A plan as the engine writes it, without expressions: those hold values of the call. Kept is what is known to hold none,
+ * so that a line of a newer engine is left out before somebody has looked at it.
  */
 export function withoutValues(plan: string): string {
-  const lines = plan.split('\n')
   const kept: string[] = []
-  let keysDeeperThan = Number.POSITIVE_INFINITY
-  for (const line of lines) {
-    const text = line.trim()
-    const depth = line.length - line.trimStart().length
-    if (depth <= keysDeeperThan) keysDeeperThan = Number.POSITIVE_INFINITY
-    const isKey = depth > keysDeeperThan && column.test(text)
-    if (steps.test(text) || facts.test(text) || isKey) kept.push(line)
-    if (text.startsWith('Keys:')) keysDeeperThan = depth
+  let keysAt = Number.POSITIVE_INFINITY
+  for (const line of plan.split('\n')) {
+    const depth = (tree.exec(line)?.[0] ?? '').length
+    const text = line.slice(depth).trimEnd()
+    if (depth <= keysAt) keysAt = Number.POSITIVE_INFINITY
+    const isKey = depth > keysAt && keyColumn.test(text)
+    if (isKey || step.test(text) || facts.some((fact) => fact.test(text))) kept.push(line)
+    if (text === 'Keys:') keysAt = depth
   }
   return kept.join('\n')
 }
