@@ -48,7 +48,7 @@ async function takePictures(url, token) {
     const context = await browser.newContext({
       baseURL: url,
       colorScheme: theme,
-      viewport: { width: 1280, height: 800 },
+      viewport: { width: 1280, height: 900 },
       reducedMotion: 'reduce',
       timezoneId: 'UTC',
     })
@@ -71,6 +71,23 @@ async function takePictures(url, token) {
   await browser.close()
 }
 
+/** So that there are calls to show. */
+async function callEndpoints(url, token) {
+  const calls = [
+    'usage.api-counts?interval=minutely&',
+    'functions.invocation-stats?interval=1hr&',
+    'logs.all?',
+  ]
+  for (let round = 0; round < 40; round++) {
+    const call = calls[round % 7 === 0 ? 2 : round % 2]
+    await fetch(`${url}/api/endpoints/query/${call}project=${sampleProject}`, {
+      headers: { 'X-API-KEY': token },
+    })
+  }
+  // Statistics are written down every few seconds.
+  await new Promise((resolve) => setTimeout(resolve, 12_000))
+}
+
 await buildIfStale()
 mkdirSync(images, { recursive: true })
 const engineNode = await ensureEngine()
@@ -82,6 +99,7 @@ const service = await openService({
 try {
   const { token } = service.adminToken
   await sendSampleTraffic(service.url, token, Date.now())
+  await callEndpoints(service.url, token)
   await takePictures(service.url, token)
 } finally {
   await service.close()

@@ -63,6 +63,8 @@ function List({
   admin: boolean
 }) {
   const { data: stats } = useQuery({ ...queries.stats('1day'), enabled: admin })
+  // Their columns are there before they are, so that nothing jumps.
+  const hasFigures = admin && stats !== null
   const figures = useMemo(() => byEndpoint(stats ?? []), [stats])
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const found = endpoints.filter(({ name, description }) =>
@@ -89,7 +91,7 @@ function List({
             <th scope="col" className="optional">
               Cache
             </th>
-            {stats && (
+            {hasFigures && (
               <>
                 <th scope="col" className="right optional">
                   Calls today
@@ -121,14 +123,14 @@ function List({
                 <td className="optional">
                   {cache_seconds === null ? <span className="faint">none</span> : seconds(cache_seconds)}
                 </td>
-                {stats && (
+                {hasFigures && (
                   <>
-                    <td className="right optional">{count(of?.calls ?? 0)}</td>
+                    <td className="right optional">{stats ? count(of?.calls ?? 0) : '…'}</td>
                     <td className="right optional">{milliseconds(of?.p95)}</td>
                     <td className="right optional">
                       {of ? percent(of.calls > 0 ? of.hits / of.calls : null) : '–'}
                     </td>
-                    <td className="right optional">{count(of?.errors ?? 0)}</td>
+                    <td className="right optional">{stats ? count(of?.errors ?? 0) : '…'}</td>
                   </>
                 )}
               </tr>

@@ -7,13 +7,14 @@ import { seriesOf } from '../data/result-columns.ts'
 import { callSnippets } from '../data/snippets.ts'
 import type { Run } from '../data/use-run.ts'
 import { Choices } from './choices.tsx'
+import { EndpointPlan } from './endpoint-plan.tsx'
 import { ResultTable } from './result-table.tsx'
 import { SnippetTabs } from './snippet.tsx'
 import { Empty, Failure, Waiting } from './states.tsx'
 
 const TimeChart = lazy(() => import('./time-chart.tsx'))
 
-export type ResultView = 'table' | 'chart' | 'json' | 'call'
+export type ResultView = 'table' | 'chart' | 'json' | 'call' | 'plan'
 
 const views = [
   ['table', 'Table'],
@@ -27,18 +28,26 @@ export interface EndpointResultProps {
   columns: readonly Column[]
   name: string
   values: Record<string, string>
+  /** The endpoint whose plan can be asked for; undefined where there is none, or it may not. */
+  planOf?: string | undefined
   view: ResultView
   onView: (view: ResultView) => void
 }
 
 /** What a run gave, in the form that the reader chose, and what it cost. */
-export function EndpointResult({ run, columns, name, values, view, onView }: EndpointResultProps) {
+export function EndpointResult(props: EndpointResultProps) {
+  const { run, columns, name, values, planOf, view, onView } = props
   const zone = useZone()
   const result = run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
   return (
     <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
       <div className="tabs-line">
-        <Choices label="Show the result as" options={views} value={view} onChange={onView} />
+        <Choices
+          label="Show the result as"
+          options={planOf === undefined ? views : [...views, ['plan', 'Plan']]}
+          value={view}
+          onChange={onView}
+        />
         <Choices
           label="Time zone"
           options={[
@@ -52,6 +61,8 @@ export function EndpointResult({ run, columns, name, values, view, onView }: End
       <Cost run={run} result={result} />
       {view === 'call' ? (
         <SnippetTabs label="The call as" snippets={callSnippets(location.origin, name, values)} />
+      ) : view === 'plan' && planOf !== undefined ? (
+        <EndpointPlan name={planOf} values={values} />
       ) : run.state === 'failed' ? (
         <Failure error={run.error} />
       ) : result ? (
@@ -151,7 +162,8 @@ function Cost({ run, result }: { run: Run; result: CallResult | undefined }) {
         cache <b>{cache}</b>
         {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
       </span>
-      {readRows !== undefined && (
+      {/* The embedded engine only counts what it returns, and that is no cost. */}
+      {readRows !== undefined && readRows > rows.length && (
         <span>
           read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
         </span>

@@ -162,6 +162,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             run={run}
             columns={isDraft ? (checked?.columns ?? []) : (saved?.columns ?? [])}
             name={draft.name || 'my-endpoint'}
+            planOf={isDraft ? undefined : draft.name}
             values={values}
             view={(address.get('_view') as ResultView | null) ?? 'table'}
             onView={(view) => setAddress({ _view: view === 'table' ? undefined : view }, 'replace')}
