@@ -67,11 +67,9 @@ async function backUp(directory: string, choice: ServiceChoice & { json?: boolea
   await checkVacant(target).catch((error) => {
     throw explained(error, 'The backup cannot be written', io)
   })
-  const response = await service.request('GET', '/api/backup')
-  const total = Number(response.headers.get('wellhead-backup-bytes') || Number.NaN)
   const progress = startProgress({
     title: 'Backing up',
-    total: Number.isFinite(total) ? total : undefined,
+    total: undefined,
     unit: 'bytes',
     output: io.stderr,
     clock: io.clock,
@@ -81,8 +79,14 @@ async function backUp(directory: string, choice: ServiceChoice & { json?: boolea
     done += bytes
     progress.update(done)
   }
+  let response: Response | undefined
+  // Asked for only when there is a place for it: until it is read, it holds the service's files.
+  async function* archive(): AsyncGenerator<Uint8Array> {
+    response = await service.request('GET', '/api/backup')
+    yield* response.body as AsyncIterable<Uint8Array>
+  }
   try {
-    const manifest = await receiveBackup(response.body as AsyncIterable<Uint8Array>, target, onBytes)
+    const manifest = await receiveBackup(archive(), target, onBytes)
     progress.end()
     if (choice.json) return await printJson(target, manifest, io)
     await io.stdout.write(`Backed up ${amountOf(manifest)} into ${target}.\n`)
@@ -91,7 +95,7 @@ async function backUp(directory: string, choice: ServiceChoice & { json?: boolea
   } finally {
     progress.end()
     // What was refused must not go on holding the service's files.
-    await response.body?.cancel().catch(() => {})
+    await response?.body?.cancel().catch(() => {})
   }
 }
 

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { CommandFailure, usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { visible } from './text-width.ts'
 
 /** Asks a person before something is gone; a script has to say --yes. */
 export async function confirm(io: CommandIo, question: string, yes: boolean | undefined): Promise<void> {
@@ -12,7 +13,10 @@ export async function confirm(io: CommandIo, question: string, yes: boolean | un
   })
   const lines = createInterface({ input: io.stdin, output })
   try {
-    const answer = await lines.question(`${question} [y/N] `, { signal: io.signal })
+    // An input that ends without an answer says no.
+    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+    const asked = lines.question(`${visible(question)} [y/N] `, { signal: io.signal })
+    const answer = await Promise.race([asked, ended])
     if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('Nothing was changed.')
   } finally {
     lines.close()

@@ -16,6 +16,7 @@ import {
   readServerEndpoints,
   strangersIn,
 } from '../project/server-plan.ts'
+import { type ChangedSource, sourceChanges } from '../project/source-changes.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
@@ -39,16 +40,17 @@ export function addDeployCommands(program: Command, io: CommandIo): void {
     .option('--exit-code', 'end with 1 if anything differs')
     .option('--json', 'as JSON')
     .action(async (directory: string, options: Choice & { exitCode?: true }) => {
-      const { plan, comparison, missing } = await planFor(directory, options, io)
+      const { plan, comparison, missing, changed } = await planFor(directory, options, io)
       if (options.json) {
         const only_on_server = comparison.onlyOnServer
         await printJson(io, {
           endpoints: plan,
           missing_sources: missing.map(({ name }) => name),
+          sources: changed,
           only_on_server,
         })
-      } else await printDiff(plan, comparison, missing, io)
-      const differs = plan.some(({ action }) => action !== 'unchanged') || missing.length > 0
+      } else await printDiff({ plan, comparison, missing, changed }, io)
+      const differs = plan.some(({ action }) => action !== 'unchanged') || missing.length + changed.length > 0
       if (options.exitCode && differs) throw new CommandFailure('')
     })
   addExamples(diff, 'wellhead diff', 'wellhead diff --url https://wellhead.example.com')
@@ -81,11 +83,12 @@ interface Plan {
   plan: PlannedEndpoint[]
   /** Sources of the project that the service does not have. */
   missing: NewSource[]
+  changed: ChangedSource[]
 }
 
 /** Asks the service what the files would change, each for the version that it was compared with. */
 async function planFor(directory: string, options: Choice, io: CommandIo): Promise<Plan> {
-  const project = await wholeProject(directory, io)
+  const project = await wholeProject(directory, options, io)
   const client = connect(options, io)
   const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
   const comparison = compareWithServer(project, server)
@@ -95,11 +98,16 @@ async function planFor(directory: string, options: Choice, io: CommandIo): Promi
       `${strangers.join('\n')}\nPut the id of the service into the file to change that endpoint, or choose another name.`,
     )
   }
-  const missing = await missingSources(project, client)
+  const there = await sourcesOf(project, client)
+  const missing = missingSources(project, there)
+  const changed = sourceChanges(
+    project.sources.map(({ source }) => source),
+    there,
+  )
   const trial = { endpoints: deploymentOf(comparison), dry_run: true }
   try {
     const { endpoints } = await client.json<DeploymentView>('POST', '/api/deployments', { json: trial })
-    return { client, comparison, plan: planOf(comparison, endpoints), missing }
+    return { client, comparison, plan: planOf(comparison, endpoints), missing, changed }
   } catch (error) {
     // What reads a source that is not there yet cannot be compared before it is.
     if (!(error instanceof ServiceFailure) || error.code !== 'invalid_query' || missing.length === 0)
@@ -111,17 +119,21 @@ async function planFor(directory: string, options: Choice, io: CommandIo): Promi
   }
 }
 
-async function wholeProject(directory: string, io: CommandIo): Promise<Project> {
+async function wholeProject(directory: string, { json }: Choice, io: CommandIo): Promise<Project> {
   const project = openProject(directory, io)
   const problems = project.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
   if (problems.length === 0) return project
-  await printProblems(problems, io)
+  if (json) await printJson(io, { problems })
+  else await printProblems(problems, io)
   throw new CommandFailure(`${counted(problems.length, 'problem')} found; nothing was deployed.`)
 }
 
-async function missingSources({ sources }: Project, client: ServiceClient): Promise<NewSource[]> {
-  if (sources.length === 0) return []
-  const there = await client.json<{ name: string }[]>('GET', '/api/sources')
+/** Not asked for where the project declares none. */
+async function sourcesOf({ sources }: Project, client: ServiceClient): Promise<NewSource[]> {
+  return sources.length === 0 ? [] : client.json<NewSource[]>('GET', '/api/sources')
+}
+
+function missingSources({ sources }: Project, there: readonly NewSource[]): NewSource[] {
   const names = new Set(there.map(({ name }) => name))
   return sources.map(({ source }) => source).filter(({ name }) => !names.has(name))
 }
@@ -130,9 +142,24 @@ type DeployOptions = Choice & { dryRun?: true; breaking?: true }
 
 async function deployProject(directory: string, options: DeployOptions, io: CommandIo): Promise<void> {
   const made = options.dryRun ? [] : await makeSources(directory, options, io)
-  const { client, comparison, plan } = await planFor(directory, options, io)
+  try {
+    await deployEndpoints(directory, options, made, io)
+  } catch (error) {
+    await unmakeSources(made, options, io)
+    throw error
+  }
+}
+
+async function deployEndpoints(
+  directory: string,
+  options: DeployOptions,
+  made: readonly string[],
+  io: CommandIo,
+): Promise<void> {
+  const { client, comparison, plan, changed } = await planFor(directory, options, io)
   const breaking = breakingIn(plan)
-  const refused = breaking.length > 0 && !options.breaking
+  const losing = changed.filter(({ loses }) => loses)
+  const refused = breaking.length + losing.length > 0 && !options.breaking
   const idle = plan.every(({ action }) => action === 'unchanged')
   if (!options.dryRun && !refused && !idle) {
     await client.json('POST', '/api/deployments', {
@@ -140,15 +167,22 @@ async function deployProject(directory: string, options: DeployOptions, io: Comm
     })
   }
   const deployed = !options.dryRun && !refused
+  if (deployed) {
+    for (const { name, fields } of changed) {
+      await client.json('PATCH', `/api/sources/${encodeURIComponent(name)}`, { json: fields })
+    }
+  }
   if (options.json) {
     const endpoints = plan.map(({ diff: _, ...shown }) => shown)
-    await printJson(io, { deployed, made_sources: made, endpoints })
+    await printJson(io, { deployed, made_sources: refused ? [] : made, sources: changed, endpoints })
   } else {
     for (const endpoint of plan) await io.stdout.write(planText(endpoint, io))
+    for (const { message } of changed) await io.stdout.write(`changed ${visible(message)}\n`)
   }
-  if (refused && !options.dryRun) {
+  if (refused) {
     throw new CommandFailure(
-      `${counted(breaking.length, 'change')} would break callers; nothing was deployed. --breaking does it all the same.`,
+      `${counted(breaking.length + losing.length, 'change')} would break ${losing.length > 0 ? 'callers or lose entries' : 'callers'}; ` +
+        `${options.dryRun ? 'this would be refused' : 'nothing was deployed'}. --breaking does it all the same.`,
     )
   }
   if (options.json) return
@@ -158,16 +192,28 @@ async function deployProject(directory: string, options: DeployOptions, io: Comm
   await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts}.\n`)
 }
 
-/** Sources are made before endpoints can read them. Nobody misses one that is left if the rest fails. */
+/** Sources are made before endpoints can read them, and taken back if the rest fails. */
 async function makeSources(directory: string, options: Choice, io: CommandIo): Promise<string[]> {
-  const project = await wholeProject(directory, io)
+  const project = await wholeProject(directory, options, io)
   const client = connect(options, io)
-  const missing = await missingSources(project, client)
+  const missing = missingSources(project, await sourcesOf(project, client))
   for (const source of missing) {
     await client.json('POST', '/api/sources', { json: source })
     if (!options.json) await io.stdout.write(`made the source ${source.name}\n`)
   }
   return missing.map(({ name }) => name)
+}
+
+async function unmakeSources(made: readonly string[], options: Choice, io: CommandIo): Promise<void> {
+  const client = connect(options, io)
+  for (const name of made) {
+    const path = `/api/sources/${encodeURIComponent(name)}`
+    // The reason of the failure matters more than one source too many, which is told.
+    await client.request('DELETE', path, { query: { confirm: name } }).then(
+      () => io.stderr.write(`took back the source ${name}\n`),
+      () => io.stderr.write(`the source ${name} was made and is left\n`),
+    )
+  }
 }
 
 function planText(
@@ -183,9 +229,7 @@ function planText(
 }
 
 async function printDiff(
-  plan: readonly PlannedEndpoint[],
-  { onlyOnServer }: Comparison,
-  missing: readonly NewSource[],
+  { plan, comparison: { onlyOnServer }, missing, changed }: Omit<Plan, 'client'>,
   io: CommandIo,
 ): Promise<void> {
   const { colors } = io.stdout
@@ -199,6 +243,7 @@ async function printDiff(
     await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
   }
   for (const { name } of missing) await io.stdout.write(`not on the service: the source ${name}\n`)
+  for (const { message } of changed) await io.stdout.write(`differs: ${visible(message)}\n`)
   if (onlyOnServer.length > 0) await io.stdout.write(`only on the service: ${onlyOnServer.join(', ')}\n`)
   const same = plan.filter(({ action }) => action === 'unchanged').length
   await io.stdout.write(`${counted(plan.length - same, 'endpoint')} to deploy, ${same} unchanged.\n`)

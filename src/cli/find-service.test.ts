@@ -51,10 +51,7 @@ describe('which service a command talks to', () => {
   test('the file of a service that has ended is ignored, and that is told', () => {
     localService()
     const io = memoryIo({ cwd, isAlive: (pid) => pid !== running.pid })
-    expect(findService({ dataDir: cwd }, io)).toEqual({
-      url: 'http://127.0.0.1:4000',
-      token: 'the-admin-token-of-it',
-    })
+    expect(() => findService({ dataDir: cwd }, io)).toThrow(/There is no token for http:\/\/127.0.0.1:4000/)
     expect(io.stderr.text()).toContain('is of a service that has ended (process 77)')
   })
 
@@ -62,6 +59,9 @@ describe('which service a command talks to', () => {
     localService()
     expect(() => findService({ url: 'http://elsewhere:4000', dataDir: cwd }, memoryIo())).toThrow(
       'There is no token for http://elsewhere:4000: give one with --token or WELLHEAD_TOKEN.',
+    )
+    expect(() => findService({ url: 'http://127.0.0.1:4000', dataDir: cwd }, memoryIo())).toThrow(
+      'There is no token for http://127.0.0.1:4000',
     )
     expect(findService({ url: `${running.url}/`, dataDir: cwd }, memoryIo()).token).toBe(
       'the-admin-token-of-it',

@@ -23,18 +23,18 @@ export function findService(choice: ServiceChoice, io: CommandIo): FoundService 
   const { environment } = io
   const dataDir = resolve(io.cwd, choice.dataDir ?? (environment.WELLHEAD_DATA_DIR || 'data'))
   const named = choice.url ?? (environment.WELLHEAD_URL || undefined)
-  const local = named === undefined ? localUrl(dataDir, io) : readServiceFile(dataDir)?.url
+  const local = localUrl(dataDir, io)
   const url = named === undefined ? (local ?? defaultUrl) : checkedUrl(named)
   const token =
     choice.token ??
     (environment.WELLHEAD_TOKEN || undefined) ??
-    // The admin token of a local service goes to no other.
-    (isLocal(url, local) ? localToken(dataDir, io) : undefined)
+    // The admin token of a local service goes to no other: whoever holds a port may be anybody.
+    (url === local ? localToken(dataDir, io) : undefined)
   if (token === undefined) {
     throw usageFailure(
       `There is no token for ${url}: give one with --token or WELLHEAD_TOKEN` +
-        (isLocal(url, local)
-          ? `, or name the data directory of a local service with --data-dir. ${dataDir} has none.`
+        (local === undefined
+          ? `. No service runs on ${dataDir}; start one with wellhead serve, or name its directory with --data-dir.`
           : '.'),
     )
   }
@@ -45,7 +45,7 @@ function localUrl(dataDir: string, io: CommandIo): string | undefined {
   const file = readServiceFile(dataDir)
   if (file === undefined || io.isAlive(file.pid)) return file?.url
   void io.stderr.write(
-    `wellhead: ${serviceFilePath(dataDir)} is of a service that has ended (process ${file.pid}); trying ${defaultUrl}.\n`,
+    `wellhead: ${serviceFilePath(dataDir)} is of a service that has ended (process ${file.pid}).\n`,
   )
   return undefined
 }
@@ -59,10 +59,6 @@ function localToken(dataDir: string, { environment }: CommandIo): string | undef
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw usageFailure(`The admin token of the local service cannot be read: ${message}.`)
   }
-}
-
-function isLocal(url: string, local: string | undefined): boolean {
-  return url === defaultUrl || url === local
 }
 
 function checkedUrl(given: string): string {

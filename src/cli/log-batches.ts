@@ -79,16 +79,19 @@ function reasonOf(entry: ReadEntry): string | undefined {
  */
 export class BatchKeys {
   readonly #source: string
+  readonly #salt: string
   readonly #seen = new Map<string, number>()
 
-  constructor(source: string) {
+  /** With a salt of its own, an input that was sent before is a new one. */
+  constructor(source: string, salt = '') {
     this.#source = source
+    this.#salt = salt
   }
 
   next({ body }: Pick<LogBatch, 'body'>): string {
     const content = createHash('sha256').update(`${this.#source}\0`).update(body).digest('hex')
     const ordinal = this.#seen.get(content) ?? 0
     this.#seen.set(content, ordinal + 1)
-    return `logs-send-${createHash('sha256').update(`${content}:${ordinal}`).digest('hex')}`
+    return `logs-send-${createHash('sha256').update(`${this.#salt}${content}:${ordinal}`).digest('hex')}`
   }
 }

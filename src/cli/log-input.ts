@@ -98,8 +98,11 @@ async function feed(chunks: AsyncIterable<Buffer>, unpacker: ReturnType<typeof c
     if (unpacker.destroyed) return
     if (unpacker.write(chunk)) continue
     await new Promise<void>((resolve) => {
-      unpacker.once('drain', resolve)
-      unpacker.once('close', resolve)
+      const go = () => {
+        unpacker.off('drain', go).off('close', go)
+        resolve()
+      }
+      unpacker.once('drain', go).once('close', go)
     })
   }
   unpacker.end()

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from './arguments.ts'
@@ -27,6 +28,7 @@ const maxKeptRejections = 1_000
 interface SendOptions extends ServiceChoice {
   source: string
   batchEntries: number
+  again?: true
   json?: true
 }
 
@@ -56,6 +58,7 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
       wholeNumber(1, batchBounds.maxEntries),
       batchBounds.maxEntries,
     )
+    .option('--again', 'store it also if the same was sent within the last day')
     .option('--json', 'the counts as JSON')
     .action(async (files: string[], options: SendOptions) => {
       if (files.length === 0 && io.stdinIsTerminal) {
@@ -70,7 +73,7 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
   send.addHelpText(
     'after',
     '\nInterrupted, the same command can be given again: what is stored already is not stored twice, within a day\n' +
-      'and with the same token. Rejected entries are told with their line, and the exit code is 1.\n',
+      'and with the same token. So equal input, sent on purpose a second time, needs --again. Rejected entries are told with their line, and the exit code is 1.\n',
   )
   addExamples(
     send,
@@ -82,7 +85,7 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
 
 async function sendInputs(
   inputs: readonly LogInput[],
-  { source, batchEntries }: SendOptions,
+  { source, batchEntries, again }: SendOptions,
   client: ServiceClient,
   io: CommandIo,
 ): Promise<Tally> {
@@ -97,7 +100,7 @@ async function sendInputs(
     output: io.stderr,
     clock: io.clock,
   })
-  const keys = new BatchKeys(source)
+  const keys = new BatchKeys(source, again ? randomUUID() : '')
   const bounds = { ...batchBounds, maxEntries: batchEntries }
   let readBytes = 0
   const reject = (rejection: Rejection) => {

@@ -89,11 +89,17 @@ class ProjectFiles {
     reader: (content: string) => T | { problems: FileProblem[] },
   ): T | undefined {
     const path = join(this.#directory, file)
-    if (statSync(path).size > maxFileBytes) {
-      this.report(file, `The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
+    let bytes: Buffer
+    try {
+      if (statSync(path).size > maxFileBytes) {
+        this.report(file, `The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
+        return undefined
+      }
+      bytes = readFileSync(path)
+    } catch (error) {
+      this.report(file, `The file cannot be read: ${(error as Error).message}.`)
       return undefined
     }
-    const bytes = readFileSync(path)
     let content: string
     try {
       content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
