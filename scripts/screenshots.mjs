@@ -20,7 +20,7 @@ const run = async (page) => {
 /** Name of the picture, address, and what is done there first. */
 const pages = [
   ['overview', '/', (page) => page.locator('.spark').first().waitFor()],
-  ['endpoints', '/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
+  ['endpoints', '/console/endpoints', (page) => page.getByRole('cell', { name: '%' }).first().waitFor()],
   [
     'endpoint',
     `/console/endpoints/usage.api-counts?project=${sampleProject}&interval=minutely&_view=chart`,
