@@ -140,7 +140,13 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     for (const path of [
       ...['/api/v1/endpoints', '/api/v2/endpoints', '/api/endpoints.json', '/api/access-tokens.bak'],
       ...['/admin', '/debug', '/graphql', '/.env', '/.git/config', '/swagger.json', '/v2/logs'],
-      ...['/play', '/ping', '/console/assets/..%2findex.html', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json'],
+      ...[
+        '/play',
+        '/ping',
+        '/console/assets/..%2findex.html',
+        '/docs/../package.json',
+        '/docs/%2e%2e%2fpackage.json',
+      ],
     ]) {
       expect([401, 404], path).toContain((await ask(running(), undefined, 'GET', path)).status)
       expect([path, (await admin('GET', path)).status]).toEqual([path, 404])
