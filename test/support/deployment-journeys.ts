@@ -80,9 +80,9 @@ export function deploymentJourneys(running: () => RunningService): void {
       const good = { ...one, description: 'other' }
       const cases: [unknown[], number, object][] = [
         [
-          [good, { name: 'set.bad', query: 'SELECT 1 AS n\nFROM edge_logs WHER n' }],
+          [good, { name: 'set.bad', query: 'SELECT 1 AS n\nFROM edge_logs t WHER n' }],
           422,
-          { endpoint: 'set.bad', line: 2, column: 16 },
+          { endpoint: 'set.bad', line: 2, column: 18 },
         ],
         [[good, { ...two, max_rows: 0 }], 400, { endpoint: 'set.two', parameter: 'endpoints.1.max_rows' }],
         [[good, { query: 'SELECT 1' }], 400, { parameter: 'endpoints.1.name' }],
