@@ -1,7 +1,7 @@
 import { Histogram } from 'prom-client'
 import type { BoundedLabels } from './bounded-labels.ts'
 import type { CallPage } from './call-page.ts'
-import { type CacheUse, type CallSubject, cacheUses } from './call-record.ts'
+import { type CacheUse, cacheUses } from './call-record.ts'
 
 /** Upper bounds in seconds: from a cached call to the longest that a query may usually take. */
 export const callBuckets = [
@@ -41,9 +41,9 @@ export class CallDurations extends Histogram<'endpoint' | 'status' | 'cache'> {
 
   take(page: CallPage): void {
     for (let at = 0; at < page.length; at++) {
-      const { endpoint } = page.subject[at] as CallSubject
-      const series = this.#find(endpoint, page.status[at] as number, page.cache[at] as CacheUse)
-      const seconds = (page.totalMs[at] as number) / 1000
+      const { endpoint } = page.subject(at)
+      const series = this.#find(endpoint, page.number(at, 'status'), page.cache(at))
+      const seconds = page.number(at, 'totalMs') / 1000
       let bucket = 0
       while (bucket < callBuckets.length && seconds > (callBuckets[bucket] as number)) bucket++
       series.counts[bucket] = (series.counts[bucket] as number) + 1

@@ -1,37 +1,47 @@
-import type { CacheUse, CallDetail, CallRecord, CallSubject } from './call-record.ts'
+import {
+  type CacheUse,
+  type CallDetail,
+  type CallRecord,
+  type CallSubject,
+  cacheUses,
+} from './call-record.ts'
+
+/** Places of the numbers of a call; eight of them are one line of the processor's cache. */
+const at = {
+  status: 0,
+  cache: 1,
+  endedAt: 2,
+  totalMs: 3,
+  engineMs: 4,
+  rows: 5,
+  bytes: 6,
+  rowsRead: 7,
+} as const
+const width = 8
+
+interface Rare {
+  code: string
+  detail: CallDetail | undefined
+}
+
+const none: Rare = { code: '', detail: undefined }
 
 /**
- * Calls that nobody has looked at yet, column by column: writing one down makes nothing that the memory would have to be
- * cleared of later.
+ * Calls that nobody has looked at yet. Writing one down touches as little memory as can be and leaves nothing behind that
+ * would have to be cleared away.
  */
 export class CallPage {
-  readonly status: Uint16Array
-  readonly endedAt: Float64Array
-  readonly totalMs: Float64Array
-  readonly engineMs: Float64Array
-  readonly rows: Float64Array
-  readonly bytes: Float64Array
-  readonly rowsRead: Float64Array
-  readonly subject: (CallSubject | undefined)[]
-  readonly cache: CacheUse[]
-  readonly code: string[]
-  readonly detail: (CallDetail | undefined)[]
   readonly capacity: number
+  readonly #numbers: Float64Array
+  readonly #subjects: (CallSubject | undefined)[]
+  /** Only of calls that were not answered from the cache. */
+  readonly #rare = new Map<number, Rare>()
   #length = 0
 
   constructor(capacity: number) {
     this.capacity = capacity
-    this.status = new Uint16Array(capacity)
-    this.endedAt = new Float64Array(capacity)
-    this.totalMs = new Float64Array(capacity)
-    this.engineMs = new Float64Array(capacity)
-    this.rows = new Float64Array(capacity)
-    this.bytes = new Float64Array(capacity)
-    this.rowsRead = new Float64Array(capacity)
-    this.subject = new Array(capacity).fill(undefined)
-    this.cache = new Array(capacity).fill('none')
-    this.code = new Array(capacity).fill('')
-    this.detail = new Array(capacity).fill(undefined)
+    this.#numbers = new Float64Array(capacity * width)
+    this.#subjects = new Array(capacity).fill(undefined)
   }
 
   get length(): number {
@@ -40,44 +50,65 @@ export class CallPage {
 
   /** False when there is no room. */
   add(call: CallRecord): boolean {
-    const at = this.#length
-    if (at === this.capacity) return false
-    this.status[at] = call.status
-    this.endedAt[at] = call.endedAt
-    this.totalMs[at] = call.totalMs
-    this.engineMs[at] = call.engineMs
-    this.rows[at] = call.rows
-    this.bytes[at] = call.bytes
-    this.rowsRead[at] = call.rowsRead
-    this.subject[at] = call.subject
-    this.cache[at] = call.cache
-    this.code[at] = call.code
-    this.detail[at] = call.detail
-    this.#length = at + 1
+    const index = this.#length
+    if (index === this.capacity) return false
+    const numbers = this.#numbers
+    const start = index * width
+    numbers[start + at.status] = call.status
+    numbers[start + at.cache] = cacheUses.indexOf(call.cache)
+    numbers[start + at.endedAt] = call.endedAt
+    numbers[start + at.totalMs] = call.totalMs
+    numbers[start + at.engineMs] = call.engineMs
+    numbers[start + at.rows] = call.rows
+    numbers[start + at.bytes] = call.bytes
+    numbers[start + at.rowsRead] = call.rowsRead
+    this.#subjects[index] = call.subject
+    const { code, detail } = call
+    if (code !== '' || detail !== undefined) this.#rare.set(index, { code, detail })
+    this.#length = index + 1
     return true
   }
 
+  subject(index: number): CallSubject {
+    return this.#subjects[index] as CallSubject
+  }
+
+  cache(index: number): CacheUse {
+    return cacheUses[this.number(index, 'cache')] as CacheUse
+  }
+
+  code(index: number): string {
+    return (this.#rare.get(index) ?? none).code
+  }
+
+  detail(index: number): CallDetail | undefined {
+    return this.#rare.get(index)?.detail
+  }
+
+  number(index: number, name: keyof typeof at): number {
+    return this.#numbers[index * width + at[name]] as number
+  }
+
   /** One of them again; for the few that are looked at closely. */
-  read(at: number): CallRecord {
+  read(index: number): CallRecord {
     return {
-      subject: this.subject[at] as CallSubject,
-      status: this.status[at] as number,
-      cache: this.cache[at] as CacheUse,
-      endedAt: this.endedAt[at] as number,
-      totalMs: this.totalMs[at] as number,
-      engineMs: this.engineMs[at] as number,
-      rows: this.rows[at] as number,
-      bytes: this.bytes[at] as number,
-      rowsRead: this.rowsRead[at] as number,
-      code: this.code[at] as string,
-      detail: this.detail[at],
+      subject: this.subject(index),
+      status: this.number(index, 'status'),
+      cache: this.cache(index),
+      endedAt: this.number(index, 'endedAt'),
+      totalMs: this.number(index, 'totalMs'),
+      engineMs: this.number(index, 'engineMs'),
+      rows: this.number(index, 'rows'),
+      bytes: this.number(index, 'bytes'),
+      rowsRead: this.number(index, 'rowsRead'),
+      ...(this.#rare.get(index) ?? none),
     }
   }
 
   /** Lets go of what the calls were about, too. */
   clear(): void {
-    this.subject.fill(undefined, 0, this.#length)
-    this.detail.fill(undefined, 0, this.#length)
+    this.#subjects.fill(undefined, 0, this.#length)
+    this.#rare.clear()
     this.#length = 0
   }
 }

@@ -86,6 +86,6 @@ describe('entries of calls', () => {
     const page = new CallPage(1)
     expect([page.add(callRecord()), page.add(callRecord())]).toEqual([true, false])
     page.clear()
-    expect([page.length, page.subject[0]]).toEqual([0, undefined])
+    expect([page.length, page.subject(0)]).toEqual([0, undefined])
   })
 })

@@ -33,17 +33,17 @@ export function callLines(page: CallPage, toWallMs: (monotonicMs: number) => num
 function gather(page: CallPage, entries: Entry[]): void {
   const shared = new Map<CallSubject, Map<number | string, Entry>>()
   for (let at = 0; at < page.length; at++) {
-    if ((page.engineMs[at] as number) > 0) {
+    if (page.number(at, 'engineMs') > 0) {
       entries.push(entryOf(page.read(at)))
       continue
     }
-    const subject = page.subject[at] as CallSubject
+    const subject = page.subject(at)
     let ofSubject = shared.get(subject)
     if (ofSubject === undefined) {
       ofSubject = new Map()
       shared.set(subject, ofSubject)
     }
-    const step = Math.round(Math.log(Math.max(page.totalMs[at] as number, 0.001)) / alike)
+    const step = Math.round(Math.log(Math.max(page.number(at, 'totalMs'), 0.001)) / alike)
     const key = kindOf(page, at, step)
     const known = ofSubject.get(key)
     if (known === undefined) {
@@ -52,8 +52,8 @@ function gather(page: CallPage, entries: Entry[]): void {
       entries.push(entry)
     } else {
       known.calls++
-      known.rows += page.rows[at] as number
-      known.bytes += page.bytes[at] as number
+      known.rows += page.number(at, 'rows')
+      known.bytes += page.number(at, 'bytes')
     }
   }
 }
@@ -64,9 +64,9 @@ function entryOf(call: CallRecord): Entry {
 
 /** Nearly all calls that come so often are hits, and a number is found faster than a text. */
 function kindOf(page: CallPage, at: number, step: number): number | string {
-  const status = page.status[at] as number
-  if (page.cache[at] === 'hit') return step * 1000 + status
-  return `${step} ${status} ${page.cache[at]} ${page.code[at]}`
+  const status = page.number(at, 'status')
+  if (page.cache(at) === 'hit') return step * 1000 + status
+  return `${step} ${status} ${page.cache(at)} ${page.code(at)}`
 }
 
 function lineOf({ call, calls, rows, bytes }: Entry, wallMs: number): string {

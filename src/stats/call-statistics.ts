@@ -103,7 +103,7 @@ export class CallStatistics {
     else {
       this.#calls += page.length
       for (let at = 0; at < page.length; at++) {
-        this.#earliestMs = Math.min(this.#earliestMs, toWallMs(page.endedAt[at] as number))
+        this.#earliestMs = Math.min(this.#earliestMs, toWallMs(page.number(at, 'endedAt')))
       }
       for (const line of lines) this.#lines.push(line)
     }

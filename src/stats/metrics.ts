@@ -2,7 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { BoundedLabels } from './bounded-labels.ts'
 import { CallDurations } from './call-durations.ts'
 import type { CallPage } from './call-page.ts'
-import type { CallSubject } from './call-record.ts'
 import type { RequestCounts } from './request-counts.ts'
 import type { StoredSource } from './source-storage.ts'
 
@@ -105,9 +104,9 @@ export class Metrics {
   takeCalls(page: CallPage): void {
     this.#durations.take(page)
     for (let at = 0; at < page.length; at++) {
-      const read = page.rowsRead[at] as number
+      const read = page.number(at, 'rowsRead')
       if (read === 0) continue
-      const { endpoint } = page.subject[at] as CallSubject
+      const { endpoint } = page.subject(at)
       this.#rowsRead.inc({ endpoint: this.#endpointLabels.of(endpoint) }, read)
     }
   }

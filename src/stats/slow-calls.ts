@@ -55,10 +55,10 @@ export class SlowCalls {
 
   take(page: CallPage, toWallMs: (monotonicMs: number) => number): void {
     for (let at = 0; at < page.length; at++) {
-      const failed = (page.status[at] as number) >= 400
+      const failed = page.number(at, 'status') >= 400
       // What came from the cache, or went wrong before it came to the engine in a way that says all, costs nothing here.
-      if (page.detail[at] === undefined || (!failed && page.engineMs[at] === 0)) continue
-      this.#keep(page.read(at), toWallMs(page.endedAt[at] as number), failed)
+      if (page.detail(at) === undefined || (!failed && page.number(at, 'engineMs') === 0)) continue
+      this.#keep(page.read(at), toWallMs(page.number(at, 'endedAt')), failed)
     }
   }
 
