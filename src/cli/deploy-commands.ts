@@ -1,6 +1,7 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { isBuiltIn } from '../catalog/built-in-sources.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { DeploymentView } from '../endpoints/deployments.ts'
 import type { EndpointView } from '../endpoints/endpoint-admin.ts'
@@ -17,6 +18,7 @@ import {
   strangersIn,
 } from '../project/server-plan.ts'
 import { type ChangedSource, sourceChanges } from '../project/source-changes.ts'
+import { sourceFileOf } from '../project/source-file.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
@@ -269,9 +271,22 @@ async function pullProject(given: string, options: Choice & { force?: true }, io
   }
   const written = new Set(plan.map(({ file }) => file))
   for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
-  const shown = plan.map(({ file, action }) => ({ file, action }))
+  const sources = await pullSources(directory, client)
+  const shown = [...plan.map(({ file, action }) => ({ file, action })), ...sources]
   if (options.json) return printJson(io, { files: shown })
   for (const { file, action } of shown) await io.stdout.write(`${action} ${file}\n`)
+}
+
+/** Files of sources that are not built in, so that the project can be checked by itself; those that are there stay. */
+async function pullSources(directory: string, client: ServiceClient) {
+  const there = await client.json<NewSource[]>('GET', '/api/sources')
+  const files = there
+    .filter(({ name }) => !isBuiltIn(name))
+    .map(sourceFileOf)
+    .filter(({ file }) => !existsSync(join(directory, file)))
+  if (files.length > 0) mkdirSync(join(directory, 'sources'), { recursive: true })
+  for (const { file, content } of files) writeWhole(join(directory, file), content)
+  return files.map(({ file }) => ({ file, action: 'written' }))
 }
 
 /** A file is the old one or the new one, whatever happens in between. */

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { outputFormats } from '../endpoints/output-formats.ts'
@@ -45,6 +45,8 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
     .action(async (name: string, parameters: Record<string, string> | undefined, options: RunOptions) => {
       const format = formatOf(options, io)
       const client = connect(options, io)
+      // Found out before the query is run, and without taking away what is there.
+      if (options.output !== undefined) await (await open(resolve(io.cwd, options.output), 'a')).close()
       const startedMs = performance.now()
       const response = await client.request('POST', `/api/endpoints/query/${encodeURIComponent(name)}`, {
         json: {

@@ -13,7 +13,6 @@ import type { CommandIo } from './command-io.ts'
 import { addExamples } from './help.ts'
 import { printJson } from './print.ts'
 import { visible } from './text-width.ts'
-import { withWorkbench } from './with-workbench.ts'
 
 /** Endpoints as files, without a service: making, checking and testing a project. */
 export function addProjectCommands(program: Command, io: CommandIo): void {
@@ -33,6 +32,7 @@ export function addProjectCommands(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (directory: string, options: { json?: true }) => {
       const project = openProject(directory, io)
+      const { withWorkbench } = await import('./with-workbench.ts')
       const problems = await withWorkbench(io, (bench) => checkProject(project, bench))
       if (options.json) await printJson(io, { endpoints: project.endpoints.length, problems })
       else await printProblems(problems, io)
@@ -95,6 +95,8 @@ async function testProject(directory: string, options: TestOptions, io: CommandI
   }
   const show = (outcome: TestOutcome) =>
     void (options.json || io.stdout.write(outcomeText(outcome, options, io)))
+  // The whole service is in it, which the other commands need not load.
+  const { withWorkbench } = await import('./with-workbench.ts')
   const { problems, outcomes } = await withWorkbench(io, (bench) => runTests(project, tests, bench, show))
   const failed = outcomes.filter(({ kind }) => kind === 'failed')
   const updated = options.update ? await update(project, outcomes) : []

@@ -6,7 +6,7 @@ export interface Update {
   rows: readonly Record<string, unknown>[]
 }
 
-/** The text of a file of tests with other expected rows. Everything else stays, comments and order included. */
+/** The text of a file of tests with other expected rows. Everything else means the same, comments and order included. */
 export function updatedText({ yaml, tests }: TestFile, text: string, updates: readonly Update[]): string {
   const { document } = yaml
   for (const { index, rows } of updates) {
@@ -19,13 +19,14 @@ export function updatedText({ yaml, tests }: TestFile, text: string, updates: re
   return document.toString({ lineWidth: 0, indentSeq })
 }
 
-/** A row a line. A comment before the rows belongs to them, and stays. */
+/** A row a line. Comments before and behind the rows belong to them, and stay. */
 function replaceRows(document: Document, path: readonly (string | number)[], rows: Update['rows']): void {
   const node = document.createNode(rows) as Node & { items: Node[]; flow?: boolean }
   if (rows.length === 0) node.flow = true
   for (const row of node.items) if (isMap(row)) row.flow = true
   const before = document.getIn(path, true) as Node | undefined
   if (before?.commentBefore) node.commentBefore = before.commentBefore
+  if (before?.comment) node.comment = before.comment
   const test = document.getIn(path.slice(0, -1), true)
   const pair = test instanceof YAMLMap ? findPair(test, 'rows') : undefined
   if (pair) pair.value = node
