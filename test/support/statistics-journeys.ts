@@ -132,11 +132,9 @@ export function statisticsJourneys(running: () => RunningService): void {
       ])
       expect(body[0].plan.plan).toContain('ReadFromSystemNumbers')
       expect(JSON.stringify(body)).not.toContain(secret)
-      expect((await admin('GET', '/api/endpoints/watched.cached/slow')).body[0]).toMatchObject({
-        status: 200,
-        code: null,
-        cache: 'miss',
-      })
+      expect((await admin('GET', '/api/endpoints/watched.cached/slow')).body).toContainEqual(
+        expect.objectContaining({ status: 200, code: null, cache: 'miss' }),
+      )
       expect((await admin('GET', '/api/endpoints/nothing/slow')).status).toBe(404)
     })
 
