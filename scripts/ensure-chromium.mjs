@@ -8,7 +8,7 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 const onMac = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 function findChromium() {
-  const given = process.env.WELLHEAD_CHROMIUM
+  const given = process.env.CHROMIUM_PATH
   if (given) return given
   const directories = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
   const places = [...directories.flatMap((directory) => names.map((name) => join(directory, name))), onMac]
@@ -31,7 +31,7 @@ export function ensureChromium({ log = console.error } = {}) {
     if (installed) return installed
   }
   throw new Error(
-    'The tests of the console need Chromium. Install it (on Debian: apt-get install chromium), or name one with WELLHEAD_CHROMIUM.',
+    'The tests of the console need Chromium. Install it (on Debian: apt-get install chromium), or name one with CHROMIUM_PATH.',
   )
 }
 

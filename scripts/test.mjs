@@ -22,7 +22,7 @@ if (promtool) environment.PROMTOOL = promtool
 // Whoever runs some files only need not have a browser for the others.
 const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
 if (chosen.length === 0 || chosen.some((file) => file.includes('console'))) {
-  environment.WELLHEAD_CHROMIUM = ensureChromium()
+  environment.CHROMIUM_PATH = ensureChromium()
 }
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {

@@ -37,7 +37,7 @@ export interface OpenConsole {
 
 export async function openBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env.WELLHEAD_CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
     args: chromiumFlags,
   })
 }
