@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { contentTag } from '../base/content-tag.ts'
 
 /** What a run gives. */
 export interface Computed {
@@ -8,8 +8,8 @@ export interface Computed {
   truncated: boolean
   queueMs: number
   engineMs: number
-  rowsRead: number
-  bytesRead: number
+  rowsRead: number | undefined
+  bytesRead: number | undefined
 }
 
 export type ContentCoding = 'identity' | 'gzip' | 'br'
@@ -33,8 +33,8 @@ export class CachedResult {
   readonly truncated: boolean
   readonly queueMs: number
   readonly engineMs: number
-  readonly rowsRead: number
-  readonly bytesRead: number
+  readonly rowsRead: number | undefined
+  readonly bytesRead: number | undefined
   /** The same for the same bytes, whenever and wherever they were computed. */
   readonly tag: string
   /** Of every form that it could have: who holds any of them holds this result. */
@@ -53,8 +53,7 @@ export class CachedResult {
     this.rowsRead = computed.rowsRead
     this.bytesRead = computed.bytesRead
     const body = ownBytes(computed.body)
-    const head = Buffer.from(`${computed.contentType}\n${computed.truncated}\n`)
-    this.tag = hash('sha256', Buffer.concat([head, body]), 'base64url').slice(0, 27)
+    this.tag = contentTag(`${computed.contentType}\n${computed.truncated}\n`, body)
     this.etags = [`"${this.tag}"`, `"${this.tag}-gzip"`, `"${this.tag}-br"`]
     this.#identity = { coding: 'identity', body, etag: `"${this.tag}"` }
     this.#onWanted = onWanted

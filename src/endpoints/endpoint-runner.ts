@@ -51,8 +51,8 @@ export interface EndpointAnswer {
   queueMs: number
   engineMs: number
   /** Rows of sources that the engine read. */
-  rowsRead: number
-  bytesRead: number
+  rowsRead: number | undefined
+  bytesRead: number | undefined
 }
 
 export interface EndpointPlan {
@@ -186,7 +186,7 @@ export class EndpointRunner {
           ...(span && { trace: span.context }),
         },
       )
-      span?.set({ 'wellhead.rows_read': result.readRows })
+      if (result.readRows !== undefined) span?.set({ 'wellhead.rows_read': result.readRows })
       span?.end()
       return result
     } catch (error) {

@@ -169,9 +169,13 @@ function multipart(parameters: Values): { body?: Readable; headers: Record<strin
 function summaryFrom(header: string | string[] | undefined): Summary {
   const fields = typeof header === 'string' ? (JSON.parse(header) as Record<string, string>) : {}
   return {
-    readRows: Number(fields.read_rows ?? 0),
-    readBytes: Number(fields.read_bytes ?? 0),
+    readRows: known(fields.read_rows),
+    readBytes: known(fields.read_bytes),
     writtenRows: Number(fields.written_rows ?? 0),
     writtenBytes: Number(fields.written_bytes ?? 0),
   }
+}
+
+function known(count: string | undefined): number | undefined {
+  return count === undefined ? undefined : Number(count)
 }

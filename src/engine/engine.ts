@@ -41,8 +41,9 @@ export interface Limits {
 }
 
 export interface Summary {
-  readonly readRows: number
-  readonly readBytes: number
+  /** The embedded engine tells them of rows in JSON only. */
+  readonly readRows: number | undefined
+  readonly readBytes: number | undefined
   readonly writtenRows: number
   readonly writtenBytes: number
 }

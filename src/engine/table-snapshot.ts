@@ -14,8 +14,6 @@ export interface TableSnapshot {
   /** Holds the files of one moment, at the paths that they have in the engine's directory. */
   directory: string
   tables: FrozenTable[]
-  /** About how many bytes it has. */
-  bytes: number
   engineVersion: string
   release(): Promise<void>
 }
@@ -49,7 +47,7 @@ export async function snapshotTables(engine: Engine, storeDirectory: string): Pr
       const frozen = await freezeTable(engine, table, storeDirectory, directory)
       if (frozen) tables.push(frozen)
     }
-    return { directory, tables, ...(await describeEngine(engine)), release }
+    return { directory, tables, engineVersion: await versionOf(engine), release }
   } catch (error) {
     await release()
     throw error
@@ -84,17 +82,9 @@ async function listTables(engine: Engine, name?: string): Promise<TableRow[]> {
   return readJsonRows<TableRow>(body)
 }
 
-async function describeEngine(engine: Engine): Promise<{ bytes: number; engineVersion: string }> {
-  const { body } = await engine.query(
-    {
-      sql: 'SELECT version(), sum(bytes_on_disk) FROM system.parts WHERE active AND database = {database:String}',
-      parameters: { database: engineDatabase },
-      format: 'TabSeparatedRaw',
-    },
-    limits,
-  )
-  const [engineVersion = '', bytes] = body.toString().trim().split('\t')
-  return { engineVersion, bytes: Number(bytes) }
+async function versionOf(engine: Engine): Promise<string> {
+  const { body } = await engine.query({ sql: 'SELECT version()', format: 'TabSeparatedRaw' }, limits)
+  return body.toString().trim()
 }
 
 async function freezeTable(

@@ -100,13 +100,13 @@ export class CallRecorder {
 interface Cost {
   rows: number
   engineMs: number
-  rowsRead: number
+  rowsRead: number | undefined
   cache: CacheUse
 }
 
 /** What a call cost. A run that is shared is the cost of the caller who began it. */
 function costOf(answered: CallAnswer | undefined): Cost {
-  if (answered === undefined) return { rows: 0, engineMs: 0, rowsRead: 0, cache: 'none' }
+  if (answered === undefined) return { rows: 0, engineMs: 0, rowsRead: undefined, cache: 'none' }
   if (answered.kind === 'computed') {
     const { rows, engineMs, rowsRead } = answered.answer
     return { rows, engineMs, rowsRead, cache: 'none' }

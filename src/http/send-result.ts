@@ -38,10 +38,10 @@ export function sendResult(
 /** What the engine read for this very answer. */
 function tellCost(
   reply: FastifyReply,
-  { rowsRead, bytesRead }: { rowsRead: number; bytesRead: number },
+  { rowsRead, bytesRead }: { rowsRead: number | undefined; bytesRead: number | undefined },
 ): void {
-  reply.header('Wellhead-Read-Rows', String(rowsRead))
-  reply.header('Wellhead-Read-Bytes', String(bytesRead))
+  if (rowsRead !== undefined) reply.header('Wellhead-Read-Rows', String(rowsRead))
+  if (bytesRead !== undefined) reply.header('Wellhead-Read-Bytes', String(bytesRead))
 }
 
 function timing(queueMs: number, engineMs: number, since: number): string {

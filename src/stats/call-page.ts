@@ -61,7 +61,7 @@ export class CallPage {
     numbers[start + at.engineMs] = call.engineMs
     numbers[start + at.rows] = call.rows
     numbers[start + at.bytes] = call.bytes
-    numbers[start + at.rowsRead] = call.rowsRead
+    numbers[start + at.rowsRead] = call.rowsRead ?? Number.NaN
     this.#subjects[index] = call.subject
     const { code, detail } = call
     if (code !== '' || detail !== undefined) this.#rare.set(index, { code, detail })
@@ -91,6 +91,7 @@ export class CallPage {
 
   /** One of them again; for the few that are looked at closely. */
   read(index: number): CallRecord {
+    const rowsRead = this.number(index, 'rowsRead')
     return {
       subject: this.subject(index),
       status: this.number(index, 'status'),
@@ -100,7 +101,7 @@ export class CallPage {
       engineMs: this.number(index, 'engineMs'),
       rows: this.number(index, 'rows'),
       bytes: this.number(index, 'bytes'),
-      rowsRead: this.number(index, 'rowsRead'),
+      rowsRead: Number.isNaN(rowsRead) ? undefined : rowsRead,
       ...(this.#rare.get(index) ?? none),
     }
   }

@@ -38,7 +38,7 @@ export interface CallRecord {
   readonly engineMs: number
   readonly rows: number
   readonly bytes: number
-  readonly rowsRead: number
+  readonly rowsRead: number | undefined
   /** Code of the error; empty where there is none. */
   readonly code: string
   readonly detail: CallDetail | undefined

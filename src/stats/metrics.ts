@@ -105,7 +105,7 @@ export class Metrics {
     this.#durations.take(page)
     for (let at = 0; at < page.length; at++) {
       const read = page.number(at, 'rowsRead')
-      if (read === 0) continue
+      if (!(read > 0)) continue
       const { endpoint } = page.subject(at)
       this.#rowsRead.inc({ endpoint: this.#endpointLabels.of(endpoint) }, read)
     }

@@ -7,7 +7,7 @@ export interface SlowCall {
   at: string
   duration_ms: number
   engine_ms: number
-  rows_read: number
+  rows_read: number | null
   status: number
   /** Null for a call that did not fail. */
   code: string | null
@@ -135,7 +135,7 @@ function slowCallOf(record: CallRecord, atMs: number): SlowCall {
     at: new Date(atMs).toISOString(),
     duration_ms: Math.round(record.totalMs * 100) / 100,
     engine_ms: Math.round(record.engineMs * 100) / 100,
-    rows_read: record.rowsRead,
+    rows_read: record.rowsRead ?? null,
     status: record.status,
     code: record.code === '' ? null : record.code,
     request_id: record.detail?.requestId ?? '',

@@ -40,6 +40,12 @@ export function describeEngine<O extends OpenEngine>(
       expect(result.body.toString()).toBe('{"n":0}\n{"n":1}\n{"n":2}\n')
       expect(result.readRows).toBe(3)
       expect(result.readBytes).toBeGreaterThan(0)
+      const sum = await engine.query(
+        { sql: 'SELECT sum(number) AS n FROM numbers(1000)', format: 'JSONEachRow' },
+        limits,
+      )
+      expect(sum.body.toString()).toBe('{"n":499500}\n')
+      expect(sum.readRows).toBe(1000)
       const parquet = await engine.query({ sql: 'SELECT 1 AS x', format: 'Parquet' }, limits)
       expect(parquet.body.subarray(0, 4).toString()).toBe('PAR1')
     })

@@ -45,8 +45,8 @@ async function answer(
 
 function summaryOf(result: SessionResult): string {
   return JSON.stringify({
-    read_rows: String(result.readRows),
-    read_bytes: String(result.readBytes),
+    ...(result.readRows !== undefined && { read_rows: String(result.readRows) }),
+    ...(result.readBytes !== undefined && { read_bytes: String(result.readBytes) }),
     written_rows: String(result.writtenRows),
     written_bytes: String(result.writtenBytes),
     elapsed_ns: String(Math.round(result.elapsedSeconds * 1e9)),

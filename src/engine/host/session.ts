@@ -1,11 +1,12 @@
 import { Session } from 'chdb'
+import { measuredRows, measuredStatement } from './measured-rows.ts'
 import { type InsertTarget, quote } from './statement.ts'
 
 export interface SessionResult {
   bytes: Uint8Array
-  // Of a query, the binding tells what its result has; what was scanned for it, it does not tell.
-  readRows: number
-  readBytes: number
+  /** Of most formats, the engine does not tell what was read. */
+  readRows: number | undefined
+  readBytes: number | undefined
   writtenRows: number
   writtenBytes: number
   elapsedSeconds: number
@@ -73,15 +74,15 @@ export class EngineSession {
 
   run(sql: string, format: string): Promise<SessionResult> {
     return this.#guard(async () => {
-      const result = await this.#session.queryAsync(sql, { format })
-      return {
-        bytes: result.bytes(),
-        readRows: result.rowsRead,
-        readBytes: result.bytesRead,
-        writtenRows: 0,
-        writtenBytes: 0,
-        elapsedSeconds: result.elapsed,
-      }
+      const measured = measuredStatement(sql)
+      const result = await this.#session.queryAsync(measured ?? sql, { format })
+      const asArray = this.#settings.get('output_format_json_array_of_rows') === '1'
+      const { bytes, readRows, readBytes } =
+        measured === undefined
+          ? { bytes: result.bytes(), readRows: undefined, readBytes: undefined }
+          : measuredRows(result.bytes(), asArray)
+      const elapsedSeconds = result.elapsed
+      return { bytes, readRows, readBytes, writtenRows: 0, writtenBytes: 0, elapsedSeconds }
     })
   }
 

@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { measuredRows } from './measured-rows.ts'
+
+const meta = '{"meta":[{"name":"a","type":"String"}]}\n'
+const progress = (rows: number) =>
+  `{"progress":{"read_rows":"${rows}","read_bytes":"${rows * 8}","elapsed_ns":"12"}}\n`
+
+function unwrapped(text: string, asArray = false) {
+  const { bytes, ...read } = measuredRows(Buffer.from(text), asArray)
+  return { text: bytes.toString(), ...read }
+}
+
+test('rows come out as they are, and the last progress is what was read', () => {
+  const rows = ['{"a":"x"}', '{"a":"{\\"row\\":1}"}', '{"a":"ü\\n,"}']
+  const lines = rows.map((row) => `{"row":${row}}\n`)
+  expect(unwrapped([progress(10), meta, lines[0], progress(20), lines[1], lines[2]].join(''))).toEqual({
+    text: rows.map((row) => `${row}\n`).join(''),
+    readRows: 20,
+    readBytes: 160,
+  })
+  expect(unwrapped(`${meta}${lines.join(',\n')}${progress(3)}`, true)).toEqual({
+    text: `[\n${rows.join(',\n')}\n]\n`,
+    readRows: 3,
+    readBytes: 24,
+  })
+})
+
+test('no rows, no progress, and what else the engine writes between them', () => {
+  expect(unwrapped('')).toEqual({ text: '', readRows: 0, readBytes: 0 })
+  expect(unwrapped(meta)).toEqual({ text: '', readRows: 0, readBytes: 0 })
+  expect(unwrapped(`${meta}{"rows_before_limit_at_least":0}\n`, true).text).toBe('[\n\n]\n')
+  expect(unwrapped(`${meta}{"row":{"a":"x"}}\n{"totals":{"a":"y"}}\n`).text).toBe('{"a":"x"}\n')
+  expect(() => unwrapped(`${meta}{"exception":"Code: 1. broken"}\n`)).toThrow('Code: 1. broken')
+})
+
+test('whatever the rows hold', () => {
+  fc.assert(
+    fc.property(fc.array(fc.dictionary(fc.string(), fc.jsonValue())), fc.boolean(), (rows, asArray) => {
+      const lines = rows.map((row) => `{"row":${JSON.stringify(row)}}\n`)
+      const { text } = unwrapped(`${meta}${lines.join(asArray ? ',\n' : '')}${progress(7)}`, asArray)
+      const read = asArray
+        ? JSON.parse(text)
+        : text
+            .split('\n')
+            .filter(Boolean)
+            .map((line) => JSON.parse(line))
+      expect(read).toEqual(rows.map((row) => JSON.parse(JSON.stringify(row))))
+    }),
+  )
+})
