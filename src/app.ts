@@ -1,4 +1,3 @@
-import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import { TokenAdmin } from './access/token-admin.ts'
 import { Backups } from './backup/backups.ts'
 import type { Clock } from './base/clock.ts'
+import { freeBelow, prepareDataDirectory } from './base/data-directory.ts'
 import { WellheadError } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
@@ -87,9 +87,6 @@ const maxKnownSandboxes = 1000
 
 /** Bounds of what is sent by itself: the newest entries of sources that are read, what is on its way to a reader, results. */
 const live = { ringBytes: 64 * 2 ** 20, readerBytes: 512 * 2 ** 10, resultBytes: 64 * 2 ** 20 }
-
-/** Below this the engine could not even merge what it has. */
-const minFreeBytes = 256 * 2 ** 20
 
 /** A backup whose reader takes nothing for so long is given up. */
 const backupStalledAfterMs = 300_000
@@ -344,36 +341,6 @@ function createEngine({
     clock,
     log,
   })
-}
-
-/** The service cannot start, for a reason that whoever starts it can mend. */
-export class StartProblem extends Error {}
-
-function prepareDataDirectory(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw new StartProblem(`The data directory ${dataDir} cannot be made: ${(error as Error).message}.`)
-  }
-  try {
-    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch {
-    throw new StartProblem(
-      `The data directory ${dataDir} cannot be written by this user. Give it the right, or choose another with --data-dir.`,
-    )
-  }
-  const free = freeBelow(dataDir)
-  if (free < minFreeBytes) {
-    throw new StartProblem(
-      `There are only ${Math.floor(free / 2 ** 20)} MiB free below ${dataDir}; ` +
-        `at least ${minFreeBytes / 2 ** 20} MiB are needed. Free some, or choose another place with --data-dir.`,
-    )
-  }
-}
-
-function freeBelow(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory)
-  return bavail * bsize
 }
 
 /** The disk of a ClickHouse server is its own affair. */

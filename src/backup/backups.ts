@@ -1,4 +1,4 @@
-import { copyFile, mkdir } from 'node:fs/promises'
+import { copyFile, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type Pack, pack } from 'tar-stream'
@@ -29,7 +29,7 @@ export interface BackupsOptions {
 export interface RunningBackup {
   /** A tar archive. */
   stream: Readable
-  /** About how many bytes it will have. */
+  /** How many bytes its files have. */
   bytes: number
 }
 
@@ -73,13 +73,15 @@ export class Backups {
       const takenAt = clock.now()
       const store = storeDirectoryOf(dataDir)
       const snapshot = await catalog.hold(() => snapshotTables(engine, store))
+      let bytes = 0
       try {
         await copyOwnFiles(dataDir, ownDirectory(snapshot))
+        for await (const { from } of filesOf(snapshot)) bytes += (await stat(from)).size
       } catch (error) {
         await snapshot.release()
         throw error
       }
-      return { stream: this.#stream(snapshot, takenAt, ended), bytes: snapshot.bytes }
+      return { stream: this.#stream(snapshot, takenAt, ended), bytes }
     } catch (error) {
       ended()
       throw noSpaceLeft(error) ? backupUnavailable('There is no space left for a backup.') : error

@@ -3,7 +3,6 @@ import { checkRestored } from '../backup/check-restored.ts'
 import { BackupProblem, type Manifest } from '../backup/manifest.ts'
 import { receiveBackup } from '../backup/receive-backup.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
-import { checkVacant } from '../backup/staged-directory.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings } from '../base/settings.ts'
 import { schemaVersion } from '../catalog/migrations.ts'
@@ -26,36 +25,34 @@ export interface RestoreChoice {
 export async function backUp(directory: string, choice: ServiceChoice & { json?: boolean }, io: CommandIo) {
   const target = resolve(io.cwd, directory)
   const service = connect(choice, io)
-  await checkVacant(target).catch((error) => {
-    throw explained(error, 'The backup cannot be written', io)
-  })
-  const progress = startProgress({
-    title: 'Backing up',
-    total: undefined,
-    unit: 'bytes',
-    output: io.stderr,
-    clock: io.clock,
-  })
+  let progress: ReturnType<typeof startProgress> | undefined
   let done = 0
   const onBytes = (bytes: number) => {
     done += bytes
-    progress.update(done)
+    progress?.update(done)
   }
   let response: Response | undefined
   // Asked for only when there is a place for it: until it is read, it holds the service's files.
   async function* archive(): AsyncGenerator<Uint8Array> {
     response = await service.request('GET', '/api/backup')
+    progress = startProgress({
+      title: 'Backing up',
+      total: Number(response.headers.get('wellhead-backup-bytes')),
+      unit: 'bytes',
+      output: io.stderr,
+      clock: io.clock,
+    })
     yield* response.body as AsyncIterable<Uint8Array>
   }
   try {
     const manifest = await receiveBackup(archive(), target, onBytes)
-    progress.end()
+    progress?.end()
     if (choice.json) return await printJson(target, manifest, io)
     await io.stdout.write(`Backed up ${amountOf(manifest)} into ${target}.\n`)
   } catch (error) {
     throw explained(error, 'The backup broke off', io)
   } finally {
-    progress.end()
+    progress?.end()
     // What was refused must not go on holding the service's files.
     await response?.body?.cancel().catch(() => {})
   }

@@ -1,4 +1,4 @@
-import { StartProblem } from '../app.ts'
+import { StartProblem } from '../base/data-directory.ts'
 import type { Settings } from '../base/settings.ts'
 import { EngineStartError } from '../engine/engine-process.ts'
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { StartProblem } from '../app.ts'
+import { StartProblem } from '../base/data-directory.ts'
 import { EngineStartError } from '../engine/engine-process.ts'
 import { Workbench } from '../project/workbench.ts'
 import { CommandFailure } from './command-failure.ts'

@@ -101,7 +101,7 @@ export class Deployments {
   #read({ expected_version: expected, ...given }: Record<string, unknown>): Wanted {
     const { endpoints, catalog } = this.#options
     const fields = fieldsOf(given)
-    const byName = typeof fields.name === 'string' ? named(endpoints, fields.name) : undefined
+    const byName = typeof fields.name === 'string' ? endpoints.findByName(fields.name) : undefined
     const definition = readFields({ id: byName?.definition.id ?? randomUUID(), ...fields })
     const current = endpoints.findById(definition.id)
     if (!current && catalog.history('endpoint', definition.id).length > 0) throw deletedId(definition.id)
@@ -122,7 +122,7 @@ export class Deployments {
       throw twice('name', wanted)
     }
     for (const [index, { definition }] of wanted.entries()) {
-      const owner = named(this.#options.endpoints, definition.name)
+      const owner = this.#options.endpoints.findByName(definition.name)
       if (owner && !ids.has(owner.definition.id)) {
         about(definition, index, () => {
           throw nameTaken(definition.name)
@@ -142,11 +142,6 @@ export class Deployments {
     const changes = contractChanges(current, stored)
     return { name, id, action: 'updated', version: version + 1, changes, stored }
   }
-}
-
-function named(endpoints: Endpoints, name: string): SavedEndpoint | undefined {
-  const found = endpoints.find(name)
-  return found?.definition.name === name ? found : undefined
 }
 
 function twice(field: 'id' | 'name', wanted: readonly Wanted[]): WellheadError {

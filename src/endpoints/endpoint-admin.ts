@@ -90,9 +90,7 @@ export class EndpointAdmin {
   async create(given: unknown, by: string): Promise<EndpointView> {
     const definition = readFields({ id: randomUUID(), ...fieldsOf(given) })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
-    if (this.#options.endpoints.find(definition.name)?.definition.name === definition.name) {
-      throw nameTaken(definition.name)
-    }
+    if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
     await this.#options.catalog.append(by, storedChange(await this.#compile(definition), 1))
     return this.get(definition.id)
   }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
+import { contentTag } from '../base/content-tag.ts'
 import { notCached } from '../base/errors.ts'
 import type { TraceSpan } from '../base/tracing.ts'
 import { cacheKey } from '../cache/cache-key.ts'
@@ -121,8 +121,7 @@ export class EndpointCalls {
       const mark = this.#options.arrivals?.mark()
       if (cacheSeconds === null) {
         const { body, truncated } = await this.#run({ ...call, caller }, signal)
-        const tag = hash('sha256', Buffer.concat([Buffer.from(`${truncated}\n`), body]), 'base64url')
-        return { etag: `"${tag.slice(0, 27)}"`, mark, body, truncated }
+        return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
       }
       const answer = await this.#options.cache.get({ ...request, signal })
       if (!answer) throw notCached()

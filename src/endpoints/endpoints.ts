@@ -47,6 +47,10 @@ export class Endpoints {
     return this.#byName.get(reference) ?? this.#byId.get(reference.toLowerCase())
   }
 
+  findByName(name: string): SavedEndpoint | undefined {
+    return this.#byName.get(name)
+  }
+
   findById(id: string): SavedEndpoint | undefined {
     return this.#byId.get(id)
   }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { contentTag } from '../base/content-tag.ts'
 
 export interface ConsoleFile {
   contentType: string
@@ -52,6 +52,5 @@ function readFile(path: string): ConsoleFile {
       // Small files are not packed.
     }
   }
-  const tag = createHash('sha256').update(identity).digest('base64url').slice(0, 27)
-  return { contentType: contentTypes[extname(path)] as string, etag: `"${tag}"`, forms }
+  return { contentType: contentTypes[extname(path)] as string, etag: `"${contentTag(identity)}"`, forms }
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../base/errors.ts'
-import { chooseCoding } from './cache-headers.ts'
+import { chooseCoding, matchedEtag } from './cache-headers.ts'
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
+import { pathOf } from './request-path.ts'
 
 /** Everything comes from this service, and nothing is written into the page. */
 const consolePolicy =
@@ -18,21 +19,20 @@ const options = { config, logLevel: 'warn' } as const
 export function addConsoleRoutes(server: FastifyInstance, { page, assets }: ConsoleFiles): void {
   const pages = new Set<string>(consolePages)
   const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
-    if (!page) throw notFound(request.method, `${request.url.split('?', 1)[0]}: the console was not built`)
+    if (!page) throw notFound(request.method, `${pathOf(request)}: the console was not built`)
     reply.header('Content-Security-Policy', consolePolicy).header('Cache-Control', 'no-cache')
     return send(request, reply, page)
   }
   server.get('/', options, async (request, reply) => sendPage(request, reply))
   for (const path of ['/console/:page', '/console/:page/:name']) {
     server.get<{ Params: { page: string } }>(path, options, async (request, reply) => {
-      if (!pages.has(request.params.page))
-        throw notFound(request.method, request.url.split('?', 1)[0] as string)
+      if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request))
       return sendPage(request, reply)
     })
   }
   server.get<{ Params: { file: string } }>('/console/assets/:file', options, async (request, reply) => {
     const file = assets.get(request.params.file)
-    if (!file) throw notFound(request.method, request.url.split('?', 1)[0] as string)
+    if (!file) throw notFound(request.method, pathOf(request))
     // The names tell their content.
     reply.header('Cache-Control', 'public, max-age=31536000, immutable')
     return send(request, reply, file)
@@ -42,7 +42,7 @@ export function addConsoleRoutes(server: FastifyInstance, { page, assets }: Cons
 function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
   const { contentType, etag, forms } = file
   reply.header('Vary', 'Accept-Encoding').header('ETag', etag)
-  if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+  if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
   const coding = chooseCoding(request.headers['accept-encoding'])
   const packed = coding === 'identity' ? undefined : forms[coding]
   if (packed) reply.header('Content-Encoding', coding)

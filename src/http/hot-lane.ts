@@ -8,6 +8,7 @@ import type { CallSubject } from '../stats/call-record.ts'
 import type { CallStatistics } from '../stats/call-statistics.ts'
 import type { RequestCounts } from '../stats/request-counts.ts'
 import { cacheControl, cacheStatus, chooseCoding } from './cache-headers.ts'
+import { queryRoute } from './query-route.ts'
 import { requestIdOf } from './request-id.ts'
 import { type RequestTraces, traceFields } from './request-traces.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -57,8 +58,6 @@ interface UsualHeaders {
   traceparent: string | undefined
   tracestate: string | undefined
 }
-
-const route = '/api/endpoints/query/:reference'
 
 const sameForAll = Object.entries(securityHeaders).flat()
 
@@ -117,7 +116,7 @@ export class HotLane {
     if (held !== undefined && held !== form.etag) return false
     const trace =
       traces.active || headers.traceparent !== undefined
-        ? traces.begin('GET', route, headers.traceparent, headers.tracestate)
+        ? traces.begin('GET', queryRoute, headers.traceparent, headers.tracestate)
         : undefined
     const id = requestIdOf(headers.requestId)
     if (call.head?.etag !== form.etag) call.head = this.#headOf(form, answer, call.version)

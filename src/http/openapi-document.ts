@@ -54,7 +54,7 @@ const headers = {
   Location: header('Address of what was made.'),
   'Retry-After': header('Seconds after which to come back.', 'integer'),
   'Server-Timing': header('Where the time went, in milliseconds.'),
-  'Wellhead-Backup-Bytes': header('About how many bytes the archive has.', 'integer'),
+  'Wellhead-Backup-Bytes': header('How many bytes the files in the archive have.', 'integer'),
   'Wellhead-Read-Bytes': header('Bytes that the engine read for this very answer.', 'integer'),
   'Wellhead-Read-Rows': header('Rows that the engine read for this very answer.', 'integer'),
   'Wellhead-Truncated': header('`true` if there were more rows than the endpoint may return.'),

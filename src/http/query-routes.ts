@@ -9,6 +9,7 @@ import { readCacheDirectives } from './cache-headers.ts'
 import type { CallNotes, CallRecorder } from './call-recording.ts'
 import { type EventStreams, eventStreamType } from './event-streams.ts'
 import type { HotLane } from './hot-lane.ts'
+import { queryRoute } from './query-route.ts'
 import { sendResult } from './send-result.ts'
 
 export interface QueryRoutes {
@@ -18,8 +19,6 @@ export interface QueryRoutes {
 }
 
 type Call = { Params: { reference: string } }
-
-const path = '/api/endpoints/query/:reference'
 
 /** GET and POST of a saved query. */
 export function addQueryRoutes(
@@ -86,8 +85,8 @@ export function addQueryRoutes(
       done()
     },
   } as const
-  server.get<Call>(path, options, (request, reply) => answer(request, reply, inAddress(request)))
-  server.post<Call>(path, options, (request, reply) => {
+  server.get<Call>(queryRoute, options, (request, reply) => answer(request, reply, inAddress(request)))
+  server.post<Call>(queryRoute, options, (request, reply) => {
     const body = request.body ?? {}
     if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
     return answer(request, reply, [...inAddress(request), ...Object.entries(body)])

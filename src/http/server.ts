@@ -51,6 +51,7 @@ import { addOpenApiRoutes } from './openapi-routes.ts'
 import { addOtlpRoutes } from './otlp-routes.ts'
 import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
 import { requestIdOf } from './request-id.ts'
+import { pathOf } from './request-path.ts'
 import { addRequestTraces, RequestTraces, traceFields } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
@@ -263,10 +264,6 @@ function decodedPath(request: FastifyRequest): string {
   } catch {
     return path
   }
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] as string
 }
 
 /** What Node's parser refuses never reaches a route, but gets the same shape of answer. */

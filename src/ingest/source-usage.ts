@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { readStoredTables } from '../catalog/stored-tables.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readJsonRows } from '../engine/json-rows.ts'
@@ -65,7 +66,7 @@ export class SourceUsage {
       names.slice(index * perStatement, (index + 1) * perStatement),
     )
     const [held, ...counted] = await Promise.all([
-      this.#held(),
+      readStoredTables(this.#options.engine, { deadlineMs }),
       ...groups.map((group) => this.#arrived(group, nowMs)),
     ])
     const arrived = new Map(counted.flatMap((group) => [...group]))
@@ -74,23 +75,11 @@ export class SourceUsage {
       disk: free === undefined ? null : { free_bytes: free, reserve_bytes: reserveBytes },
       sources: names.map((name) => ({
         name,
-        entries: held.get(name)?.entries ?? 0,
+        entries: held.get(name)?.rows ?? 0,
         bytes: held.get(name)?.bytes ?? 0,
         per_minute: arrived.get(name) ?? new Array<number>(minutes).fill(0),
       })),
     }
-  }
-
-  /** On a cluster: of the node that answers. */
-  async #held(): Promise<Map<string, { entries: number; bytes: number }>> {
-    const rows = await this.#rows<{ source: string; entries: number; bytes: number }>(
-      "SELECT replaceRegexpOne(table, '_local$', '') AS source, sum(rows) AS entries, sum(bytes_on_disk) AS bytes " +
-        'FROM system.parts WHERE database = {database:String} AND active GROUP BY source',
-      { database },
-    )
-    return new Map(
-      rows.map(({ source, entries, bytes }) => [source, { entries: Number(entries), bytes: Number(bytes) }]),
-    )
   }
 
   async #arrived(names: readonly string[], nowMs: number): Promise<Map<string, number[]>> {

@@ -72,7 +72,13 @@ class ProjectFiles {
   }
 
   isDirectory(path: string): boolean {
-    return statSync(join(this.#directory, path), { throwIfNoEntry: false })?.isDirectory() === true
+    try {
+      return statSync(join(this.#directory, path)).isDirectory()
+    } catch (error) {
+      // What lies on the way to it may be a file.
+      if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+      throw error
+    }
   }
 
   /** Names in a directory, hidden ones left out; none where it is not there. */

@@ -1,20 +1,19 @@
 import type { Clock } from '../base/clock.ts'
+import { readStoredTables, type StoredTable } from '../catalog/stored-tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { engineDatabase } from '../engine/engine.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
 
-export interface StoredSource {
+export interface StoredSource extends StoredTable {
   source: string
-  parts: number
-  rows: number
-  bytes: number
 }
 
 /** Asked no more often than this, however often somebody looks. */
 const askEveryMs = 10_000
 const limits = { deadlineMs: 10_000 }
 
-/** How much each source has on disk. While the engine is away nothing is told. */
+/**
+ * How much each source has on disk. While the engine is away nothing is told. The other servers of a cluster have
+ * metrics of their own.
+ */
 export class SourceStorage {
   readonly #engine: Engine
   readonly #clock: Clock
@@ -50,26 +49,9 @@ export class SourceStorage {
     return this.#known ?? []
   }
 
-  /** On a cluster this is the part of the server that answers; its other servers have metrics of their own. */
   async #ask(): Promise<StoredSource[]> {
-    const { body } = await this.#engine.query(
-      {
-        sql:
-          "SELECT replaceRegexpOne(table, '_local$', '') AS source, count() AS parts, sum(rows) AS rows, sum(bytes_on_disk) AS bytes " +
-          'FROM system.parts WHERE active AND database = {database:String} GROUP BY source',
-        parameters: { database: engineDatabase },
-        format: 'JSONEachRow',
-      },
-      limits,
-    )
-    const stored = new Map(
-      readJsonRows<Record<keyof StoredSource, string>>(body).map((row) => [row.source, row]),
-    )
-    return [...this.#sources()].map((source) => ({
-      source,
-      parts: Number(stored.get(source)?.parts ?? 0),
-      rows: Number(stored.get(source)?.rows ?? 0),
-      bytes: Number(stored.get(source)?.bytes ?? 0),
-    }))
+    const stored = await readStoredTables(this.#engine, limits)
+    const nothing = { parts: 0, rows: 0, bytes: 0 }
+    return [...this.#sources()].map((source) => ({ source, ...(stored.get(source) ?? nothing) }))
   }
 }
