@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { cliJourneys } from './support/cli-journeys.ts'
+import { deployCommandJourneys } from './support/deploy-command-journeys.ts'
 import { openEvents } from './support/event-reader.ts'
 import { scratchDirectory } from './support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from './support/service-process.ts'
@@ -137,6 +138,7 @@ describe('a service', () => {
   })
 
   cliJourneys(() => ({ url, token, dataDir: directory.path }))
+  deployCommandJourneys(() => ({ url, token, dataDir: directory.path }))
 
   test('takes up the trace of a caller, tells of it in the log and sends spans to a collector', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'

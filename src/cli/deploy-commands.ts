@@ -42,7 +42,8 @@ export function addDeployCommands(program: Command, io: CommandIo): void {
     .option('--exit-code', 'end with 1 if anything differs')
     .option('--json', 'as JSON')
     .action(async (directory: string, options: Choice & { exitCode?: true }) => {
-      const { plan, comparison, missing, changed } = await planFor(directory, options, io)
+      const target = await openTarget(directory, options, io)
+      const { plan, comparison, missing, changed } = await planFor(target)
       if (options.json) {
         const only_on_server = comparison.onlyOnServer
         await printJson(io, {
@@ -79,8 +80,13 @@ export function addDeployCommands(program: Command, io: CommandIo): void {
   addExamples(pull, 'wellhead pull', 'wellhead pull --force')
 }
 
-interface Plan {
+/** Files, and the service that they are for. */
+interface Target {
+  project: Project
   client: ServiceClient
+}
+
+interface Plan {
   comparison: Comparison
   plan: PlannedEndpoint[]
   /** Sources of the project that the service does not have. */
@@ -89,9 +95,7 @@ interface Plan {
 }
 
 /** Asks the service what the files would change, each for the version that it was compared with. */
-async function planFor(directory: string, options: Choice, io: CommandIo): Promise<Plan> {
-  const project = await wholeProject(directory, options, io)
-  const client = connect(options, io)
+async function planFor({ project, client }: Target): Promise<Plan> {
   const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
   const comparison = compareWithServer(project, server)
   const strangers = strangersIn(comparison, server)
@@ -109,7 +113,7 @@ async function planFor(directory: string, options: Choice, io: CommandIo): Promi
   const trial = { endpoints: deploymentOf(comparison), dry_run: true }
   try {
     const { endpoints } = await client.json<DeploymentView>('POST', '/api/deployments', { json: trial })
-    return { client, comparison, plan: planOf(comparison, endpoints), missing, changed }
+    return { comparison, plan: planOf(comparison, endpoints), missing, changed }
   } catch (error) {
     // What reads a source that is not there yet cannot be compared before it is.
     if (!(error instanceof ServiceFailure) || error.code !== 'invalid_query' || missing.length === 0)
@@ -121,11 +125,11 @@ async function planFor(directory: string, options: Choice, io: CommandIo): Promi
   }
 }
 
-async function wholeProject(directory: string, { json }: Choice, io: CommandIo): Promise<Project> {
+async function openTarget(directory: string, options: Choice, io: CommandIo): Promise<Target> {
   const project = openProject(directory, io)
   const problems = project.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
-  if (problems.length === 0) return project
-  if (json) await printJson(io, { problems })
+  if (problems.length === 0) return { project, client: connect(options, io) }
+  if (options.json) await printJson(io, { problems })
   else await printProblems(problems, io)
   throw new CommandFailure(`${counted(problems.length, 'problem')} found; nothing was deployed.`)
 }
@@ -143,22 +147,25 @@ function missingSources({ sources }: Project, there: readonly NewSource[]): NewS
 type DeployOptions = Choice & { dryRun?: true; breaking?: true }
 
 async function deployProject(directory: string, options: DeployOptions, io: CommandIo): Promise<void> {
-  const made = options.dryRun ? [] : await makeSources(directory, options, io)
+  const target = await openTarget(directory, options, io)
+  const made: string[] = []
   try {
-    await deployEndpoints(directory, options, made, io)
+    if (!options.dryRun) await makeSources(target, made, options, io)
+    await deployEndpoints(target, options, made, io)
   } catch (error) {
-    await unmakeSources(made, options, io)
+    await unmakeSources(target, made, io)
     throw error
   }
 }
 
 async function deployEndpoints(
-  directory: string,
+  target: Target,
   options: DeployOptions,
   made: readonly string[],
   io: CommandIo,
 ): Promise<void> {
-  const { client, comparison, plan, changed } = await planFor(directory, options, io)
+  const { client } = target
+  const { comparison, plan, changed } = await planFor(target)
   const breaking = breakingIn(plan)
   const losing = changed.filter(({ loses }) => loses)
   const refused = breaking.length + losing.length > 0 && !options.breaking
@@ -195,19 +202,15 @@ async function deployEndpoints(
 }
 
 /** Sources are made before endpoints can read them, and taken back if the rest fails. */
-async function makeSources(directory: string, options: Choice, io: CommandIo): Promise<string[]> {
-  const project = await wholeProject(directory, options, io)
-  const client = connect(options, io)
-  const missing = missingSources(project, await sourcesOf(project, client))
-  for (const source of missing) {
+async function makeSources({ project, client }: Target, made: string[], options: Choice, io: CommandIo) {
+  for (const source of missingSources(project, await sourcesOf(project, client))) {
     await client.json('POST', '/api/sources', { json: source })
+    made.push(source.name)
     if (!options.json) await io.stdout.write(`made the source ${source.name}\n`)
   }
-  return missing.map(({ name }) => name)
 }
 
-async function unmakeSources(made: readonly string[], options: Choice, io: CommandIo): Promise<void> {
-  const client = connect(options, io)
+async function unmakeSources({ client }: Target, made: readonly string[], io: CommandIo): Promise<void> {
   for (const name of made) {
     const path = `/api/sources/${encodeURIComponent(name)}`
     // The reason of the failure matters more than one source too many, which is told.
@@ -231,7 +234,7 @@ function planText(
 }
 
 async function printDiff(
-  { plan, comparison: { onlyOnServer }, missing, changed }: Omit<Plan, 'client'>,
+  { plan, comparison: { onlyOnServer }, missing, changed }: Plan,
   io: CommandIo,
 ): Promise<void> {
   const { colors } = io.stdout
