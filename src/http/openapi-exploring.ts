@@ -9,8 +9,9 @@ const rangeNotes: Notes = {
   to: 'ISO 8601; the first instant that no longer counts. Left out: no end.',
   text: 'Each of these is in the message, in any letter case.',
   filters:
-    'Conditions on `project`, `id` or paths of `metadata`, such as `response.status_code`; a dot inside of a key is `%2E`. ' +
-    '`gt`, `gte`, `lt` and `lte` compare numbers.',
+    'Conditions on `project`, `id`, `event_message` or paths of `metadata`, such as `response.status_code`; a dot inside of a key is `%2E`. ' +
+    '`gt`, `gte`, `lt` and `lte` compare numbers, `contains` looks for a part in any letter case. With `not` those are found ' +
+    'for which the condition does not hold.',
 }
 
 const source = inPath('name', 'Name of the source.', 'edge_logs')

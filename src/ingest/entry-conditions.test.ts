@@ -33,12 +33,24 @@ describe('conditionsOf', () => {
         filters: [
           { path: 'a', value: secret },
           { path: 'b', is: 'ne', value: secret },
+          { path: 'event_message', is: 'contains', not: true, value: secret },
         ],
       }),
       now,
     )
     expect(sql).not.toContain('OR')
-    expect(Object.values(parameters).filter((value) => value === secret)).toHaveLength(4)
+    expect(Object.values(parameters).filter((value) => value === secret)).toHaveLength(5)
+  })
+
+  test('what is not there is among those for which a condition does not hold', () => {
+    const term = (condition: object) =>
+      conditionsOf(filterOf({ filters: [condition] }), now).sql.split(' AND ')[1]
+    expect(term({ path: 'a', is: 'exists', not: true })).toBe(
+      'NOT ifNull(isNotNull(metadata.`a`::Nullable(String)), 0)',
+    )
+    expect(term({ path: 'a', is: 'gte', not: true, value: 400 })).toBe(
+      'NOT ifNull(toFloat64OrNull(metadata.`a`::Nullable(String)) >= {value0:Float64}, 0)',
+    )
   })
 
   test('numbers are compared with numbers only', () => {

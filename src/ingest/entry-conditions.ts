@@ -10,7 +10,7 @@ export interface BoundConditions {
 
 const columns = new Set(['project', 'id', 'event_message'])
 
-const operators: Record<Exclude<Comparison, 'exists'>, string> = {
+const operators: Record<Exclude<Comparison, 'exists' | 'contains'>, string> = {
   eq: '=',
   ne: '!=',
   gt: '>',
@@ -58,17 +58,24 @@ export function conditionsOf(filter: EntryFilter, nowMicros: bigint): BoundCondi
   return { sql: terms.join(' AND '), parameters }
 }
 
-function termOf({ path, is }: Condition, name: string): string {
+function termOf({ path, is, not }: Condition, name: string): string {
+  const term = plainTermOf({ path, is }, name)
+  // Of what is not there nothing holds.
+  return not ? `NOT ifNull(${term}, 0)` : term
+}
+
+function plainTermOf({ path, is }: Pick<Condition, 'path' | 'is'>, name: string): string {
   const text = textAt(path)
   if (is === 'exists') return `isNotNull(${text})`
   if (is === 'eq') return `${text} = {${name}:String}`
   // What is not there is different, too.
   if (is === 'ne') return `ifNull(${text}, '') != {${name}:String}`
+  if (is === 'contains') return `positionCaseInsensitiveUTF8(${text}, {${name}:String}) > 0`
   return `toFloat64OrNull(${text}) ${operators[is]} {${name}:Float64}`
 }
 
 function comparedValue({ path, is, value }: Condition): string | number {
-  if (is === 'eq' || is === 'ne') return value
+  if (is === 'eq' || is === 'ne' || is === 'contains') return value
   const number = Number(value)
   if (value.trim() !== '' && Number.isFinite(number)) return number
   throw invalidParameter('filters', `${path} is compared with a number; "${value.slice(0, 60)}" is none.`)

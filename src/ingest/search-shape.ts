@@ -7,14 +7,16 @@ const instant = z
 
 const path = z.string().min(1).max(500)
 
-const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists'] as const
+const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists', 'contains'] as const
 
 export type Comparison = (typeof comparisons)[number]
 
 const condition = z.strictObject({
-  /** `project`, `id`, or where the value stands in `metadata`. */
+  /** `project`, `id`, `event_message`, or where the value stands in `metadata`. */
   path,
   is: z.enum(comparisons).default('eq'),
+  /** Whether those are meant for which it does not hold. */
+  not: z.boolean().default(false),
   value: z
     .union([z.string().max(10_000), z.number(), z.boolean()])
     .transform(String)
