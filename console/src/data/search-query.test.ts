@@ -25,6 +25,29 @@ describe('parseSearch', () => {
     ['"odd key":x', { text: [], filters: [{ path: 'odd key', is: 'eq', value: 'x' }] }],
     ['https://example.com/a', { text: ['https://example.com/a'], filters: [] }],
     ['a: 12:30', { text: ['a:', '12:30'], filters: [] }],
+    ['-path:*', { text: [], filters: [{ path: 'path', is: 'exists', value: '', not: true }] }],
+    ['-path:>=400', { text: [], filters: [{ path: 'path', is: 'gte', value: '400', not: true }] }],
+    [
+      '-path:">=400" -b:"*"',
+      {
+        text: [],
+        filters: [
+          { path: 'path', is: 'ne', value: '>=400' },
+          { path: 'b', is: 'ne', value: '*' },
+        ],
+      },
+    ],
+    [
+      'one -two -"three four"',
+      {
+        text: ['one'],
+        filters: [
+          { path: 'event_message', is: 'contains', value: 'two', not: true },
+          { path: 'event_message', is: 'contains', value: 'three four', not: true },
+        ],
+      },
+    ],
+    ['- -- --flag -"" "-word" a-b', { text: ['-', '--', '--flag', '-""', '-word', 'a-b'], filters: [] }],
     ['"unended', { text: ['"unended'], filters: [] }],
   ])('%j', (query, parsed) => {
     expect(parseSearch(query)).toEqual(parsed)

@@ -1,8 +1,10 @@
 /** One condition of a search, as the service takes it. */
 export interface SearchCondition {
   path: string
-  is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'exists'
+  is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'exists' | 'contains'
   value: string
+  /** Those are meant for which it does not hold. */
+  not?: true
 }
 
 export interface ParsedSearch {
@@ -10,18 +12,18 @@ export interface ParsedSearch {
   filters: SearchCondition[]
 }
 
-const token = /-?(?:"(?:[^"\\]|\\.)*"|[^\s":]+):(?:"(?:[^"\\]|\\.)*"|\S*)|"(?:[^"\\]|\\.)*"|\S+/g
+const token = /-?(?:"(?:[^"\\]|\\.)*"|[^\s":]+):(?:"(?:[^"\\]|\\.)*"|\S*)|-?"(?:[^"\\]|\\.)*"|\S+/g
 const numeric = { '>=': 'gte', '<=': 'lte', '>': 'gt', '<': 'lt' } as const
 
 /**
  * Reads what people type: words and "phrases" are looked for in the message; `path:value` compares metadata,
- * `-path:value` excludes, `path:>=400` compares numbers, `path:*` asks that there is something.
+ * `path:>=400` compares numbers, `path:*` asks that there is something. A minus before any of them excludes.
  */
 export function parseSearch(query: string): ParsedSearch {
   const text: string[] = []
   const filters: SearchCondition[] = []
   for (const [part] of query.matchAll(token)) {
-    const filter = filterOf(part)
+    const filter = filterOf(part) ?? withoutOf(part)
     if (filter) filters.push(filter)
     else if (unquoted(part) !== '') text.push(unquoted(part))
   }
@@ -33,11 +35,17 @@ function filterOf(part: string): SearchCondition | undefined {
   if (!match) return undefined
   const [, minus = '', name = '', raw = ''] = match
   const path = unquoted(name)
-  if (raw === '*' && minus === '') return { path, is: 'exists', value: '' }
-  if (minus !== '') return { path, is: 'ne', value: unquoted(raw) }
+  const turned = minus === '' ? {} : { not: true as const }
+  if (raw === '*') return { path, is: 'exists', value: '', ...turned }
   const sign = /^(>=|<=|>|<)/.exec(raw)?.[1] as keyof typeof numeric | undefined
-  if (sign) return { path, is: numeric[sign], value: raw.slice(sign.length) }
-  return { path, is: 'eq', value: unquoted(raw) }
+  if (sign) return { path, is: numeric[sign], value: raw.slice(sign.length), ...turned }
+  return { path, is: minus === '' ? 'eq' : 'ne', value: unquoted(raw) }
+}
+
+/** A word that the message must not have. A dash that nothing follows, or another dash, is a text. */
+function withoutOf(part: string): SearchCondition | undefined {
+  const word = unquoted(/^-([^-].*)$/s.exec(part)?.[1] ?? '')
+  return word === '' ? undefined : { path: 'event_message', is: 'contains', value: word, not: true }
 }
 
 function unquoted(text: string): string {

@@ -1,5 +1,7 @@
 import { useCallback, useMemo } from 'react'
-import { useLocation, useSearch } from 'wouter'
+import { useLocation } from 'wouter'
+// That of the router itself decodes the query once more than it was encoded.
+import { useSearch } from 'wouter/use-browser-location'
 
 type Changes = Record<string, string | undefined>
 
