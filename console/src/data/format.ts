@@ -5,6 +5,10 @@ export function count(value: number): string {
   return numbers.format(value)
 }
 
+export function entries(value: number): string {
+  return `${count(value)} ${value === 1 ? 'entry' : 'entries'}`
+}
+
 export function short(value: number): string {
   return Math.abs(value) < 10_000 ? numbers.format(Math.round(value * 10) / 10) : compact.format(value)
 }

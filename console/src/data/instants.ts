@@ -25,15 +25,21 @@ export function useZone(): Zone {
 const two = (value: number) => String(value).padStart(2, '0')
 const three = (value: number) => String(value).padStart(3, '0')
 
-/** 2026-01-31 12:00:00.000, in the zone of the reader or in UTC. */
-export function showInstant(ms: number, chosen: Zone, parts: 'full' | 'seconds' | 'short' = 'full'): string {
+/** 2026-01-31 12:00:00.000 or a part of it, in the zone of the reader or in UTC. */
+export function showInstant(
+  ms: number,
+  chosen: Zone,
+  parts: 'full' | 'seconds' | 'short' | 'time' = 'full',
+): string {
   const shifted = new Date(chosen === 'utc' ? ms : ms - new Date(ms).getTimezoneOffset() * 60_000)
   if (Number.isNaN(shifted.getTime())) return '–'
   const date = `${shifted.getUTCFullYear()}-${two(shifted.getUTCMonth() + 1)}-${two(shifted.getUTCDate())}`
   const time = `${two(shifted.getUTCHours())}:${two(shifted.getUTCMinutes())}`
   if (parts === 'short') return `${date.slice(5)} ${time}`
   const seconds = `${date} ${time}:${two(shifted.getUTCSeconds())}`
-  return parts === 'seconds' ? seconds : `${seconds}.${three(shifted.getUTCMilliseconds())}`
+  if (parts === 'seconds') return seconds
+  const full = `${seconds}.${three(shifted.getUTCMilliseconds())}`
+  return parts === 'full' ? full : full.slice(11)
 }
 
 /** Milliseconds of a value of a result: an integer of microseconds, or a text without a zone, which is UTC. */
@@ -50,11 +56,11 @@ export function instantOf(value: unknown, type: string | undefined): number | un
 }
 
 /** For an input of the type datetime-local. */
-export function toLocalInput(ms: number): string {
-  return showInstant(ms, 'local', 'seconds').replace(' ', 'T')
+export function toLocalInput(ms: number, chosen: Zone = 'local'): string {
+  return showInstant(ms, chosen, 'seconds').replace(' ', 'T')
 }
 
-export function fromLocalInput(text: string): number | undefined {
-  const ms = new Date(text).getTime()
+export function fromLocalInput(text: string, chosen: Zone = 'local'): number | undefined {
+  const ms = new Date(chosen === 'utc' ? `${text}Z` : text).getTime()
   return text === '' || Number.isNaN(ms) ? undefined : ms
 }

@@ -1,3 +1,5 @@
+import { showInstant, type Zone } from './instants.ts'
+
 /** A range of time as an address holds it: relative to now, or between two instants. */
 export interface TimeRange {
   fromMs: number
@@ -15,6 +17,12 @@ export const relativeRanges = [
   ['7d', 'Last 7 days'],
   ['30d', 'Last 30 days'],
 ] as const
+
+/** The range in words, with as much of its instants as tells them apart. */
+export function rangeText({ fromMs, toMs }: Pick<TimeRange, 'fromMs' | 'toMs'>, zone: Zone): string {
+  const [from, to] = [showInstant(fromMs, zone, 'seconds'), showInstant(toMs, zone, 'seconds')]
+  return `${from.slice(5)} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to.slice(5)}`
+}
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 

@@ -1,20 +1,33 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Entry } from '../data/api-types.ts'
-import { showInstant, useZone } from '../data/instants.ts'
+import { markOf } from '../data/entry-mark.ts'
+import { showInstant, useZone, type Zone } from '../data/instants.ts'
+import { keyOf } from '../data/known-entries.ts'
 import { JsonTree } from './json-tree.tsx'
 
 export interface EntryListProps {
   entries: readonly Entry[]
+  /** Names the question that the entries answer; a new one is read from its top. */
+  question: string
+  /** Whether the entries are those of an earlier question. */
+  isOld: boolean
+  /** Whether new ones come in above: who reads further down is not moved. */
+  grows: boolean
+  /** Whether the day is needed to tell instants apart. */
+  showDay: boolean
+  showProject: boolean
   /** Asks for older ones, where there are any. */
   onEnd: (() => void) | undefined
   onFilter: (keys: string[], value: string, exclude: boolean) => void
 }
 
-const keyOf = ({ timestamp, id }: Entry) => `${timestamp} ${id}`
+/** A line shows no more of a message than fits on any screen. */
+const maxLine = 600
 
 /** Entries one below the other, of which only those in sight are drawn. */
-export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
+export function EntryList(props: EntryListProps) {
+  const { entries, question, isOld, grows, showDay, showProject, onEnd, onFilter } = props
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
@@ -24,12 +37,19 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
     estimateSize: () => 33,
     getItemKey: (index) => keyOf(entries[index] as Entry),
     overscan: 16,
+    // Keeps what is read in its place. At the top nothing is kept: there one sees what comes.
+    anchorTo: grows && (box.current?.scrollTop ?? 0) > 4 ? 'end' : 'start',
+    scrollEndThreshold: -1,
   })
   const items = virtual.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
   useEffect(() => {
     if (last >= entries.length - 30) onEnd?.()
   }, [last, entries.length, onEnd])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the answer to a new question begins at its top
+  useLayoutEffect(() => {
+    if (!isOld) box.current?.scrollTo(0, 0)
+  }, [question, isOld])
   const toggle = (key: string) =>
     setOpen((now) => {
       const next = new Set(now)
@@ -37,12 +57,18 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
       return next
     })
   return (
-    <div className="grid entries" ref={box} role="region" aria-label="Entries" tabIndex={0}>
+    <div
+      className={`grid entries${isOld ? ' old' : ''}${showProject ? '' : ' one-project'}`}
+      ref={box}
+      role="region"
+      aria-label="Entries"
+      aria-busy={isOld}
+      tabIndex={0}
+    >
       <div className="grid-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
           const entry = entries[item.index] as Entry
           const key = keyOf(entry)
-          const ms = entry.timestamp / 1000
           return (
             <div
               key={key}
@@ -56,14 +82,10 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
                 aria-expanded={open.has(key)}
                 onClick={() => toggle(key)}
               >
-                <span
-                  className="mono"
-                  title={`${showInstant(ms, zone === 'utc' ? 'local' : 'utc')} ${zone === 'utc' ? 'local' : 'UTC'}`}
-                >
-                  {showInstant(ms, zone)}
-                </span>
-                <span className="faint">{entry.project}</span>
-                <span>{entry.event_message}</span>
+                <When ms={entry.timestamp / 1000} zone={zone} showDay={showDay} />
+                <Mark entry={entry} />
+                {showProject && <span className="faint">{entry.project}</span>}
+                <span className="message">{entry.event_message.slice(0, maxLine)}</span>
               </button>
               {open.has(key) && (
                 <JsonTree
@@ -84,4 +106,19 @@ export function EntryList({ entries, onEnd, onFilter }: EntryListProps) {
       </div>
     </div>
   )
+}
+
+function When({ ms, zone, showDay }: { ms: number; zone: Zone; showDay: boolean }) {
+  const local = `${showInstant(ms, 'local')} local`
+  const utc = `${showInstant(ms, 'utc')} UTC`
+  return (
+    <span className="mono" title={zone === 'utc' ? `${utc}, ${local}` : `${local}, ${utc}`}>
+      {showDay ? showInstant(ms, zone, 'seconds').slice(5) : showInstant(ms, zone, 'time')}
+    </span>
+  )
+}
+
+function Mark({ entry }: { entry: Entry }) {
+  const mark = markOf(entry)
+  return <span className={`mark ${mark?.tone ?? ''}`}>{mark?.text}</span>
 }

@@ -1,10 +1,13 @@
 import { type PointerEvent, useRef, useState } from 'react'
 import type { Histogram as Counts } from '../data/api-types.ts'
-import { count } from '../data/format.ts'
+import { count, entries } from '../data/format.ts'
 import { showInstant, useZone } from '../data/instants.ts'
 
 export interface HistogramProps {
   counts: Counts | undefined
+  /** Whether the counts are those of an earlier question. */
+  isOld: boolean
+  hasFailed: boolean
   fromMs: number
   toMs: number
   /** A part of the range was marked. */
@@ -15,7 +18,7 @@ const width = 1000
 const height = 84
 
 /** Entries over time. Dragging over it chooses a range; the fields above do the same without a pointer. */
-export function Histogram({ counts, fromMs, toMs, onRange }: HistogramProps) {
+export function Histogram({ counts, isOld, hasFailed, fromMs, toMs, onRange }: HistogramProps) {
   const zone = useZone()
   const [brush, setBrush] = useState<[number, number]>()
   const box = useRef<SVGSVGElement>(null)
@@ -36,10 +39,10 @@ export function Histogram({ counts, fromMs, toMs, onRange }: HistogramProps) {
       onRange(Math.floor(fromMs + one * (toMs - fromMs)), Math.ceil(fromMs + other * (toMs - fromMs)))
   }
   const text = counts
-    ? `${count(total)} entries from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}`
+    ? `${entries(total)} from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}`
     : ''
   return (
-    <figure>
+    <figure className={isOld ? 'old' : undefined} aria-busy={isOld}>
       <svg
         ref={box}
         className="histogram"
@@ -84,7 +87,9 @@ export function Histogram({ counts, fromMs, toMs, onRange }: HistogramProps) {
       </svg>
       <figcaption className="axis">
         <span>{showInstant(fromMs, zone, 'short')}</span>
-        <span role="status">{counts ? `${count(total)} entries` : ' '}</span>
+        <span role="status">
+          {counts ? entries(total) : hasFailed ? 'The entries could not be counted.' : '\u00a0'}
+        </span>
         <span>{showInstant(toMs, zone, 'short')}</span>
       </figcaption>
     </figure>

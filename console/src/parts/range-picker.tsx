@@ -1,6 +1,6 @@
 import { useId, useState } from 'react'
-import { fromLocalInput, toLocalInput } from '../data/instants.ts'
-import { relativeRanges, type TimeRange } from '../data/time-range.ts'
+import { fromLocalInput, toLocalInput, useZone } from '../data/instants.ts'
+import { rangeText, relativeRanges, type TimeRange } from '../data/time-range.ts'
 import { Dialog } from './dialog.tsx'
 
 export interface RangePickerProps {
@@ -11,6 +11,7 @@ export interface RangePickerProps {
 
 export function RangePicker({ range, onRelative, onAbsolute }: RangePickerProps) {
   const id = useId()
+  const zone = useZone()
   const [open, setOpen] = useState(false)
   const known = relativeRanges.some(([key]) => key === range.relative)
   return (
@@ -32,7 +33,7 @@ export function RangePicker({ range, onRelative, onAbsolute }: RangePickerProps)
         {!known && range.relative !== undefined && (
           <option value={range.relative}>Last {range.relative}</option>
         )}
-        {range.relative === undefined && <option value="absolute">Between two instants</option>}
+        {range.relative === undefined && <option value="absolute">{rangeText(range, zone)}</option>}
         <option value="choose">Choose …</option>
       </select>
       {open && <Absolute range={range} onAbsolute={onAbsolute} onClose={() => setOpen(false)} />}
@@ -46,9 +47,10 @@ function Absolute({
   onClose,
 }: Pick<RangePickerProps, 'range' | 'onAbsolute'> & { onClose: () => void }) {
   const id = useId()
-  const [from, setFrom] = useState(toLocalInput(range.fromMs))
-  const [to, setTo] = useState(toLocalInput(range.toMs))
-  const [fromMs, toMs] = [fromLocalInput(from), fromLocalInput(to)]
+  const zone = useZone()
+  const [from, setFrom] = useState(toLocalInput(range.fromMs, zone))
+  const [to, setTo] = useState(toLocalInput(range.toMs, zone))
+  const [fromMs, toMs] = [fromLocalInput(from, zone), fromLocalInput(to, zone)]
   const valid = fromMs !== undefined && toMs !== undefined && fromMs < toMs
   return (
     <Dialog title="Entries between" onClose={onClose}>
@@ -63,7 +65,7 @@ function Absolute({
       >
         <div className="form-grid">
           <div className="field">
-            <label htmlFor={`${id}-from`}>From, local time</label>
+            <label htmlFor={`${id}-from`}>From, {zone === 'utc' ? 'UTC' : 'local time'}</label>
             <input
               id={`${id}-from`}
               className="input"
