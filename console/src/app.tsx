@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect } from 'react'
+import { Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import type { Whoami } from './data/api-types.ts'
+import { lazily, loadAhead } from './data/lazily.ts'
 import { queries, queryClient } from './data/queries.ts'
 import { useToken } from './data/session.ts'
 import { SignIn } from './pages/sign-in.tsx'
@@ -9,13 +10,13 @@ import { Boundary } from './parts/boundary.tsx'
 import { Failure, Waiting } from './parts/states.tsx'
 import { Shell } from './shell.tsx'
 
-const Overview = lazy(() => import('./pages/overview.tsx'))
-const EndpointList = lazy(() => import('./pages/endpoint-list.tsx'))
-const EndpointPage = lazy(() => import('./pages/endpoint-page.tsx'))
-const Explore = lazy(() => import('./pages/explore.tsx'))
-const SourceList = lazy(() => import('./pages/source-list.tsx'))
-const SourcePage = lazy(() => import('./pages/source-page.tsx'))
-const Tokens = lazy(() => import('./pages/tokens.tsx'))
+const Overview = lazily(() => import('./pages/overview.tsx'))
+const EndpointList = lazily(() => import('./pages/endpoint-list.tsx'))
+const EndpointPage = lazily(() => import('./pages/endpoint-page.tsx'))
+const Explore = lazily(() => import('./pages/explore.tsx'))
+const SourceList = lazily(() => import('./pages/source-list.tsx'))
+const SourcePage = lazily(() => import('./pages/source-page.tsx'))
+const Tokens = lazily(() => import('./pages/tokens.tsx'))
 
 export function App() {
   const token = useToken()
@@ -42,6 +43,7 @@ function Pages({ who }: { who: Whoami }) {
   useEffect(() => {
     window.scrollTo(0, 0)
   }, [location])
+  useEffect(loadAhead, [])
   return (
     <Shell who={who}>
       <Boundary key={location}>

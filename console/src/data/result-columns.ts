@@ -39,38 +39,3 @@ export function columnsOf(rows: readonly Row[], known: readonly Column[]): Shown
     }
   })
 }
-
-export interface Series {
-  name: string
-  values: (number | null)[]
-}
-
-/** The rows as lines over time; undefined where the columns tell no time or nothing to draw. */
-export function seriesOf(
-  rows: readonly Row[],
-  known: readonly Column[],
-): { seconds: number[]; series: Series[] } | undefined {
-  if (rows.length < 2) return undefined
-  const columns = columnsOf(rows, known)
-  const time = columns.find(({ name, instant }) => instant(rows[0]?.[name]) !== undefined)
-  const drawn = columns.filter(
-    ({ name, right }) =>
-      right ||
-      (name !== time?.name && rows.every((row) => row[name] === null || typeof row[name] === 'number')),
-  )
-  if (!time || drawn.length === 0) return undefined
-  const sorted = rows
-    .map((row) => ({ row, at: time.instant(row[time.name]) }))
-    .filter((one): one is { row: Row; at: number } => one.at !== undefined)
-    .sort((one, other) => one.at - other.at)
-  const points = new Set(sorted.map(({ at }) => at))
-  // Several rows of one instant are no line.
-  if (points.size !== sorted.length) return undefined
-  return {
-    seconds: sorted.map(({ at }) => at / 1000),
-    series: drawn.map(({ name }) => ({
-      name,
-      values: sorted.map(({ row }) => (row[name] as number | null) ?? null),
-    })),
-  }
-}

@@ -128,7 +128,7 @@ export default function Explore() {
       {live && <LiveStatus tail={tail} paused={paused} />}
       <Histogram
         counts={counts.data}
-        isOld={counts.isPlaceholderData && !live}
+        isOld={counts.isPlaceholderData && (!live || isOld)}
         hasFailed={counts.isError}
         fromMs={range.fromMs}
         toMs={range.toMs}

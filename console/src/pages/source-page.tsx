@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { api, at } from '../data/api.ts'
-import type { Entry, Source, SourcePath } from '../data/api-types.ts'
+import { api } from '../data/api.ts'
+import type { Entry, Source } from '../data/api-types.ts'
 import { bytes, count, short } from '../data/format.ts'
 import { showInstant, useZone } from '../data/instants.ts'
 import { queries } from '../data/queries.ts'
@@ -9,8 +9,10 @@ import { sendSnippets } from '../data/snippets.ts'
 import { PageHead } from '../parts/page-head.tsx'
 import { SnippetTabs } from '../parts/snippet.tsx'
 import { Retention } from '../parts/source-form.tsx'
+import { SourceSchema } from '../parts/source-schema.tsx'
 import { Spark } from '../parts/spark.tsx'
 import { Empty, Loaded } from '../parts/states.tsx'
+import { ZoneChoice } from '../parts/zone-choice.tsx'
 
 export default function SourcePage({ name }: { name: string }) {
   const query = useQuery({
@@ -80,14 +82,12 @@ function Shown({ source }: { source: Source }) {
         </div>
       </dl>
       {isQuarantine ? <Quarantine /> : <Sending name={name} />}
-      <section className="stack" aria-labelledby="schema">
-        <h2 id="schema">Schema</h2>
-        <Schema name={name} />
-      </section>
       <section className="stack" aria-labelledby="retention">
         <h2 id="retention">Retention</h2>
         <Retention source={source} />
       </section>
+      {/* Last, since its length is not known before it is there. */}
+      <SourceSchema name={name} />
     </div>
   )
 }
@@ -105,65 +105,6 @@ function Sending({ name }: { name: string }) {
   )
 }
 
-const fixedColumns: SourcePath[] = [
-  { path: 'id', types: ['String'] },
-  { path: 'timestamp', types: ['DateTime64(6)'] },
-  { path: 'project', types: ['String'] },
-  { path: 'event_message', types: ['String'] },
-]
-
-function Schema({ name }: { name: string }) {
-  const query = useQuery(queries.schema(name))
-  const { data: recent = [] } = useQuery({
-    queryKey: ['sources', name, 'recent'],
-    queryFn: ({ signal }) => api<Entry[]>(`/api/sources/${at(name)}/recent?limit=50`, { signal }),
-  })
-  return (
-    <Loaded query={query} what="the schema" height={240}>
-      {(paths) => (
-        <div className="table-box" role="region" aria-label="Schema" tabIndex={0}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">In SQL</th>
-                <th scope="col">Type</th>
-                <th scope="col" className="optional">
-                  Example
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {[
-                ...fixedColumns,
-                ...paths.map(({ path, types }) => ({ path: `metadata.${path}`, types })),
-              ].map(({ path, types }) => (
-                <tr key={path}>
-                  <td className="mono">{path}</td>
-                  <td className="mono soft">{types.join(', ')}</td>
-                  <td className="mono faint optional">{exampleOf(recent, path)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </Loaded>
-  )
-}
-
-function exampleOf(entries: readonly Entry[], path: string): string {
-  for (const entry of entries) {
-    const value = path
-      .split('.')
-      .reduce<unknown>((inside, key) => (inside as Record<string, unknown> | undefined)?.[key], entry)
-    if (value !== undefined && value !== null && value !== '') {
-      const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-      return text.length > 60 ? `${text.slice(0, 60)}…` : text
-    }
-  }
-  return ''
-}
-
 function Quarantine() {
   const zone = useZone()
   const query = useQuery({
@@ -172,7 +113,10 @@ function Quarantine() {
   })
   return (
     <section className="stack" aria-labelledby="rejected">
-      <h2 id="rejected">Rejected entries</h2>
+      <div className="tabs-line">
+        <h2 id="rejected">Rejected entries</h2>
+        <ZoneChoice />
+      </div>
       <Loaded query={query} what="rejected entries" height={160}>
         {(entries) =>
           entries.length === 0 ? (

@@ -1,18 +1,16 @@
-import { lazy, Suspense, useMemo } from 'react'
+import { useMemo } from 'react'
 import type { Column } from '../data/api-types.ts'
 import type { CallResult } from '../data/call-endpoint.ts'
 import { bytes, count, milliseconds, seconds } from '../data/format.ts'
-import { setZone, useZone } from '../data/instants.ts'
-import { seriesOf } from '../data/result-columns.ts'
 import { callSnippets } from '../data/snippets.ts'
 import type { Run } from '../data/use-run.ts'
 import { Choices } from './choices.tsx'
 import { EndpointPlan } from './endpoint-plan.tsx'
+import { ResultChart } from './result-chart.tsx'
 import { ResultTable } from './result-table.tsx'
 import { SnippetTabs } from './snippet.tsx'
 import { Empty, Failure, Waiting } from './states.tsx'
-
-const TimeChart = lazy(() => import('./time-chart.tsx'))
+import { ZoneChoice } from './zone-choice.tsx'
 
 export type ResultView = 'table' | 'chart' | 'json' | 'call' | 'plan'
 
@@ -37,7 +35,6 @@ export interface EndpointResultProps {
 /** What a run gave, in the form that the reader chose, and what it cost. */
 export function EndpointResult(props: EndpointResultProps) {
   const { run, columns, name, values, planOf, view, onView } = props
-  const zone = useZone()
   const result = run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
   return (
     <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
@@ -48,15 +45,7 @@ export function EndpointResult(props: EndpointResultProps) {
           value={view}
           onChange={onView}
         />
-        <Choices
-          label="Time zone"
-          options={[
-            ['local', 'Local time'],
-            ['utc', 'UTC'],
-          ]}
-          value={zone}
-          onChange={setZone}
-        />
+        <ZoneChoice />
       </div>
       <Cost run={run} result={result} />
       {view === 'call' ? (
@@ -88,7 +77,6 @@ function Shown({
   view: ResultView
 }) {
   const { rows } = result
-  const series = useMemo(() => seriesOf(rows, columns), [rows, columns])
   if (rows.length === 0) {
     return (
       <Empty title="No rows">
@@ -98,22 +86,7 @@ function Shown({
   }
   if (view === 'json') return <JsonText rows={rows} />
   if (view === 'table') return <ResultTable rows={rows} columns={columns} />
-  if (!series) {
-    return (
-      <Empty title="Nothing to draw">
-        <p>
-          A chart needs two rows or more, with a column of time, each instant once, and a column of numbers.
-        </p>
-      </Empty>
-    )
-  }
-  return (
-    <div className="card card-body">
-      <Suspense fallback={<Waiting what="the chart" height={340} />}>
-        <TimeChart key={series.series.map(({ name }) => name).join()} {...series} />
-      </Suspense>
-    </div>
-  )
+  return <ResultChart rows={rows} columns={columns} />
 }
 
 const maxJsonRows = 200

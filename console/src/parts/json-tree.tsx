@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { count } from '../data/format.ts'
 
 export interface JsonTreeProps {
   value: unknown
@@ -7,6 +8,10 @@ export interface JsonTreeProps {
 }
 
 const maxMembers = 200
+/** Longer texts are folded. */
+const maxText = 400
+/** What is longer is nothing to look for, and too much for an address. */
+const maxFilter = 1_000
 
 /** A nested value, unfolded. */
 export function JsonTree({ value, onFilter }: JsonTreeProps) {
@@ -52,17 +57,28 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
 }
 
 function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
+  const [all, setAll] = useState(false)
   const text = typeof value === 'string' ? value : String(value)
   const kind = value === null ? 'null' : typeof value
-  const where = keys.join('.')
+  const isLong = text.length > maxText
+  const where = `${keys.join('.')} ${text.slice(0, 80)}`
+  const shown = isLong && !all ? text.slice(0, maxText) : text
   return (
     <>
-      <span className={`value ${kind}`}>{kind === 'string' ? JSON.stringify(value) : text}</span>
-      {onFilter && value !== null && (
+      <span className={`value ${kind}${isLong && all ? ' long' : ''}`}>
+        {kind === 'string' ? JSON.stringify(shown) : shown}
+        {isLong && !all && '…'}
+      </span>
+      {isLong && (
+        <button type="button" className="link" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? 'Less' : `All ${count(text.length)} characters`}
+        </button>
+      )}
+      {onFilter && value !== null && text.length <= maxFilter && (
         <span className="tools">
           <button
             type="button"
-            aria-label={`Only ${where} ${text}`}
+            aria-label={`Only ${where}`}
             title="Only these"
             onClick={() => onFilter(keys, text, false)}
           >
@@ -70,7 +86,7 @@ function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
           </button>
           <button
             type="button"
-            aria-label={`Without ${where} ${text}`}
+            aria-label={`Without ${where}`}
             title="Without these"
             onClick={() => onFilter(keys, text, true)}
           >

@@ -1,7 +1,8 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazily } from '../data/lazily.ts'
 import type { SqlEditorProps } from './sql-editor-view.tsx'
 
-const View = lazy(() => import('./sql-editor-view.tsx'))
+const View = lazily(() => import('./sql-editor-view.tsx'))
 
 /** The editor is large, so the page is there before it. */
 export function SqlEditor(props: SqlEditorProps) {

@@ -1,25 +1,30 @@
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import type { Series } from '../data/chart-series.ts'
 import { short } from '../data/format.ts'
 import { showInstant, useZone } from '../data/instants.ts'
-import type { Series } from '../data/result-columns.ts'
 import { useTheme } from '../data/theme.ts'
+import { loneValues } from '../data/time-gaps.ts'
 
 const height = 300
 
 export interface TimeChartProps {
   seconds: number[]
   series: Series[]
+  /** Whether all lines count the same, so that small ones are small. */
+  isOneMeasure: boolean
 }
 
 /** Lines over time. The legend is buttons, and shows the values under the pointer. */
-export default function TimeChart({ seconds, series }: TimeChartProps) {
+export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const theme = useTheme()
   const zone = useZone()
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(() => firstHidden(series))
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(() =>
+    isOneMeasure ? new Set() : firstHidden(series),
+  )
   const [at, setAt] = useState<number | null>(null)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a line is hidden below, without a new plot
@@ -44,13 +49,15 @@ export default function TimeChart({ seconds, series }: TimeChartProps) {
         scales: { y: { range: (_plot, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.06] } },
         series: [
           {},
-          ...series.map(({ name }, index) => ({
+          ...series.map(({ name, values }, index) => ({
             label: name,
             stroke: colour(`series-${(index % 6) + 1}`),
             width: 1.6,
+            // There are six colours.
+            dash: index < 6 ? [] : [5, 4],
             show: !hidden.has(name),
             spanGaps: false,
-            points: { show: seconds.length < 40, size: 5 },
+            points: pointsOf(values),
           })),
         ],
         hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },
@@ -79,7 +86,10 @@ export default function TimeChart({ seconds, series }: TimeChartProps) {
       <div className="legend" role="group" aria-label="Lines of the chart">
         {series.map(({ name, values }, index) => (
           <button key={name} type="button" aria-pressed={!hidden.has(name)} onClick={() => toggle(name)}>
-            <i style={{ background: `var(--series-${(index % 6) + 1})` }} />
+            <i
+              className={index < 6 ? undefined : 'dashed'}
+              style={{ color: `var(--series-${(index % 6) + 1})` }}
+            />
             {name}
             {at !== null && <output>{valueText(values[at])}</output>}
           </button>
@@ -91,6 +101,13 @@ export default function TimeChart({ seconds, series }: TimeChartProps) {
       <div className="chart" ref={box} role="img" aria-label={label} />
     </div>
   )
+}
+
+/** Few values are points on their line; of many only those that have no line beside them. */
+function pointsOf(values: readonly (number | null)[]): uPlot.Series.Points {
+  if (values.length < 40) return { show: true, size: 5 }
+  const lone = loneValues(values)
+  return { show: false, size: 5, filter: () => lone }
 }
 
 function valueText(value: number | null | undefined): string {
