@@ -20,7 +20,11 @@ export const relativeRanges = [
 
 /** The range in words, with as much of its instants as tells them apart. */
 export function rangeText({ fromMs, toMs }: Pick<TimeRange, 'fromMs' | 'toMs'>, zone: Zone): string {
-  const [from, to] = [showInstant(fromMs, zone, 'seconds'), showInstant(toMs, zone, 'seconds')]
+  const end = fromMs % 60_000 === 0 && toMs % 60_000 === 0 ? 16 : 19
+  const [from, to] = [fromMs, toMs].map((ms) => showInstant(ms, zone, 'seconds').slice(0, end)) as [
+    string,
+    string,
+  ]
   return `${from.slice(5)} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to.slice(5)}`
 }
 

@@ -114,7 +114,9 @@ export default function Explore() {
             )}
           </>
         }
-      />
+      >
+        {live ? <LiveStatus tail={tail} paused={paused} /> : <p>Entries of a source, newest first.</p>}
+      </PageHead>
       <div className="explore-bar">
         <SourceChoice source={source} onChange={(chosen) => ask({ source: chosen, project: undefined })} />
         <RangePicker
@@ -125,7 +127,6 @@ export default function Explore() {
         <SearchField query={query} onSearch={(q) => ask({ q })} />
         <ProjectChoice seen={projects} project={project} onChange={(chosen) => ask({ project: chosen })} />
       </div>
-      {live && <LiveStatus tail={tail} paused={paused} />}
       <Histogram
         counts={counts.data}
         isOld={counts.isPlaceholderData && (!live || isOld)}

@@ -85,7 +85,7 @@ export function EntryList(props: EntryListProps) {
                 <When ms={entry.timestamp / 1000} zone={zone} showDay={showDay} />
                 <Mark entry={entry} />
                 {showProject && <span className="faint">{entry.project}</span>}
-                <span className="message">{entry.event_message.slice(0, maxLine)}</span>
+                <Message entry={entry} />
               </button>
               {open.has(key) && (
                 <JsonTree
@@ -116,6 +116,11 @@ function When({ ms, zone, showDay }: { ms: number; zone: Zone; showDay: boolean 
       {showDay ? showInstant(ms, zone, 'seconds').slice(5) : showInstant(ms, zone, 'time')}
     </span>
   )
+}
+
+function Message({ entry: { event_message, metadata } }: { entry: Entry }) {
+  if (event_message !== '') return <span className="message">{event_message.slice(0, maxLine)}</span>
+  return <span className="message faint mono">{JSON.stringify(metadata).slice(0, maxLine)}</span>
 }
 
 function Mark({ entry }: { entry: Entry }) {
