@@ -4,6 +4,7 @@ import { ask } from './support/callers.ts'
 import { openBrowser } from './support/console-browser.ts'
 import { fillWithTraffic, projects } from './support/console-data.ts'
 import { consoleJourneys } from './support/console-journeys.ts'
+import { consoleLogs } from './support/console-logs.ts'
 import { consoleLooks } from './support/console-looks.ts'
 import { rawStatus } from './support/raw-request.ts'
 import { openService, type RunningService } from './support/service.ts'
@@ -83,6 +84,10 @@ describe('finding entries', () => {
     expect(await count([{ path: status, is: 'gte', value: 300 }])).toBe(6)
     expect(await count([{ path: status, is: 'exists' }])).toBe(55)
     expect(await count([{ path: 'not.there', is: 'exists' }])).toBe(0)
+    expect(await count([{ path: 'not.there', is: 'exists', not: true }])).toBe(55)
+    expect(await count([{ path: status, is: 'gte', not: true, value: 300 }])).toBe(49)
+    expect(await count([{ path: 'not.there', is: 'gte', not: true, value: 300 }])).toBe(55)
+    expect(await count([{ path: 'event_message', is: 'contains', not: true, value: 'Orders' }])).toBe(36)
     expect(await count([], { text: ['ORDERS', 'get |'] })).toBe(19)
     const hostile = ["' OR 1=1 --", '\\', '`', '{x:String}', '%', '\u0000']
     for (const text of hostile)
@@ -117,4 +122,5 @@ describe('finding entries', () => {
 })
 
 consoleJourneys(stage)
+consoleLogs(stage)
 consoleLooks(stage)

@@ -9,6 +9,16 @@ import { loneValues } from '../data/time-gaps.ts'
 
 const height = 300
 
+const days = 24 * 3600
+/** How ticks are written: for each distance between them its form, and what is added where a year or a day begins. */
+const tickForms: uPlot.Axis.Values = [
+  [365 * days, '{YYYY}', null, null, null, null, null, null, 1],
+  [28 * days, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [days, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{YYYY}-{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 1],
+  [1, '{HH}:{mm}:{ss}', '\n{YYYY}-{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 1],
+]
+
 export interface TimeChartProps {
   seconds: number[]
   series: Series[]
@@ -45,7 +55,10 @@ export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartPr
         legend: { show: false },
         cursor: { y: false, points: { size: 6 } },
         ...(zone === 'utc' && { tzDate: (second: number) => uPlot.tzDate(new Date(second * 1000), 'UTC') }),
-        axes: [axis, { ...axis, size: 56, values: (_plot, ticks) => ticks.map(short) }],
+        axes: [
+          { ...axis, values: tickForms },
+          { ...axis, size: 56, values: (_plot, ticks) => ticks.map(short) },
+        ],
         scales: { y: { range: (_plot, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.06] } },
         series: [
           {},
@@ -91,13 +104,13 @@ export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartPr
               style={{ color: `var(--series-${(index % 6) + 1})` }}
             />
             {name}
-            {at !== null && <output>{valueText(values[at])}</output>}
+            <output>{at === null ? '' : valueText(values[at])}</output>
           </button>
         ))}
-        <span className="faint number">
-          {at === null ? '' : showInstant((seconds[at] ?? 0) * 1000, zone, 'seconds')}
-        </span>
       </div>
+      <p className="faint number">
+        {at === null ? '\u00a0' : showInstant((seconds[at] ?? 0) * 1000, zone, 'seconds')}
+      </p>
       <div className="chart" ref={box} role="img" aria-label={label} />
     </div>
   )
