@@ -104,11 +104,16 @@ export function endOf({ asOfMs, request: { policy } }: CacheEntry): number {
   return asOfMs + lastLifeMs(policy)
 }
 
+/** Whole seconds since a run began. */
+export function ageSeconds(asOfMs: number, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - asOfMs) / 1000))
+}
+
 export function answerFrom(entry: CacheEntry, nowMs: number, outcome: CacheOutcome): CacheAnswer {
   return {
     result: entry.result,
     outcome,
-    ageSeconds: Math.max(0, Math.floor((nowMs - entry.asOfMs) / 1000)),
+    ageSeconds: ageSeconds(entry.asOfMs, nowMs),
     ttlSeconds: Math.floor((entry.freshUntilMs - nowMs) / 1000),
     policy: entry.request.policy,
   }

@@ -28,6 +28,21 @@ describe('the life of a result', () => {
     expect(await next).toBe('stale computed 2')
   })
 
+  test('its age is told with those that belong to it', async () => {
+    const cache = await opened(unwarmed)
+    cache.time.advance(12_900)
+    const { group } = cache.request()
+    const second = cache.cache.get(cache.request({ key: 'another' }))
+    cache.land()
+    await second
+    cache.time.advance(3_200)
+    expect(cache.cache.groups()).toEqual(
+      new Map([[group, { results: 2, bytes: cache.cache.bytes, newestAgeSeconds: 3 }]]),
+    )
+    cache.cache.drop(group)
+    expect(cache.cache.groups()).toEqual(new Map())
+  })
+
   test('in the last tenth of its life a call has it renewed, and does not wait for that', async () => {
     const cache = await opened(unwarmed)
     cache.time.advance(90_000)

@@ -2,6 +2,7 @@ import { internal, WellheadError } from '../base/errors.ts'
 import { BoundedEntries } from './bounded-entries.ts'
 import {
   admits,
+  ageSeconds,
   answerFrom,
   type CacheEntry,
   createEntry,
@@ -42,6 +43,12 @@ export interface ResultCacheOptions {
   onStored?: (key: string) => void
   /** A result could not be renewed, or not be computed ahead of callers. */
   onFailure: (failure: { group: string; error: unknown; times: number }) => void
+}
+
+export interface CachedGroup {
+  results: number
+  bytes: number
+  newestAgeSeconds: number
 }
 
 /** One result takes at most this share of the cache. */
@@ -98,6 +105,20 @@ export class ResultCache {
   /** How full it is, and what happened since the start. */
   get figures() {
     return { ...this.counters, bytes: this.bytes, entries: this.size }
+  }
+
+  /** What belongs together: how many results, their bytes, and the age of the newest one. */
+  groups(): Map<string, CachedGroup> {
+    const now = this.#time.now()
+    const found = new Map<string, CachedGroup>()
+    for (const { request, bytes, asOfMs } of this.#entries.values()) {
+      const one = found.get(request.group) ?? { results: 0, bytes: 0, newestAgeSeconds: Infinity }
+      one.results++
+      one.bytes += bytes
+      one.newestAgeSeconds = Math.min(one.newestAgeSeconds, ageSeconds(asOfMs, now))
+      found.set(request.group, one)
+    }
+    return found
   }
 
   /** The way of nearly all calls: a fresh result, at once. */
@@ -206,7 +227,7 @@ export class ResultCache {
     return {
       result: landing.result,
       outcome: { kind: 'computed', why, joined, stored: landing.stored },
-      ageSeconds: Math.max(0, Math.floor((landedAt - landing.asOfMs) / 1000)),
+      ageSeconds: ageSeconds(landing.asOfMs, landedAt),
       ttlSeconds: landing.stored ? Math.floor((landing.asOfMs + lifeMs(policy) - landedAt) / 1000) : 0,
       policy,
     }

@@ -6,7 +6,7 @@ import type { TraceSpan } from '../base/tracing.ts'
 import { cacheKey } from '../cache/cache-key.ts'
 import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../cache/cache-request.ts'
 import type { HotKey } from '../cache/hot-keys-file.ts'
-import type { ResultCache } from '../cache/result-cache.ts'
+import type { CachedGroup, ResultCache } from '../cache/result-cache.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { BoundCall, EndpointAnswer, EndpointRunner, Part } from './endpoint-runner.ts'
@@ -104,6 +104,11 @@ export class EndpointCalls {
       if (!answer) throw notCached()
       return { kind: 'cached', answer, key }
     })
+  }
+
+  /** What is in the cache, by the id of the endpoint. */
+  cached(): Map<string, CachedGroup> {
+    return this.#options.cache.groups()
   }
 
   /** What a call with this key would get, if that is here and fresh. */

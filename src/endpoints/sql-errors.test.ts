@@ -27,6 +27,7 @@ describe('a place in compiled SQL', () => {
     expect(authorPosition('SELECT\n 1 +\n', 'SELECT\n 1 +\n', { line: 9, column: 1 })).toEqual({
       line: 2,
       column: 5,
+      isEnd: true,
     })
   })
 })
@@ -40,6 +41,20 @@ describe('what the engine says', () => {
         'Syntax error: failed at position 40 (bar) (line 3, col 1): bar)\nFORMAT X. Expected one of: Comma, FROM.',
       ),
     ).toBe('Syntax error at "bar". Expected one of: Comma, FROM.')
+  })
+
+  test('of the end is told without the word that follows there, and without a list of all that could', () => {
+    const error = invalidQuery(
+      `Syntax error: failed at position 40 ()) (line 2, col 1): ). Expected one of: ${'token, '.repeat(40)}end.`,
+      { line: 3, column: 1 },
+    )
+    const told = retold(error, ({ line, column }) =>
+      authorPosition('SELECT 1 +', 'SELECT 1 +', { line: line - 1, column }),
+    )
+    expect(told).toMatchObject({
+      message: 'Syntax error at the end of the query.',
+      details: { line: 1, column: 11 },
+    })
   })
 
   test('of names is told without the scope, which is the whole statement', () => {

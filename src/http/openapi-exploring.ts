@@ -129,6 +129,23 @@ export const exploringOperations = alike({ tag: 'Exploring', access: 'admin' }, 
     errors: [504],
   },
   {
+    method: 'get',
+    path: '/api/cache',
+    id: 'getCache',
+    summary: 'Show which endpoints have results in the cache',
+    answers: {
+      200: answered(
+        'Of every endpoint with results in the cache: how many, their bytes in memory, and the seconds since the query of ' +
+          'the newest one began.',
+        object({
+          endpoints: list(
+            object({ id: text, name: text, results: integer, bytes: integer, newest_age_seconds: integer }),
+          ),
+        }),
+      ),
+    },
+  },
+  {
     method: 'post',
     path: '/api/sources/{name}/search',
     id: 'searchEntries',

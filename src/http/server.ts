@@ -35,6 +35,7 @@ import type { CallStatistics } from '../stats/call-statistics.ts'
 import type { RequestCounts } from '../stats/request-counts.ts'
 import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
+import { addCacheRoutes } from './cache-routes.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { addConsoleRoutes } from './console-routes.ts'
@@ -192,6 +193,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addTailRoutes(server, options)
   addEndpointRoutes(server, options.endpoints)
   addDeploymentRoutes(server, options.deployments)
+  addCacheRoutes(server, options.queries)
   addDraftRoutes(server, options.drafts)
   addSearchRoutes(server, options.search, options.usage)
   addTokenRoutes(server, options.tokens)

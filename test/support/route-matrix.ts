@@ -22,6 +22,7 @@ const routes: Record<string, Expected> = {
   'GET /console/assets/:file': { access: 'public', inside: 404 },
   'GET /api/whoami': { access: 'any', inside: 200 },
   'GET /api/usage': { access: 'admin', inside: 200 },
+  'GET /api/cache': { access: 'admin', inside: 200 },
   'POST /api/endpoints/check': { access: 'admin', body: {}, inside: 400 },
   'POST /api/endpoints/preview': { access: 'admin', body: {}, inside: 400 },
   'POST /api/sources/:name/search': { access: 'admin', body: {}, inside: 404 },
