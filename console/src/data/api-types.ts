@@ -51,6 +51,14 @@ export interface Whoami {
   endpoints: CallableEndpoint[]
 }
 
+/** What the cache holds of an endpoint. */
+export interface CachedEndpoint {
+  id: string
+  name: string
+  results: number
+  newest_age_seconds: number
+}
+
 export interface Source {
   name: string
   description: string

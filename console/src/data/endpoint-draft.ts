@@ -56,3 +56,39 @@ export function changedFields(one: EndpointDraft, other: EndpointDraft): (keyof 
   const names = Object.keys(one) as (keyof EndpointDraft)[]
   return names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
 }
+
+/** A draft made from an older version, as one made from a newer one: what was not changed in it is that of the newer. */
+export function rebased(draft: EndpointDraft, base: EndpointDraft, newer: EndpointDraft): EndpointDraft {
+  const own = changedFields(draft, base).map((name) => [name, draft[name]] as const)
+  return { ...newer, ...Object.fromEntries(own) }
+}
+
+export interface FieldChange {
+  field: string
+  /** As text; undefined where the field is not there. */
+  before: string | undefined
+  after: string | undefined
+}
+
+/** What differs between two versions beside the SQL, parameters one by one. */
+export function fieldChanges(before: EndpointDraft, after: EndpointDraft): FieldChange[] {
+  const one = leaves(before)
+  const other = leaves(after)
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((field) => one.get(field) !== other.get(field))
+    .map((field) => ({ field, before: one.get(field), after: other.get(field) }))
+}
+
+function leaves({ query: _, parameters, ...fields }: EndpointDraft): Map<string, string> {
+  const found = new Map(Object.entries(fields).map(([name, value]) => [name, shown(value)]))
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const parts = Object.entries(parameter)
+    if (parts.length === 0) found.set(`@${name}`, 'declared')
+    for (const [part, value] of parts) found.set(`@${name} ${part}`, shown(value))
+  }
+  return found
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : value === null ? 'none' : JSON.stringify(value)
+}

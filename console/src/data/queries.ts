@@ -1,6 +1,16 @@
 import { QueryClient, queryOptions } from '@tanstack/react-query'
 import { ApiError, api, at, OfflineError } from './api.ts'
-import type { Endpoint, EndpointStat, Source, SourcePath, Status, Token, Usage, Whoami } from './api-types.ts'
+import type {
+  CachedEndpoint,
+  Endpoint,
+  EndpointStat,
+  Source,
+  SourcePath,
+  Status,
+  Token,
+  Usage,
+  Whoami,
+} from './api-types.ts'
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -16,6 +26,9 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+/** An endpoint of the service itself, which tells of the calls of all. */
+export const statsEndpoint = 'wellhead.endpoint-stats'
 
 const read =
   <T>(path: string) =>
@@ -42,6 +55,12 @@ export const queries = {
       queryKey: ['endpoints', name, 'versions'],
       queryFn: read<Endpoint[]>(`/api/endpoints/${at(name)}/versions`),
     }),
+  cache: () =>
+    queryOptions({
+      queryKey: ['cache'],
+      queryFn: read<{ endpoints: CachedEndpoint[] }>('/api/cache'),
+      refetchInterval: 10_000,
+    }),
   sources: () =>
     queryOptions({ queryKey: ['sources'], queryFn: read<Source[]>('/api/sources'), staleTime: 30_000 }),
   schema: (name: string) =>
@@ -67,7 +86,7 @@ export const queries = {
       queryKey: ['stats', interval, endpoint],
       queryFn: async ({ signal }) => {
         const query = new URLSearchParams({ interval, ...(endpoint !== undefined && { endpoint }) })
-        const path = `/api/endpoints/query/wellhead.endpoint-stats?${query}`
+        const path = `/api/endpoints/query/${statsEndpoint}?${query}`
         try {
           return (await api<{ result: EndpointStat[] }>(path, { signal })).result
         } catch (error) {

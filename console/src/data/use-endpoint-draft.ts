@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { Endpoint } from './api-types.ts'
-import { changedFields, draftOf, type EndpointDraft, newDraft } from './endpoint-draft.ts'
+import { changedFields, draftOf, type EndpointDraft, newDraft, rebased } from './endpoint-draft.ts'
 
 interface Work {
   draft: EndpointDraft
@@ -13,7 +13,7 @@ const left = new Map<string, Work>()
 
 /**
  * A draft of an endpoint, which outlives leaving the page. A newer version takes its place only where nothing was
- * written; otherwise saving tells that somebody was faster.
+ * written; otherwise the writer chooses.
  */
 export function useEndpointDraft(saved: Endpoint | undefined) {
   const key = saved?.id ?? 'new'
@@ -36,6 +36,8 @@ export function useEndpointDraft(saved: Endpoint | undefined) {
     draft,
     base,
     isChanged,
+    /** Whether a version is in use that is newer than the one the draft was made from. */
+    isBehind: isChanged && base !== undefined && saved !== undefined && saved.version > base.version,
     setDraft: (next: EndpointDraft | ((now: EndpointDraft) => EndpointDraft)) =>
       setWork((now) => ({ ...now, draft: typeof next === 'function' ? next(now.draft) : next })),
     /** What the service answered to saving it. */
@@ -44,5 +46,10 @@ export function useEndpointDraft(saved: Endpoint | undefined) {
       setWork({ draft: draftOf(made), base: made })
     },
     discard: () => setWork(fresh()),
+    /** Puts what was written on top of the version in use. */
+    rebase: () => {
+      if (!saved || !base) return
+      setWork({ draft: rebased(draft, draftOf(base), draftOf(saved)), base: saved })
+    },
   }
 }

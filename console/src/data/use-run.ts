@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { ApiError } from './api.ts'
 import type { CallResult } from './call-endpoint.ts'
 
 export type Run =
@@ -38,4 +39,10 @@ export function useRun(call: (signal: AbortSignal) => Promise<CallResult>) {
     )
   }, [])
   return { run, start, stop }
+}
+
+/** The parameter that the service refused, and why. */
+export function refusedParameter(run: Run): { parameter: string; message: string } | undefined {
+  const error = run.state === 'failed' && run.error instanceof ApiError ? run.error : undefined
+  return error?.parameter === undefined ? undefined : { parameter: error.parameter, message: error.message }
 }

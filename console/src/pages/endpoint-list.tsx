@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from 'wouter'
-import type { CallableEndpoint, EndpointStat, Whoami } from '../data/api-types.ts'
+import type { CachedEndpoint, CallableEndpoint, EndpointStat, Whoami } from '../data/api-types.ts'
 import { count, milliseconds, percent, seconds } from '../data/format.ts'
 import { queries } from '../data/queries.ts'
 import { useAddress } from '../data/use-address.ts'
+import { Breakable } from '../parts/breakable.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Empty, Loaded } from '../parts/states.tsx'
@@ -63,10 +64,14 @@ function List({
   admin: boolean
 }) {
   const { data: stats } = useQuery({ ...queries.stats('1day'), enabled: admin })
+  const { data: cache } = useQuery({ ...queries.cache(), enabled: admin })
   // Their columns are there before they are, so that nothing jumps.
   const hasFigures = admin && stats !== null
   const figures = useMemo(() => byEndpoint(stats ?? []), [stats])
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const cached = useMemo(() => new Map(cache?.endpoints.map((one) => [one.id, one])), [cache])
+  // The letters come first, the rows when there is time.
+  const wanted = useDeferredValue(search)
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
   const found = endpoints.filter(({ name, description }) =>
     words.every((word) => `${name} ${description}`.toLowerCase().includes(word)),
   )
@@ -81,7 +86,7 @@ function List({
       </Empty>
     )
   }
-  if (found.length === 0) return <Empty title={`Nothing matches “${search}”`}>Try fewer words.</Empty>
+  if (found.length === 0) return <Empty title={`Nothing matches “${wanted}”`}>Try fewer words.</Empty>
   return (
     <div className="table-box">
       <table className="table">
@@ -89,58 +94,85 @@ function List({
           <tr>
             <th scope="col">Name</th>
             <th scope="col" className="optional">
-              Cache
+              Kept for
             </th>
-            {hasFigures && (
-              <>
-                <th scope="col" className="right optional">
-                  Calls today
-                </th>
-                <th scope="col" className="right optional">
-                  p95
-                </th>
-                <th scope="col" className="right optional">
-                  From the cache
-                </th>
-                <th scope="col" className="right optional">
-                  Errors
-                </th>
-              </>
+            {admin && (
+              <th scope="col" className="right optional">
+                Newest result
+              </th>
             )}
+            {hasFigures &&
+              ['Calls today', 'p95', 'From the cache', 'Errors'].map((title) => (
+                <th key={title} scope="col" className="right optional">
+                  {title}
+                </th>
+              ))}
           </tr>
         </thead>
         <tbody>
-          {found.map(({ id, name, description, cache_seconds }) => {
-            const of = figures.get(name)
-            return (
-              <tr key={id}>
-                <td>
-                  <Link className="name" href={`/console/endpoints/${encodeURIComponent(name)}`}>
-                    {name}
-                  </Link>
-                  <div className="under">{description}</div>
-                </td>
-                <td className="optional">
-                  {cache_seconds === null ? <span className="faint">none</span> : seconds(cache_seconds)}
-                </td>
-                {hasFigures && (
-                  <>
-                    <td className="right optional">{stats ? count(of?.calls ?? 0) : '…'}</td>
-                    <td className="right optional">{milliseconds(of?.p95)}</td>
-                    <td className="right optional">
-                      {of ? percent(of.calls > 0 ? of.hits / of.calls : null) : '–'}
-                    </td>
-                    <td className="right optional">{stats ? count(of?.errors ?? 0) : '…'}</td>
-                  </>
-                )}
-              </tr>
-            )
-          })}
+          {found.map((endpoint) => (
+            <Line
+              key={endpoint.id}
+              endpoint={endpoint}
+              cached={cached.get(endpoint.id)}
+              admin={admin}
+              figures={hasFigures ? (figures.get(endpoint.name) ?? (stats ? noCalls : undefined)) : null}
+            />
+          ))}
         </tbody>
       </table>
     </div>
   )
 }
+
+const noCalls: Figures = { calls: 0, errors: 0, hits: 0, p95: Number.NaN }
+
+interface LineProps {
+  endpoint: CallableEndpoint
+  cached: CachedEndpoint | undefined
+  admin: boolean
+  /** Undefined while they are asked for, null where there are none. */
+  figures: Figures | undefined | null
+}
+
+const Line = memo(function Line({ endpoint, cached, admin, figures }: LineProps) {
+  const { name, description, cache_seconds } = endpoint
+  const age = cached && `${seconds(cached.newest_age_seconds)} old`
+  const ratio = figures && percent(figures.calls > 0 ? figures.hits / figures.calls : null)
+  const short = figures && [
+    `${count(figures.calls)} calls today`,
+    ...(figures.calls > 0 ? [`p95 ${milliseconds(figures.p95)}`, `${ratio} from the cache`] : []),
+    ...(figures.errors > 0 ? [`${count(figures.errors)} errors`] : []),
+    ...(age ? [`newest result ${age}`] : []),
+  ]
+  return (
+    <tr>
+      <td>
+        <Link className="name" href={`/console/endpoints/${encodeURIComponent(name)}`}>
+          <Breakable text={name} />
+        </Link>
+        <div className="under">{description}</div>
+        {short && <div className="under narrow-only">{short.join(' · ')}</div>}
+      </td>
+      <td className="optional">
+        {cache_seconds === null ? <span className="faint">not kept</span> : seconds(cache_seconds)}
+      </td>
+      {admin && (
+        <td className="right optional" title={cached && `${count(cached.results)} in the cache`}>
+          {age ?? <span className="faint">–</span>}
+        </td>
+      )}
+      {figures !== null && (
+        <>
+          <td className="right optional">{figures ? count(figures.calls) : '…'}</td>
+          <td className="right optional">{figures ? milliseconds(figures.p95) : '…'}</td>
+          <td className="right optional">{ratio ?? '…'}</td>
+          <td className="right optional">{figures ? count(figures.errors) : '…'}</td>
+        </>
+      )}
+    </tr>
+  )
+})
 
 function byEndpoint(stats: readonly EndpointStat[]): Map<string, Figures> {
   const found = new Map<string, Figures>()

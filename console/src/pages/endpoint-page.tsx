@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { ApiError } from '../data/api.ts'
 import type { CallableEndpoint, Whoami } from '../data/api-types.ts'
 import { queries } from '../data/queries.ts'
 import { EndpointCaller } from '../parts/endpoint-caller.tsx'
@@ -24,6 +26,19 @@ export default function EndpointPage({ who, name }: { who: Whoami; name: string 
 
 function Saved({ name }: { name: string }) {
   const query = useQuery(queries.endpoint(name))
+  const { data, error } = query
+  if (data === undefined && error instanceof ApiError && error.status === 404) {
+    return (
+      <div className="page">
+        <PageHead title={name} />
+        <Empty title="No such endpoint">
+          <p>
+            There is no endpoint called {name}. <Link href="/console/endpoints">All endpoints</Link>
+          </p>
+        </Empty>
+      </div>
+    )
+  }
   return (
     <Loaded query={query} what="the endpoint" height={480}>
       {(endpoint) => <EndpointWorkbench saved={endpoint} />}

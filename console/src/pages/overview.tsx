@@ -3,8 +3,9 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { EndpointStat, Status, Usage } from '../data/api-types.ts'
 import { bytes, count, milliseconds, percent, short } from '../data/format.ts'
-import { queries } from '../data/queries.ts'
+import { queries, statsEndpoint } from '../data/queries.ts'
 import { sendSnippets } from '../data/snippets.ts'
+import { Breakable } from '../parts/breakable.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { SnippetBox } from '../parts/snippet.tsx'
 import { Spark } from '../parts/spark.tsx'
@@ -17,11 +18,11 @@ export default function Overview() {
   return (
     <div className="page">
       <PageHead title="Overview" />
-      <dl className="figures">
+      <dl className="figures eight">
         <EngineFigure status={status.data} />
         <ArrivalFigures usage={usage.data} />
         <DiskFigure usage={usage.data} />
-        <CallFigures stats={stats.data} />
+        <CallFigures stats={stats.data && others(stats.data)} />
       </dl>
       <section className="stack" aria-labelledby="arriving">
         <h2 id="arriving">Arriving</h2>
@@ -31,6 +32,11 @@ export default function Overview() {
       </section>
     </div>
   )
+}
+
+/** Without the calls that show these figures: of those nobody wants to know. */
+function others(stats: readonly EndpointStat[]): EndpointStat[] {
+  return stats.filter(({ endpoint }) => endpoint !== statsEndpoint)
 }
 
 function Figure({ name, value, under }: { name: string; value: ReactNode; under?: ReactNode }) {
@@ -92,12 +98,13 @@ function ArrivalFigures({ usage }: { usage: Usage | undefined }) {
 
 function CallFigures({ stats }: { stats: EndpointStat[] | null | undefined }) {
   const note = stats === null ? 'not recorded here' : 'last hour'
+  const unknown = stats === null ? '–' : '…'
   const calls = stats?.reduce((sum, row) => sum + row.calls, 0) ?? 0
   const errors = stats?.reduce((sum, row) => sum + row.errors, 0) ?? 0
   const weighted = (of: (row: EndpointStat) => number | null) =>
     stats && calls > 0 ? stats.reduce((sum, row) => sum + (of(row) ?? 0) * row.calls, 0) / calls : null
   const slowest = stats?.reduce((most, row) => Math.max(most, row.p95_ms ?? 0), 0) ?? 0
-  const known = stats ? undefined : '–'
+  const known = stats ? undefined : unknown
   return (
     <>
       <Figure
@@ -177,7 +184,7 @@ function Arriving({ usage }: { usage: Usage }) {
             <tr key={name}>
               <td>
                 <Link className="name" href={`/console/explore?source=${name}`}>
-                  {name}
+                  <Breakable text={name} />
                 </Link>
               </td>
               <td>

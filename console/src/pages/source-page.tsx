@@ -25,11 +25,14 @@ export default function SourcePage({ name }: { name: string }) {
         source ? (
           <Shown source={source} />
         ) : (
-          <Empty title="No such source">
-            <p>
-              There is no source called {name}. <Link href="/console/sources">All sources</Link>
-            </p>
-          </Empty>
+          <div className="page">
+            <PageHead title={name} />
+            <Empty title="No such source">
+              <p>
+                There is no source called {name}. <Link href="/console/sources">All sources</Link>
+              </p>
+            </Empty>
+          </div>
         )
       }
     </Loaded>
@@ -124,7 +127,12 @@ function Quarantine() {
               <p>An entry that cannot be stored is kept here as text, with the reason.</p>
             </Empty>
           ) : (
-            <div className="table-box" role="region" aria-label="Rejected entries" tabIndex={0}>
+            <div
+              className="table-box"
+              role="region"
+              aria-label="Rejected entries, the newest first"
+              tabIndex={0}
+            >
               <table className="table">
                 <thead>
                   <tr>

@@ -1,13 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { api } from '../data/api.ts'
 import type { Token } from '../data/api-types.ts'
 import { ago } from '../data/format.ts'
 import { queries, queryClient } from '../data/queries.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { Confirm, Dialog } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { PageHead } from '../parts/page-head.tsx'
-import { CopyButton } from '../parts/snippet.tsx'
 import { Empty, Failure, Loaded } from '../parts/states.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
 
@@ -55,14 +55,18 @@ export default function Tokens() {
 
 /** The one time that the secret is shown. It is in no cache of the page, so it is gone with the dialog. */
 function Secret({ token, onClose }: { token: Token; onClose: () => void }) {
+  const shown = useRef<HTMLParagraphElement>(null)
+  const select = () => {
+    if (shown.current) getSelection()?.selectAllChildren(shown.current)
+  }
   return (
     <Dialog title={`Token ${token.description && `“${token.description}” `}is ready`} onClose={onClose}>
       <p>Copy it now. It is shown this once; the service keeps only its hash.</p>
-      <p className="secret" data-testid="secret">
+      <p className="secret" ref={shown}>
         {token.token}
       </p>
       <div className="dialog-foot">
-        <CopyButton text={token.token ?? ''} label="Copy the token" />
+        <CopyButton text={token.token ?? ''} label="Copy the token" onFailed={select} />
         <button type="button" className="button primary" onClick={onClose}>
           Done
         </button>
@@ -78,11 +82,15 @@ function List({ tokens, onMade }: { tokens: readonly Token[]; onMade: (token: To
         <thead>
           <tr>
             <th scope="col">Token</th>
-            <th scope="col">May</th>
+            <th scope="col" className="optional">
+              May
+            </th>
             <th scope="col" className="optional">
               Only
             </th>
-            <th scope="col">Last use</th>
+            <th scope="col" className="optional">
+              Last use
+            </th>
             <th scope="col">
               <span className="hidden-text">Actions</span>
             </th>
@@ -130,11 +138,20 @@ function Line({ token, onMade }: { token: Token; onMade: (token: Token) => void 
       <td>
         <span className="name">{description || <span className="faint">no description</span>}</span>
         <div className="under mono">{id.slice(0, 8)}</div>
+        <div className="under narrow-only">
+          May {scopes.join(', ')}
+          <br />
+          {only.length > 0 ? `Only ${only.join(', ')}` : 'No limit'}
+          <br />
+          {last_used_at === null ? 'Never used' : `Used ${ago(last_used_at)}`}
+        </div>
       </td>
-      <td>{scopes.join(', ')}</td>
+      <td className="optional">{scopes.join(', ')}</td>
       <td className="optional">{only.join(', ') || <span className="faint">no limit</span>}</td>
-      <td title={last_used_at ?? ''}>{ago(last_used_at)}</td>
-      <td className="right">
+      <td className="optional" title={last_used_at ?? ''}>
+        {ago(last_used_at)}
+      </td>
+      <td className="right tools">
         <button
           type="button"
           className="button small plain"

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { api, at } from '../data/api.ts'
+import { ApiError, api, at } from '../data/api.ts'
 import type { Endpoint } from '../data/api-types.ts'
 import type { EndpointDraft } from '../data/endpoint-draft.ts'
 import { queries, queryClient } from '../data/queries.ts'
@@ -12,13 +12,15 @@ export interface EndpointActionsProps {
   saved: Endpoint | undefined
   isChanged: boolean
   hasProblem: boolean
+  /** Whether a newer version is in use, and the writer has not said what to do about it. */
+  isBehind: boolean
   onSaved: (made: Endpoint) => void
   onDiscard: () => void
 }
 
 /** Saving and deleting. What is shown as saved is what the service answered. */
 export function EndpointActions(props: EndpointActionsProps) {
-  const { draft, saved, isChanged, hasProblem, onSaved, onDiscard } = props
+  const { draft, saved, isChanged, hasProblem, isBehind, onSaved, onDiscard } = props
   const [, navigate] = useLocation()
   const [asking, setAsking] = useState(false)
   const save = useMutation({
@@ -30,6 +32,12 @@ export function EndpointActions(props: EndpointActionsProps) {
             headers: { 'If-Match': `"${saved.version}"` },
           })
         : api<Endpoint>('/api/endpoints', { body: draft }),
+    // Whoever was faster is shown, with ways on.
+    onError: (error) => {
+      if (saved && error instanceof ApiError && error.status === 412) {
+        queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] })
+      }
+    },
     onSuccess: (made) => {
       onSaved(made)
       queryClient.setQueryData(queries.endpoint(made.name).queryKey, made)
@@ -47,8 +55,10 @@ export function EndpointActions(props: EndpointActionsProps) {
       navigate('/console/endpoints')
     },
   })
-  const canSave = (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !save.isPending
-  const failure = save.error ?? remove.error
+  const isConflict = save.error instanceof ApiError && save.error.status === 412
+  const canSave =
+    (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !save.isPending
+  const failure = (isConflict ? null : save.error) ?? remove.error
   return (
     <>
       {failure && (

@@ -1,24 +1,27 @@
 import { useCallback } from 'react'
-import { ApiError } from '../data/api.ts'
 import type { CallableEndpoint, Whoami } from '../data/api-types.ts'
 import { callEndpoint } from '../data/call-endpoint.ts'
 import { useAddress } from '../data/use-address.ts'
+import { useCheckedRun } from '../data/use-checked-run.ts'
 import { useParameterValues } from '../data/use-parameter-values.ts'
-import { useRun } from '../data/use-run.ts'
+import { refusedParameter, useRun } from '../data/use-run.ts'
+import { useRunShortcut } from '../data/use-run-shortcut.ts'
 import { EndpointResult, type ResultView } from './endpoint-result.tsx'
-import { Icon } from './icon.tsx'
 import { PageHead } from './page-head.tsx'
 import { ParameterForm } from './parameter-form.tsx'
+import { RunButton } from './run-button.tsx'
 
 /** For whoever may call an endpoint and not change it. */
 export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; who: Whoami }) {
   const { name, description, parameters, columns } = endpoint
   const [address, setAddress] = useAddress()
-  const { values, change } = useParameterValues(parameters)
-  const { run, start } = useRun(
+  const parameterValues = useParameterValues(parameters)
+  const { values, change } = parameterValues
+  const { run, start, stop } = useRun(
     useCallback((signal) => callEndpoint(name, values, { signal }), [name, values]),
   )
-  const error = run.state === 'failed' && run.error instanceof ApiError ? run.error : undefined
+  const { begin, problem } = useCheckedRun(parameterValues, start)
+  useRunShortcut(begin)
   return (
     <div className="page">
       <PageHead title={name}>
@@ -28,7 +31,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
         className="card card-body"
         onSubmit={(event) => {
           event.preventDefault()
-          start()
+          begin()
         }}
       >
         <div className="form-grid">
@@ -36,20 +39,13 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
             parameters={parameters}
             fixed={Object.fromEntries(Object.entries(who.parameters))}
             values={values}
-            problem={
-              error?.parameter === undefined
-                ? undefined
-                : { parameter: error.parameter, message: error.message }
-            }
+            problem={problem ?? refusedParameter(run)}
             seenAt={() => undefined}
             onChange={change}
           />
         </div>
         <div>
-          <button type="submit" className="button primary">
-            <Icon name="run" />
-            Run
-          </button>
+          <RunButton run={run} stop={stop} />
         </div>
       </form>
       <EndpointResult

@@ -135,8 +135,7 @@ function Cost({ run, result }: { run: Run; result: CallResult | undefined }) {
         cache <b>{cache}</b>
         {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
       </span>
-      {/* The embedded engine only counts what it returns, and that is no cost. */}
-      {readRows !== undefined && readRows > rows.length && (
+      {readRows !== undefined && (
         <span>
           read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
         </span>

@@ -1,10 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api } from '../data/api.ts'
 import type { Endpoint } from '../data/api-types.ts'
-import { changedFields, draftOf } from '../data/endpoint-draft.ts'
+import { draftOf } from '../data/endpoint-draft.ts'
 import { ago } from '../data/format.ts'
 import { queries, queryClient } from '../data/queries.ts'
 import { useAddress } from '../data/use-address.ts'
+import { FieldChanges } from './field-changes.tsx'
 import { SqlEditor } from './sql-editor.tsx'
 import { Failure, Loaded } from './states.tsx'
 
@@ -29,6 +30,7 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
         method: 'POST',
         headers: { 'If-Match': `"${saved.version}"` },
       }),
+    onError: () => queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] }),
     onSuccess: (made) => {
       setAddress({ _shown: undefined }, 'replace')
       queryClient.setQueryData(queries.endpoint(saved.name).queryKey, made)
@@ -36,9 +38,6 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
     },
   })
   if (!shown) return null
-  const others = before
-    ? changedFields(draftOf(shown), draftOf(before)).filter((name) => name !== 'query')
-    : []
   return (
     <div className="versions">
       <div className="version-list" role="group" aria-label="Versions">
@@ -59,10 +58,7 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
       </div>
       <div className="stack">
         <div className="tabs-line">
-          <h2>
-            {before ? `What version ${shown.version} changed` : `Version ${shown.version}`}
-            {others.length > 0 && <span className="faint"> · also {others.join(', ')}</span>}
-          </h2>
+          <h2>{before ? `What version ${shown.version} changed` : `Version ${shown.version}`}</h2>
           <button
             type="button"
             className="button"
@@ -73,10 +69,11 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
           </button>
         </div>
         {restore.error && <Failure error={restore.error} />}
+        {before && <FieldChanges before={draftOf(before)} after={draftOf(shown)} />}
         <SqlEditor
           key={shown.version}
           label={`SQL of version ${shown.version}, compared with the one before`}
-          height={260}
+          height={340}
           value={shown.query}
           {...(before && { original: before.query })}
         />

@@ -1,22 +1,25 @@
 import { useCallback, useEffect, useMemo } from 'react'
-import { ApiError } from '../data/api.ts'
+import type { ApiError } from '../data/api.ts'
 import type { Endpoint, Parameters } from '../data/api-types.ts'
 import { callEndpoint, previewEndpoint } from '../data/call-endpoint.ts'
 import type { EndpointDraft } from '../data/endpoint-draft.ts'
 import { useAddress } from '../data/use-address.ts'
+import { useCheckedRun } from '../data/use-checked-run.ts'
 import { useDraftCheck } from '../data/use-draft-check.ts'
 import { useEndpointDraft } from '../data/use-endpoint-draft.ts'
 import { useParameterValues } from '../data/use-parameter-values.ts'
-import { useRun } from '../data/use-run.ts'
+import { refusedParameter, useRun } from '../data/use-run.ts'
+import { useRunShortcut } from '../data/use-run-shortcut.ts'
 import { useSqlNames } from '../data/use-sql-names.ts'
 import { Choices } from './choices.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
+import { EndpointConflict } from './endpoint-conflict.tsx'
 import { EndpointResult, type ResultView } from './endpoint-result.tsx'
 import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
-import { Icon } from './icon.tsx'
 import { PageHead } from './page-head.tsx'
 import { ParameterForm } from './parameter-form.tsx'
+import { RunButton } from './run-button.tsx'
 import { SqlEditor } from './sql-editor.tsx'
 
 type Tab = 'query' | 'settings' | 'versions'
@@ -29,19 +32,16 @@ const parts: readonly (readonly [Tab, string])[] = [
 /** Writing an endpoint: its SQL, its parameters, a run of it before it is saved, and its versions. */
 export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
-  const { draft, base, isChanged, setDraft, adopt, discard } = useEndpointDraft(saved)
+  const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
   const isDraft = base === undefined || isChanged
   useLeaveGuard(isChanged)
   const { checked, problem, waiting } = useDraftCheck(draft, isDraft)
-  const { names, seenAt } = useSqlNames(draft.query)
+  const { names, seenAt, isPending } = useSqlNames(draft.query)
   const used = checked?.parameters
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
-  const { values, change } = useParameterValues(parameters, seenAt)
-  const {
-    run,
-    start: begin,
-    stop,
-  } = useRun(
+  const parameterValues = useParameterValues(parameters, seenAt)
+  const { values, change, isLooking } = parameterValues
+  const { run, start, stop } = useRun(
     useCallback(
       (signal) => {
         const { name: _, ...fields } = draft
@@ -52,8 +52,10 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       [draft, isDraft, values],
     ),
   )
+  const checkedRun = useCheckedRun({ ...parameterValues, isLooking: isLooking || isPending }, start)
+  const { begin } = checkedRun
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
-  const failed = run.state === 'failed' && run.error instanceof ApiError ? run.error : undefined
+  useRunShortcut(begin, tab === 'query')
   const marked = useMemo(
     () =>
       problem?.line === undefined
@@ -76,6 +78,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             saved={base}
             isChanged={isChanged}
             hasProblem={problem !== undefined}
+            isBehind={isBehind}
             onSaved={adopt}
             onDiscard={discard}
           />
@@ -83,6 +86,9 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       >
         {saved && <p>{saved.description}</p>}
       </PageHead>
+      {isBehind && base && saved && (
+        <EndpointConflict draft={draft} base={base} saved={saved} onMine={rebase} onTheirs={discard} />
+      )}
       {!saved && <NameFields draft={draft} onChange={setDraft} />}
       <Choices
         label="Part of the endpoint"
@@ -101,11 +107,11 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
       {tab === 'query' && (
         <>
-          <div className="two">
+          <div className="two workbench">
             <div className="stack">
               <SqlEditor
                 label="SQL of the endpoint"
-                height={260}
+                height={180}
                 value={draft.query}
                 onChange={(query) => setDraft((now) => ({ ...now, query }))}
                 onRun={begin}
@@ -127,31 +133,14 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             >
               <div className="card-head">
                 <h2>Parameters</h2>
-                {run.state === 'running' ? (
-                  <button type="button" className="button small" onClick={stop}>
-                    Stop
-                  </button>
-                ) : (
-                  <button
-                    type="submit"
-                    className="button primary small"
-                    aria-keyshortcuts="Control+Enter Meta+Enter"
-                  >
-                    <Icon name="run" />
-                    Run <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} ⏎</kbd>
-                  </button>
-                )}
+                <RunButton run={run} stop={stop} />
               </div>
               <div className="card-body">
                 <ParameterForm
                   parameters={parameters}
                   fixed={{}}
                   values={values}
-                  problem={
-                    failed?.parameter === undefined
-                      ? undefined
-                      : { parameter: failed.parameter, message: failed.message }
-                  }
+                  problem={checkedRun.problem ?? refusedParameter(run)}
                   seenAt={seenAt}
                   onChange={change}
                 />

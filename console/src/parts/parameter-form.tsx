@@ -118,11 +118,13 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
       />
     )
   }
+  // Whoever may not look into the data has at least what the declaration tells.
+  const known = [...new Set([preset, example].filter((one) => one !== undefined && one !== ''))] as string[]
   return (
     <>
       <input
         {...common}
-        list={seen ? `${id}-seen` : undefined}
+        list={seen || known.length > 0 ? `${id}-seen` : undefined}
         inputMode={type === 'integer' || type === 'number' ? 'decimal' : undefined}
         placeholder={preset ?? example ?? ''}
         spellCheck={false}
@@ -130,16 +132,20 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
         value={value ?? ''}
         onChange={(event) => onChange(event.target.value || undefined)}
       />
-      {seen && <Seen id={`${id}-seen`} {...seen} />}
+      {seen ? <Seen id={`${id}-seen`} {...seen} /> : <Offered id={`${id}-seen`} values={known} />}
     </>
   )
 }
 
 function Seen({ id, source, path }: SeenAt & { id: string }) {
   const { data = [] } = useQuery(queries.values(source, path, 168))
+  return <Offered id={id} values={data.map(({ value }) => value)} />
+}
+
+function Offered({ id, values }: { id: string; values: readonly string[] }) {
   return (
     <datalist id={id}>
-      {data.map(({ value }) => (
+      {values.map((value) => (
         <option key={value} value={value} />
       ))}
     </datalist>

@@ -3,12 +3,8 @@ import { useMemo, useRef, useState } from 'react'
 import type { Column, Row } from '../data/api-types.ts'
 import { showInstant, useZone, type Zone } from '../data/instants.ts'
 import { columnsOf, type ShownColumn } from '../data/result-columns.ts'
+import { orderOf, type Sorting } from '../data/row-order.ts'
 import { JsonTree } from './json-tree.tsx'
-
-interface Sorting {
-  column: string
-  down: boolean
-}
 
 /** Rows as a table: only those in sight are drawn. */
 export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
@@ -46,7 +42,7 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
       aria-rowcount={order.length + 1}
       tabIndex={0}
     >
-      <div role="rowgroup">
+      <div className="grid-top" role="rowgroup">
         <div className="grid-head" role="row" style={template} aria-rowindex={1}>
           {shown.map(({ name, right, type }) => {
             const by = sorting?.column === name ? (sorting.down ? 'descending' : 'ascending') : 'none'
@@ -135,21 +131,4 @@ function Cell({
   }
   const text = String(value)
   return <span title={text.length > 40 ? text : undefined}>{text}</span>
-}
-
-/** Indexes of the rows in the order that they are shown in. */
-function orderOf(rows: readonly Row[], sorting: Sorting | undefined): number[] {
-  const order = rows.map((_, index) => index)
-  if (!sorting) return order
-  const { column, down } = sorting
-  const compare = (one: unknown, other: unknown) => {
-    if (typeof one === 'number' && typeof other === 'number') return one - other
-    // What is not there goes last, whatever the direction.
-    if (one === null || one === undefined) return other === null || other === undefined ? 0 : down ? -1 : 1
-    if (other === null || other === undefined) return down ? 1 : -1
-    return String(one).localeCompare(String(other), undefined, { numeric: true })
-  }
-  return order.sort(
-    (one, other) => compare(rows[one]?.[column], rows[other]?.[column]) * (down ? -1 : 1) || one - other,
-  )
 }

@@ -1,12 +1,19 @@
-import { acceptCompletion, autocompletion, type Completion, completionKeymap } from '@codemirror/autocomplete'
+import {
+  acceptCompletion,
+  autocompletion,
+  type Completion,
+  type CompletionSource,
+  completionKeymap,
+} from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { SQLDialect, sql } from '@codemirror/lang-sql'
+import { sql } from '@codemirror/lang-sql'
 import { bracketMatching } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { unifiedMergeView } from '@codemirror/merge'
 import { Compartment, EditorState, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
+import { clickhouse, wordCompletion } from './sql-dialect.ts'
 import { parameterMarks, sqlTheme } from './sql-theme.ts'
 
 export interface SqlProblem {
@@ -18,6 +25,8 @@ export interface SqlProblem {
 /** What can be completed: sources with their columns, and parameters. */
 export interface SqlNames {
   sources: Record<string, string[]>
+  /** Paths of metadata, as they are written in SQL. */
+  paths: string[]
   parameters: string[]
 }
 
@@ -32,22 +41,6 @@ export interface SqlEditorProps {
   /** An older text; what differs from it is marked. */
   original?: string
 }
-
-const clickhouse = SQLDialect.define({
-  keywords:
-    'select from where group by order having limit offset with as and or not in is null like ilike between case when then else ' +
-    'end join left right inner outer full cross on using union all distinct asc desc interval array prewhere final any asof ' +
-    'global settings sample top over partition rows range preceding following unbounded current row exists except intersect',
-  builtin:
-    'count sum min max avg any uniq quantile quantiles quantileExact tostartofminute tostartofhour tostartofday ' +
-    'tostartofinterval now todatetime todatetime64 tostring tofloat64 toint64 match multiif coalesce ifnull countif sumif ' +
-    'grouparray arrayjoin arraymap arrayfilter arraysort length lower upper substring replaceall extract splitbychar ' +
-    'jsonextractstring formatdatetime datetrunc datediff numbers range round floor ceil greatest least argmax argmin',
-  types: 'string int64 uint64 float64 datetime datetime64 date bool json nullable array map tuple',
-  operatorChars: '*+-%<>!=&|/~^',
-  identifierQuotes: '`"',
-  hashComments: true,
-})
 
 /** In a shadow root, where the editor adopts its style sheets: style elements would break the policy of the page. */
 export default function SqlEditorView(props: SqlEditorProps) {
@@ -140,30 +133,28 @@ const typingOverSelection = EditorView.domEventHandlers({
 })
 
 function language(names: SqlNames | undefined): Extension {
-  const { sources = {}, parameters = [] } = names ?? {}
+  const { sources = {}, paths = [], parameters = [] } = names ?? {}
   const options: Completion[] = parameters.map((name) => ({ label: `@${name}`, type: 'variable' }))
-  const columns: Completion[] = [...new Set(Object.values(sources).flat())].map((label) => ({
-    label,
-    type: 'property',
-  }))
-  const support = sql({ dialect: clickhouse, schema: sources, upperCaseKeywords: true })
-  return [
-    support,
-    support.language.data.of({
-      autocomplete: (context: {
-        matchBefore(pattern: RegExp): { from: number; text: string } | null
-        explicit: boolean
-      }) => {
-        const word = context.matchBefore(/@?[\w.]*/)
-        if (!word || (word.text === '' && !context.explicit)) return null
-        return {
-          from: word.from,
-          options: word.text.startsWith('@') ? options : [...columns, ...options],
-          validFor: /^@?[\w.]*$/,
-        }
-      },
-    }),
-  ]
+  const plain = [...new Set(Object.values(sources).flat())]
+  const columns: Completion[] = [...plain, ...paths].map((label) => ({ label, type: 'property', boost: 1 }))
+  const support = sql({
+    dialect: clickhouse,
+    schema: sources,
+    upperCaseKeywords: true,
+    keywordCompletion: wordCompletion,
+  })
+  const complete: CompletionSource = (context) => {
+    const word = context.matchBefore(/@?[\w.`]*/)
+    if (!word || (word.text === '' && !context.explicit)) return null
+    // Metadata may be that of an alias.
+    const within = Math.max(0, word.text.lastIndexOf('metadata.'))
+    return {
+      from: word.from + within,
+      options: word.text.startsWith('@') ? options : [...columns, ...options],
+      validFor: /^@?[\w.`]*$/,
+    }
+  }
+  return [support, support.language.data.of({ autocomplete: complete })]
 }
 
 function diagnosticsOf(state: EditorState, problem: SqlProblem | undefined): Diagnostic[] {

@@ -24,7 +24,7 @@ export function sqlTheme(height: number): Extension {
         fontFamily: colour('mono'),
         lineHeight: '20px',
         minHeight: `${height}px`,
-        maxHeight: '42vh',
+        maxHeight: `max(${height}px, 32vh)`,
       },
       '.cm-content': { padding: '10px 0', caretColor: colour('text') },
       '.cm-gutters': { backgroundColor: 'transparent', color: colour('faint'), border: 'none' },

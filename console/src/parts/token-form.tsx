@@ -2,28 +2,24 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { api } from '../data/api.ts'
 import type { Token } from '../data/api-types.ts'
+import { type Pair, readPairs } from '../data/fixed-parameters.ts'
 import { fromLocalInput } from '../data/instants.ts'
 import { queries, queryClient } from '../data/queries.ts'
 import { Dialog } from './dialog.tsx'
+import { FixedParametersFields } from './fixed-parameters-fields.tsx'
 import { Failure } from './states.tsx'
 
 type Kind = 'query' | 'ingest' | 'both' | 'admin'
-
-/** `name=value`, one a line. */
-function readPairs(text: string): Record<string, string> {
-  const pairs = text
-    .split('\n')
-    .map((line) => /^\s*(\w+)\s*=\s*(.*?)\s*$/.exec(line))
-    .flatMap((match) => (match ? [[match[1] as string, match[2] as string] as const] : []))
-  return Object.fromEntries(pairs)
-}
 
 export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (token: Token) => void }) {
   const id = useId()
   const [kind, setKind] = useState<Kind>('query')
   const [endpoint, setEndpoint] = useState('')
   const [source, setSource] = useState('')
-  const [fields, setFields] = useState({ description: '', project: '', pairs: '', expires: '', limit: '' })
+  const [fields, setFields] = useState({ description: '', project: '', expires: '', limit: '' })
+  const [pairs, setPairs] = useState<Pair[]>([{ name: '', value: '' }])
+  const [showProblem, setShowProblem] = useState(false)
+  const fixed = readPairs(pairs)
   const { data: endpoints = [] } = useQuery(queries.endpoints())
   const { data: sources = [] } = useQuery(queries.sources())
   const isAdmin = kind === 'admin'
@@ -41,7 +37,7 @@ export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (t
           description: fields.description,
           scopes,
           ...(!isAdmin && fields.project !== '' && { project: fields.project }),
-          ...(!isAdmin && { parameters: readPairs(fields.pairs) }),
+          ...(!isAdmin && fixed.parameters && { parameters: fixed.parameters }),
           ...(expires !== undefined && { expires_at: new Date(expires).toISOString() }),
           ...(fields.limit !== '' && { requests_per_minute: Number(fields.limit) }),
         },
@@ -54,9 +50,15 @@ export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (t
     // The answer holds the secret, and nothing here keeps it.
     gcTime: 0,
   })
+  const callable = endpoints.filter(({ name }) => endpoint === '' || name === endpoint)
+  const parameterNames = [...new Set(callable.flatMap(({ parameters }) => Object.keys(parameters)))].filter(
+    (name) => name !== 'project',
+  )
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    create.mutate()
+    const isWrong = !isAdmin && fixed.problem !== undefined
+    setShowProblem(isWrong)
+    if (!isWrong) create.mutate()
   }
   const text = (name: keyof typeof fields, label: string, more: Record<string, unknown> = {}, note = '') => (
     <div className="field">
@@ -131,18 +133,12 @@ export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (t
               {},
               'Then it sees and sends entries of this project only, whatever it calls.',
             )}
-            <div className="field">
-              <label htmlFor={`${id}-pairs`}>Fixed parameters</label>
-              <textarea
-                id={`${id}-pairs`}
-                className="input mono"
-                rows={2}
-                placeholder="project_tier=PRO"
-                value={fields.pairs}
-                onChange={(event) => setFields({ ...fields, pairs: event.target.value })}
-              />
-              <span className="note">One a line. Its callers cannot choose them.</span>
-            </div>
+            <FixedParametersFields
+              pairs={pairs}
+              names={parameterNames}
+              problem={showProblem ? fixed.problem : undefined}
+              onChange={setPairs}
+            />
           </>
         )}
         <div className="form-grid">

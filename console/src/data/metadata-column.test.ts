@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { metadataColumn } from './metadata-column.ts'
+
+test.each([
+  ['response.status_code', 'metadata.response.status_code'],
+  ['a b', 'metadata.`a b`'],
+  ['<b>k</b>', 'metadata.`<b>k</b>`'],
+  ['request.x-forwarded-for', 'metadata.request.`x-forwarded-for`'],
+  ['dotted%2Ekey.1st', 'metadata.`dotted%2Ekey`.`1st`'],
+  ['tick`\\', 'metadata.`tick\\`\\\\`'],
+])('%j is written %s', (path, column) => {
+  expect(metadataColumn(path)).toBe(column)
+})

@@ -1,0 +1,57 @@
+/** Words and brackets of SQL, without what stands in comments and texts. */
+function wordsOf(query: string): string[] {
+  const bare = query.replace(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\]|\\[\s\S])*'/g, ' ')
+  return bare.match(/[\w.]+|[`"][^`"]*[`"]|[(),]/g) ?? []
+}
+
+/**
+ * The sources that a query reads, those first that its own FROM leads to: a WITH may name many that the query never comes
+ * to, and the others follow behind.
+ */
+export function sourcesRead(query: string, sources: ReadonlySet<string>): string[] {
+  const words = wordsOf(query)
+  const ends = closings(words)
+  const parts = new Map<string, [number, number]>()
+  let start = 0
+  if (words[0]?.toLowerCase() === 'with') {
+    for (let at = 1; at < words.length; at++) {
+      const word = (words[at] as string).toLowerCase()
+      if (word === 'select') {
+        start = at
+        break
+      }
+      if (word !== '(') continue
+      const end = ends.get(at) ?? words.length
+      if (words[at - 1]?.toLowerCase() === 'as') parts.set(words[at - 2] as string, [at, end])
+      at = end
+    }
+  }
+  const found = new Set<string>()
+  const seen = new Set<string>()
+  const follow = (from: number, to: number) => {
+    for (let at = from; at < to; at++) {
+      if (!/^(from|join)$/i.test(words[at] as string)) continue
+      const name = (words[at + 1] ?? '').replace(/^[`"](.*)[`"]$/, '$1')
+      const part = parts.get(name)
+      if (sources.has(name)) found.add(name)
+      else if (part && !seen.has(name)) {
+        seen.add(name)
+        follow(...part)
+      }
+    }
+  }
+  follow(start, words.length)
+  for (const word of words) if (sources.has(word)) found.add(word)
+  return [...found]
+}
+
+/** Where each bracket is closed. */
+function closings(words: readonly string[]): Map<number, number> {
+  const ends = new Map<number, number>()
+  const open: number[] = []
+  for (const [at, word] of words.entries()) {
+    if (word === '(') open.push(at)
+    else if (word === ')') ends.set(open.pop() ?? -1, at)
+  }
+  return ends
+}
