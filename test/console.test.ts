@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './support/callers.ts'
 import { openBrowser } from './support/console-browser.ts'
 import { fillWithTraffic, projects } from './support/console-data.ts'
+import { consoleEndpointJourneys } from './support/console-endpoint-journeys.ts'
 import { consoleJourneys } from './support/console-journeys.ts'
 import { consoleLogs } from './support/console-logs.ts'
 import { consoleLooks } from './support/console-looks.ts'
@@ -123,4 +124,5 @@ describe('finding entries', () => {
 
 consoleJourneys(stage)
 consoleLogs(stage)
+consoleEndpointJourneys(stage)
 consoleLooks(stage)

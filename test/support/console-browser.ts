@@ -84,12 +84,12 @@ interface Fault {
   nodes: { target: string[]; failureSummary?: string }[]
 }
 
-/** What the checker of accessibility calls serious or worse. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+/** What the checker of accessibility finds, but for trifles. */
+export async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)
   const faults = await page.evaluate<Fault[]>('axe.run().then(({ violations }) => violations)')
   return faults
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => impact !== 'minor')
     .map(
       ({ id, help, nodes }) => `${id}: ${help} at ${nodes[0]?.target.join(' ')}: ${nodes[0]?.failureSummary}`,
     )

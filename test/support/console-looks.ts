@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { openConsole, seriousFaults } from './console-browser.ts'
+import { faultsOf, openConsole } from './console-browser.ts'
 import { projects } from './console-data.ts'
 import { onPage, type Stage } from './console-journeys.ts'
+
+const shownAs = { chart: '.chart canvas', json: '.json-text', call: '.snippet', plan: '.json-text' }
 
 /** Every page, and what is there once it is loaded. */
 const pages: [string, (page: Page) => Promise<void>][] = [
@@ -16,7 +18,20 @@ const pages: [string, (page: Page) => Promise<void>][] = [
       await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
     },
   ],
+  ...(['chart', 'json', 'call', 'plan'] as const).map((view): [string, (page: Page) => Promise<void>] => [
+    `/console/endpoints/usage.api-counts?project=${projects[0]}&_view=${view}`,
+    async (page) => {
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByText('in all').waitFor()
+      await page.locator(shownAs[view]).first().waitFor()
+    },
+  ]),
   ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByText('Declared parameters').waitFor()],
+  [
+    '/console/endpoints/console.two?_tab=versions',
+    (page) => page.locator('.cm-deletedChunk').first().waitFor(),
+  ],
+  ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
   ['/console/new-endpoint', (page) => page.getByText('The query compiles.').waitFor()],
   [
     '/console/explore?range=24h',
@@ -29,6 +44,14 @@ const pages: [string, (page: Page) => Promise<void>][] = [
   [
     '/console/sources/edge_logs',
     (page) => page.getByRole('cell', { name: 'metadata.request.path' }).waitFor(),
+  ],
+  [
+    '/console/sources/quarantine',
+    (page) =>
+      page
+        .getByRole('cell', { name: /not a time/ })
+        .first()
+        .waitFor(),
   ],
   [
     '/console/tokens',
@@ -47,7 +70,7 @@ export function consoleLooks(stage: Stage): void {
   const admin = () => ({ token: stage.service().adminToken.token })
 
   describe('every page of the console', () => {
-    test('has no serious fault for people who cannot see it, in either theme, and fits 360 pixels', async () => {
+    test('has no fault for people who cannot see it, in either theme, narrow or wide, and fits 360 pixels', async () => {
       const found: Record<string, unknown> = {}
       const tab = await openConsole(stage.browser(), stage.service(), '/', {
         ...admin(),
@@ -60,16 +83,20 @@ export function consoleLooks(stage: Stage): void {
         for (const theme of ['light', 'dark'] as const) {
           await tab.page.emulateMedia({ colorScheme: theme })
           await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
-          const faults = await seriousFaults(tab.page)
+          const faults = await faultsOf(tab.page)
           if (faults.length > 0) found[`${path} ${theme}`] = faults
         }
         const wide = await tab.page.evaluate<number>('document.documentElement.scrollWidth')
         if (wide > 360) found[`${path} is wide`] = wide
+        await tab.page.setViewportSize({ width: 1440, height: 900 })
+        const faults = await faultsOf(tab.page)
+        if (faults.length > 0) found[`${path} at 1440`] = faults
+        await tab.page.setViewportSize({ width: 360, height: 800 })
       }
       await tab.close()
       const out = await openConsole(stage.browser(), stage.service(), '/', { bypassPolicy: true })
       await out.page.getByLabel('Access token').waitFor()
-      found.signIn = await seriousFaults(out.page)
+      found.signIn = await faultsOf(out.page)
       await out.close()
       expect(found).toEqual({ signIn: [] })
     })

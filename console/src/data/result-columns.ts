@@ -29,7 +29,7 @@ export function columnsOf(rows: readonly Row[], known: readonly Column[]): Shown
       name.length + 2,
       ...filled.map((value) => (typeof value === 'object' ? 40 : String(value).length)),
     )
-    const width = isTime ? 190 : Math.min(460, Math.max(90, longest * 7.6 + 26))
+    const width = isTime ? 216 : Math.min(460, Math.max(90, longest * 8 + 26))
     return {
       name,
       type,

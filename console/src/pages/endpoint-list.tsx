@@ -139,10 +139,8 @@ const Line = memo(function Line({ endpoint, cached, admin, figures }: LineProps)
   const { name, description, cache_seconds } = endpoint
   const age = cached && `${seconds(cached.newest_age_seconds)} old`
   const ratio = figures && percent(figures.calls > 0 ? figures.hits / figures.calls : null)
-  const short = figures && [
-    `${count(figures.calls)} calls today`,
-    ...(figures.calls > 0 ? [`p95 ${milliseconds(figures.p95)}`, `${ratio} from the cache`] : []),
-    ...(figures.errors > 0 ? [`${count(figures.errors)} errors`] : []),
+  const short = [
+    ...(figures === null ? [] : figures === undefined ? ['…'] : inShort(figures)),
     ...(age ? [`newest result ${age}`] : []),
   ]
   return (
@@ -152,9 +150,9 @@ const Line = memo(function Line({ endpoint, cached, admin, figures }: LineProps)
           <Breakable text={name} />
         </Link>
         <div className="under">{description}</div>
-        {short && <div className="under narrow-only">{short.join(' · ')}</div>}
+        {short.length > 0 && <div className="under narrow-only">{short.join(' · ')}</div>}
       </td>
-      <td className="optional">
+      <td className="optional nowrap">
         {cache_seconds === null ? <span className="faint">not kept</span> : seconds(cache_seconds)}
       </td>
       {admin && (
@@ -173,6 +171,14 @@ const Line = memo(function Line({ endpoint, cached, admin, figures }: LineProps)
     </tr>
   )
 })
+
+function inShort({ calls, errors, hits, p95 }: Figures): string[] {
+  return [
+    `${count(calls)} ${calls === 1 ? 'call' : 'calls'} today`,
+    ...(calls > 0 ? [`p95 ${milliseconds(p95)}`, `${percent(hits / calls)} from the cache`] : []),
+    ...(errors > 0 ? [`${count(errors)} errors`] : []),
+  ]
+}
 
 function byEndpoint(stats: readonly EndpointStat[]): Map<string, Figures> {
   const found = new Map<string, Figures>()

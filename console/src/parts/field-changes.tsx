@@ -18,12 +18,16 @@ export function FieldChanges({ before, after }: { before: EndpointDraft; after: 
           {changes.map((change) => (
             <tr key={change.field}>
               <td className="mono">{change.field}</td>
-              <td className="mono">{change.before ?? <span className="faint">not there</span>}</td>
-              <td className="mono">{change.after ?? <span className="faint">not there</span>}</td>
+              <td className="mono">{written(change.before)}</td>
+              <td className="mono">{written(change.after)}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   )
+}
+
+function written(text: string | undefined) {
+  return text || <span className="faint">{text === '' ? 'empty' : 'not there'}</span>
 }

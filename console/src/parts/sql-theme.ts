@@ -48,15 +48,21 @@ export function sqlTheme(height: number): Extension {
         color: colour('text'),
       },
       '.cm-diagnostic-error': { borderLeftColor: colour('danger') },
+      // Behind what differs is as little colour as can be seen, so that all the text on it can be read: the words
+      // themselves are underlined.
       '.cm-insertedLine, &.cm-merge-b .cm-changedLine': {
-        backgroundColor: 'color-mix(in srgb, var(--good) 16%, transparent)',
+        backgroundColor: 'color-mix(in srgb, var(--good) 10%, transparent)',
       },
       '.cm-deletedChunk': {
-        backgroundColor: 'color-mix(in srgb, var(--danger) 14%, transparent)',
+        backgroundColor: 'color-mix(in srgb, var(--danger) 9%, transparent)',
         paddingLeft: '6px',
       },
-      '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 26%, transparent) !important' },
-      '.cm-deletedText': { background: 'color-mix(in srgb, var(--danger) 28%, transparent) !important' },
+      '.cm-insertedLine, .cm-deletedLine, .cm-deletedLine del': { textDecoration: 'none' },
+      '.cm-changedText, .cm-deletedText': {
+        background: 'none !important',
+        boxShadow: 'inset 0 -2px var(--good)',
+      },
+      '.cm-deletedText': { boxShadow: 'inset 0 -2px var(--danger)' },
     }),
   ]
 }
