@@ -19,12 +19,42 @@ const run = async (page) => {
 
 /** Name of the picture, address, and what is done there first. */
 const pages = [
-  ['overview', '/', (page) => page.locator('.spark').first().waitFor()],
-  ['endpoints', '/console/endpoints', (page) => page.getByRole('cell', { name: '%' }).first().waitFor()],
+  [
+    'overview',
+    '/',
+    async (page) => {
+      await page.locator('.spark').first().waitFor()
+      // Figures of calls come last.
+      await page.getByText('in the last hour').waitFor()
+    },
+  ],
+  [
+    'endpoints',
+    '/console/endpoints',
+    async (page) => {
+      await page.getByRole('cell', { name: '%' }).first().waitFor()
+      await page.getByRole('cell', { name: / old$/ }).first().waitFor()
+    },
+  ],
   [
     'endpoint',
     `/console/endpoints/usage.api-counts?project=${sampleProject}&interval=minutely&_view=chart`,
     run,
+  ],
+  ['result', `/console/endpoints/logs.all?project=${sampleProject}`, run],
+  [
+    'versions',
+    '/console/endpoints/shop.errors?_tab=versions',
+    (page) => page.locator('.cm-deletedChunk').first().waitFor(),
+  ],
+  [
+    'new-endpoint',
+    '/console/new-endpoint',
+    async (page) => {
+      await page.getByText('The query compiles.').waitFor()
+      await page.getByLabel('Name').fill('shop.requests')
+      await run(page)
+    },
   ],
   [
     'explore',
@@ -36,6 +66,15 @@ const pages = [
   ],
   ['sources', '/console/sources', (page) => page.locator('.spark rect').first().waitFor()],
   ['source', '/console/sources/edge_logs', (page) => page.getByText('metadata.request.path').waitFor()],
+  [
+    'quarantine',
+    '/console/sources/quarantine',
+    (page) =>
+      page
+        .getByRole('cell', { name: /timestamp/ })
+        .first()
+        .waitFor(),
+  ],
   ['tokens', '/console/tokens', (page) => page.getByText('status board').waitFor()],
 ]
 
@@ -71,6 +110,34 @@ async function takePictures(url, token) {
   await browser.close()
 }
 
+/** So that there are versions to compare, and an entry that was rejected. */
+async function makeVersions(url, token) {
+  const send = async (method, path, body) => {
+    const headers = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
+    const { ok, status } = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
+    if (!ok) throw new Error(`${method} ${path} was answered with ${status}.`)
+  }
+  const query = (columns) =>
+    `SELECT\n    metadata.request.path AS path,\n    ${columns}\nFROM edge_logs\nWHERE project = @project\nGROUP BY path\nORDER BY path`
+  const parameters = { project: { required: true, description: 'Project reference.' } }
+  const status = 'toInt64(metadata.response.status_code)'
+  await send('POST', '/api/endpoints', {
+    name: 'shop.errors',
+    description: 'Failed requests of a project by path.',
+    query: query(`countIf(${status} >= 500) AS errors`),
+    parameters,
+  })
+  await send('PATCH', '/api/endpoints/shop.errors', {
+    query: query(`countIf(${status} >= 400) AS errors,\n    count() AS requests`),
+    cache_seconds: 60,
+  })
+  await fetch(`${url}/api/logs?source=edge_logs`, {
+    method: 'POST',
+    headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
+    body: JSON.stringify([{ timestamp: 'yesterday', project: sampleProject, event_message: 'no time' }]),
+  })
+}
+
 /** So that there are calls to show. */
 async function callEndpoints(url, token) {
   const calls = [
@@ -99,6 +166,7 @@ const service = await openService({
 try {
   const { token } = service.adminToken
   await sendSampleTraffic(service.url, token, Date.now())
+  await makeVersions(service.url, token)
   await callEndpoints(service.url, token)
   await takePictures(service.url, token)
 } finally {
