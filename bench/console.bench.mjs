@@ -5,7 +5,8 @@
 import { chromium } from 'playwright-core'
 import { ensureChromium } from '../scripts/ensure-chromium.mjs'
 import { sampleProject, sendSampleTraffic } from '../scripts/support/sample-traffic.mjs'
-import { median, quantile, table } from './support/figures.mjs'
+import { quantile } from './support/figures.mjs'
+import { comparison, observation } from './support/result.mjs'
 import { openService } from './support/service.mjs'
 
 const endpoints = [
@@ -30,8 +31,10 @@ const clickToPaint = `new Promise((resolve) => {
   ;[...document.querySelectorAll('button')].find(({ textContent }) => /^Run/.test(textContent)).click()
 })`
 
-export async function run({ engineNode, patience, quick }) {
-  const rounds = quick ? 5 : 30
+export const about = 'the page in a browser'
+
+export async function run({ engineNode, patience, choose }) {
+  const rounds = choose({ full: 30, quick: 5, emulated: 10 })
   const service = await openService({ engineNode, patience })
   const browser = await chromium.launch({
     executablePath: ensureChromium(),
@@ -42,10 +45,26 @@ export async function run({ engineNode, patience, quick }) {
     await sendSampleTraffic(service.url, token, Date.now())
     const views = await firstViews(browser, service.url, token)
     const paints = await timesToPaint(browser, service.url, token, rounds)
-    return `${table('Bytes of a first view, packed, with an empty cache', views)}\n\n${table(
-      `From the click to the painted result, median of ${rounds}`,
-      paints,
-    )}`
+    return {
+      tables: [
+        {
+          id: 'views',
+          title: 'Bytes of a first view',
+          compares: 'As they travel, packed, with an empty cache.',
+          engine: 'no part',
+          first: 'view',
+          rows: views,
+        },
+        {
+          id: 'paint',
+          title: 'From the click to the painted result',
+          compares:
+            'The time from the click on Run to the result on the screen, and what of it is not the call.',
+          engine: 'no part',
+          rows: paints,
+        },
+      ],
+    }
   } finally {
     await browser.close()
     await service.close()
@@ -76,7 +95,7 @@ async function firstViews(browser, url, token) {
         .filter(({ name }) => !/\\/api\\//.test(name)).map(({ transferSize }) => transferSize)`,
     )
     const bytes = files.reduce((sum, size) => sum + size, 0)
-    rows.push({ view: name, files: files.length, kB: (bytes / 1000).toFixed(1) })
+    rows.push(observation(name, { files: files.length, kB: bytes / 1000 }))
     await page.context().close()
   }
   return rows
@@ -97,12 +116,15 @@ async function timesToPaint(browser, url, token, rounds) {
       painted.push(paintedMs)
       added.push(paintedMs - callMs)
     }
-    rows.push({
-      endpoint: name,
-      'painted ms': median(painted).toFixed(1),
-      'added to the call, ms': median(added).toFixed(1),
-      'p95 added ms': quantile(added, 0.95).toFixed(1),
-    })
+    rows.push(
+      comparison({
+        name,
+        unit: 'ms',
+        sides: { 'added to the call': added, 'in all': painted },
+        over: false,
+        more: { 'p95 added, ms': quantile(added, 0.95) },
+      }),
+    )
     await page.context().close()
   }
   return rows

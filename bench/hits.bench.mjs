@@ -9,7 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atTheEnd } from './support/at-the-end.mjs'
 import { connections, load, rawGet, startBare, startService, token } from './support/called.mjs'
-import { median, numberFrom, table } from './support/figures.mjs'
+import { median, numberFrom } from './support/figures.mjs'
+import { comparison } from './support/result.mjs'
+import { alternate, ratioOf } from './support/rounds.mjs'
+import { shown } from './support/text-report.mjs'
 
 /** Rows that make a body of about so many bytes. */
 const sizes = [
@@ -19,112 +22,102 @@ const sizes = [
 ]
 const row = "number AS bucket, 1000 + number AS total_rest_requests, 'https://example.com/rest/v1' AS url"
 
-export async function run({ engineNode, patience, quick }) {
-  if (spawnSync('wrk', ['--version']).error)
-    return 'hits: wrk is needed (Debian: apt-get install wrk); skipped.'
-  const seconds = numberFrom('BENCH_SECONDS', quick ? 2 : 5)
-  const rounds = numberFrom('BENCH_ROUNDS', quick ? 3 : 7)
+export const about = 'cached calls'
+
+export async function run({ engineNode, patience, choose }) {
+  if (spawnSync('wrk', ['--version']).error) {
+    return { skipped: 'it needs wrk (Debian: apt-get install wrk).' }
+  }
+  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 2, quick: 1, emulated: 2 }))
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 3, emulated: 5 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const start = (name, environment) => startService(join(scratch, name), engineNode, patience, environment)
   const services = [await start('with')]
   try {
     const [service] = services
-    const how = `${connections} connections, ${rounds} rounds of ${seconds} s`
+    const bench = { seconds, rounds }
     const costs = []
     const against = []
     services.push(await start('without', { WELLHEAD_STATISTICS: 'off' }))
     for (const { name, rows } of sizes) {
-      const paths = await Promise.all(services.map(({ url }) => makeEndpoint(url, name, rows)))
-      for (const form of ['plain', '304']) {
-        costs.push(await compareStatistics({ services, path: paths[0], name, form, seconds, rounds }))
-      }
+      await Promise.all(services.map(({ url }) => makeEndpoint(url, name, rows)))
+      for (const form of ['plain', '304']) costs.push(await compareStatistics(bench, services, name, form))
     }
     await services.pop().stop()
     for (const { name } of sizes) {
-      for (const form of ['plain', 'gzip', '304']) {
-        against.push(await compareBare({ service, path: pathOf(name), name, form, seconds, rounds }))
-      }
+      for (const form of ['plain', 'gzip', '304']) against.push(await compareBare(bench, service, name, form))
     }
-    return [
-      table(`Cached calls with statistics against calls without, ${how}`, costs),
-      table(`Cached calls against bare node:http, ${how}`, against),
-    ].join('\n\n')
+    const how = `${connections} kept connections, rounds of ${seconds} s`
+    return {
+      tables: [
+        {
+          id: 'bare',
+          title: 'Cached calls against bare node:http',
+          compares: `Calls a second of the service over those of a server that only sends the same bytes; ${how}.`,
+          engine: 'no part',
+          rows: against,
+        },
+        {
+          id: 'statistics',
+          title: 'Cached calls with statistics against calls without',
+          compares: `Calls a second of a service over those of one with WELLHEAD_STATISTICS=off; ${how}.`,
+          rows: costs,
+        },
+      ],
+    }
   } finally {
     for (const service of services) await service.stop()
     removeScratch()
   }
 }
 
-/** Rounds in turn, of which the first warms both. */
-async function alternate(sides, seconds, rounds) {
+/** Sides that are called in turn as fast as it goes, and what a call costs each. */
+async function callInTurn({ seconds, rounds }, sides) {
+  const calls = Object.entries(sides).map(([side, { target, headers }]) => [
+    side,
+    (round) => load(target, headers, round === 0 ? Math.min(1, seconds) : seconds),
+  ])
+  const results = await alternate(Object.fromEntries(calls), rounds)
   const names = Object.keys(sides)
-  const results = Object.fromEntries(names.map((name) => [name, []]))
-  for (let round = 0; round <= rounds; round++) {
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const { target, headers } = sides[name]
-      const measured = await load(target, headers, round === 0 ? 1 : seconds)
-      if (round > 0) results[name].push(measured)
-    }
+  const figure = (side, of) => results[side].map((result) => result[of])
+  const cpu = names.map((side) => figure(side, 'cpuMicros'))
+  const more = {}
+  for (const [i, side] of names.entries()) more[`CPU of ${side}, µs`] = median(cpu[i])
+  more['CPU ratio'] = ratioOf(cpu[1], cpu[0]).median
+  for (const side of names) {
+    more[`${side} p50, p99 ms`] =
+      `${shown(median(figure(side, 'p50')))}, ${shown(median(figure(side, 'p99')))}`
   }
-  return results
+  return { sides: Object.fromEntries(names.map((side) => [side, figure(side, 'perSecond')])), more }
 }
 
-function ratiosOf(results, [one, other]) {
-  return results[one].map((result, i) => result.perSecond / results[other][i].perSecond)
-}
-
-async function compareStatistics({ services, path, name, form, seconds, rounds }) {
+async function compareStatistics(bench, services, name, form) {
   const sides = {}
   for (const [i, side] of ['with', 'without'].entries()) {
     const { url, pid } = services[i]
     const headers = headersFor(form)
-    const { etag } = (await settled(url + path, headers, form)).headers
+    const { etag } = (await settled(url + pathOf(name), headers, form)).headers
     if (form === '304') headers['If-None-Match'] = etag
-    sides[side] = { target: { url: url + path, pid }, headers }
+    sides[side] = { target: { url: url + pathOf(name), pid }, headers }
   }
-  const results = await alternate(sides, seconds, rounds)
-  const of = (side, figure) => median(results[side].map((result) => result[figure]))
-  const ratios = ratiosOf(results, ['with', 'without'])
-  return {
-    body: name,
-    form,
-    'with /s': Math.round(of('with', 'perSecond')),
-    'without /s': Math.round(of('without', 'perSecond')),
-    ratio: median(ratios).toFixed(2),
-    spread: `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
-    'with/without CPU µs': `${of('with', 'cpuMicros').toFixed(1)} / ${of('without', 'cpuMicros').toFixed(1)}`,
-    'CPU ratio': (of('without', 'cpuMicros') / of('with', 'cpuMicros')).toFixed(2),
-  }
+  const measured = await callInTurn(bench, sides)
+  return comparison({ name: `${name}, ${form}`, unit: 'calls/s', ...measured, aim: { atLeast: 0.97 } })
+}
+
+async function compareBare(bench, service, name, form) {
+  const headers = headersFor(form)
+  const url = service.url + pathOf(name)
+  const answer = await settled(url, headers, form)
+  if (form === '304') headers['If-None-Match'] = answer.headers.etag
+  const bare = await startBare({ form, ...answer })
+  const sides = { wellhead: { target: { url, pid: service.pid }, headers }, bare: { target: bare, headers } }
+  const measured = await callInTurn(bench, sides).finally(() => bare.stop())
+  return comparison({ name: `${name}, ${form}`, unit: 'calls/s', ...measured, aim: { atLeast: 0.8 } })
 }
 
 function headersFor(form) {
   return { 'X-API-KEY': token, 'Accept-Encoding': form === 'gzip' ? 'gzip' : 'identity' }
-}
-
-async function compareBare({ service, path, name, form, seconds, rounds }) {
-  const headers = headersFor(form)
-  const answer = await settled(service.url + path, headers, form)
-  if (form === '304') headers['If-None-Match'] = answer.headers.etag
-  const bare = await startBare({ form, ...answer })
-  const target = { url: service.url + path, pid: service.pid }
-  const sides = { bare: { target: bare, headers }, wellhead: { target, headers } }
-  const results = await alternate(sides, seconds, rounds).finally(() => bare.stop())
-  const of = (side, figure) => median(results[side].map((result) => result[figure]))
-  const ratios = ratiosOf(results, ['wellhead', 'bare'])
-  return {
-    body: name,
-    form,
-    'bytes sent': answer.body.length,
-    'bare /s': Math.round(of('bare', 'perSecond')),
-    'wellhead /s': Math.round(of('wellhead', 'perSecond')),
-    ratio: median(ratios).toFixed(2),
-    'bare/wellhead CPU µs': `${of('bare', 'cpuMicros').toFixed(1)} / ${of('wellhead', 'cpuMicros').toFixed(1)}`,
-    'CPU ratio': (of('bare', 'cpuMicros') / of('wellhead', 'cpuMicros')).toFixed(2),
-    spread: `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
-    'bare p50/p99 ms': `${of('bare', 'p50').toFixed(2)} / ${of('bare', 'p99').toFixed(2)}`,
-    'wellhead p50/p99 ms': `${of('wellhead', 'p50').toFixed(2)} / ${of('wellhead', 'p99').toFixed(2)}`,
-  }
 }
 
 /** Until the compressed form is made, the plain one is sent. */
@@ -150,7 +143,6 @@ async function makeEndpoint(url, name, rows) {
     }),
   })
   if (!response.ok) throw new Error(await response.text())
-  return pathOf(name)
 }
 
 function endpointOf(name) {

@@ -7,11 +7,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { faithfulJson } from '../dist/ingest/log-intake.js'
-import { median, numberFrom, quantile, table } from './support/figures.mjs'
+import { median, numberFrom, quantile } from './support/figures.mjs'
 import { batchesOf, engineBody, timed } from './support/log-batches.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
 import { createLogs, engineColumns } from './support/realistic-logs.mjs'
 import { residentBytes } from './support/resident-bytes.mjs'
+import { comparison, observation } from './support/result.mjs'
+import { alternate } from './support/rounds.mjs'
 import { openSender } from './support/sender-process.mjs'
 import { openService } from './support/service.mjs'
 
@@ -21,21 +23,32 @@ const cases = ['lean', 'full'].flatMap((shape) =>
   [1, 100, 1_000, 10_000].flatMap((batch) => [1, 16].map((connections) => ({ shape, batch, connections }))),
 )
 
-export async function run({ engineNode, patience, quick }) {
-  const rowsPerRound = numberFrom('BENCH_ROWS', quick ? 10_000 : 100_000)
-  const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', quick ? 10 : 600)
+export const about = 'sending logs'
+
+export async function run({ engineNode, patience, choose }) {
+  const rowsPerRound = numberFrom('BENCH_ROWS', choose({ full: 50_000, quick: 10_000, emulated: 2_000 }))
+  const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', choose({ full: 60, quick: 10 }))
   const service = await openService({ engineNode, patience })
   const sender = openSender()
-  const [rounds, requestsPerConnection] = quick ? [1, 5] : [5, 50]
+  const rounds = choose({ full: 5, quick: 1, emulated: 3 })
+  const requestsPerConnection = choose({ full: 50, quick: 5 })
   const deadlineMs = 60_000 * patience
   const bench = { service, sender, rounds, requestsPerConnection, deadlineMs, rowsPerRound }
   try {
-    return [
-      await compare(bench),
+    const { rows, leftOut } = await compare(bench)
+    const tables = [
+      {
+        id: 'batches',
+        title: 'Sending logs, over inserting the same batches into the engine',
+        compares: 'Entries a second through POST /api/logs over the same entries straight into the engine.',
+        rows,
+      },
       await burst(bench),
       await steady(bench, steadyMs),
-      await disk(bench, 2 * rowsPerRound),
-    ].join('\n\n')
+      await disk(bench, choose({ full: 200_000, quick: 20_000, emulated: 5_000 })),
+    ]
+    const note = `Left out, larger than two rounds of ${rowsPerRound} entries: ${leftOut.join(', ')}.`
+    return { tables, notes: leftOut.length > 0 ? [note] : [] }
   } finally {
     await sender.close()
     await service.close()
@@ -64,37 +77,29 @@ async function compare(bench) {
       raw: () =>
         timed(load, (number) => insertRaw(bench, rawTable, bodies[number % bodies.length], randomUUID())),
     }
-    const rates = { served: [], raw: [] }
-    const times = { served: [], raw: [] }
-    for (let round = 0; round <= rounds; round++) {
-      const order = round % 2 === 0 ? ['raw', 'served'] : ['served', 'raw']
-      for (const side of order) {
-        const result = await sides[side]()
-        // The first round warms both sides.
-        if (round === 0) continue
-        rates[side].push((1000 * requests * batch) / result.elapsedMs)
-        times[side].push(...result.times)
-      }
-    }
-    const rate = { served: median(rates.served), raw: median(rates.raw) }
-    rows.push({
-      entries: sent.packed ? `${batch} (gzip)` : batch,
-      connections,
-      bytes: Math.round(sent.bytesPerEntry),
-      'raw rows/s': Math.round(rate.raw),
-      'rows/s': Math.round(rate.served),
-      'of raw': (rate.served / rate.raw).toFixed(2),
-      'p50 ms': median(times.served).toFixed(1),
-      'p99 ms': quantile(times.served, 0.99).toFixed(1),
-      'p50 × raw': (median(times.served) / median(times.raw)).toFixed(2),
-      'p99 × raw': (quantile(times.served, 0.99) / quantile(times.raw, 0.99)).toFixed(2),
-    })
+    const results = await alternate(sides, rounds)
+    const rate = ({ elapsedMs }) => (1000 * requests * batch) / elapsedMs
+    const times = (side) => results[side].flatMap((result) => result.times)
+    const timesRaw = (q) => quantile(times('served'), q) / quantile(times('raw'), q)
+    rows.push(
+      comparison({
+        name: `${shape}: ${batch}${sent.packed ? ' (gzip)' : ''} × ${connections}`,
+        unit: 'entries/s',
+        sides: { wellhead: results.served.map(rate), 'raw engine': results.raw.map(rate) },
+        ...(batch >= 1_000 && { aim: { atLeast: 0.7 } }),
+        more: {
+          'bytes an entry': Math.round(sent.bytesPerEntry),
+          'p50, ms': median(times('served')),
+          'p99, ms': quantile(times('served'), 0.99),
+          'p50 × raw': timesRaw(0.5),
+          'p99 × raw': timesRaw(0.99),
+        },
+      }),
+    )
     for (const name of [served, rawTable]) await command(service.engine, `TRUNCATE TABLE ${name}`)
   }
   await command(service.engine, `DROP TABLE ${rawTable}`)
-  const comparison = table('Sending logs, over inserting the same batches into the engine', rows)
-  if (leftOut.length === 0) return comparison
-  return `${comparison}\n\nLeft out, larger than a round of ${rowsPerRound} entries: ${leftOut.join(', ')}.`
+  return { rows, leftOut }
 }
 
 function prepare({ service, sender }, load) {
@@ -125,17 +130,23 @@ async function burst(bench) {
     const before = await partsOf(service.engine, served)
     const { elapsedMs, times } = await sender.ask('run')
     const after = await partsOf(service.engine, served)
-    rows.push({
-      round,
-      requests,
-      'entries stored': after.rows - before.rows,
-      inserts: after.last_block - before.last_block,
-      'all answered after ms': elapsedMs.toFixed(0),
-      'p50 ms': median(times).toFixed(0),
-      'p99 ms': quantile(times, 0.99).toFixed(0),
-    })
+    rows.push(
+      observation(String(round), {
+        requests,
+        'entries stored': after.rows - before.rows,
+        inserts: after.last_block - before.last_block,
+        'all answered after, ms': elapsedMs,
+        'p50, ms': median(times),
+        'p99, ms': quantile(times, 0.99),
+      }),
+    )
   }
-  return table('A burst of single entries, each a request of its own, all at once', rows)
+  return {
+    id: 'burst',
+    title: 'A burst of single entries, each a request of its own, all at once',
+    first: 'round',
+    rows,
+  }
 }
 
 /** Not as fast as it goes but evenly, as a fleet of shippers does it. */
@@ -148,13 +159,14 @@ async function steady(bench, forMs) {
   const rows = []
   const sample = async () => {
     const { parts, rows: entries } = await partsOf(service.engine, served)
-    rows.push({
-      'after s': ((performance.now() - started) / 1000).toFixed(0),
-      'service MB': megabytes(residentBytes(process.pid)),
-      'engine MB': megabytes(residentBytes(service.engine.pid)),
-      'active parts': parts,
-      entries,
-    })
+    rows.push(
+      observation(`${((performance.now() - started) / 1000).toFixed(0)} s`, {
+        'service, MB': megabytes(residentBytes(process.pid)),
+        'engine, MB': megabytes(residentBytes(service.engine.pid)),
+        'active parts': parts,
+        entries,
+      }),
+    )
   }
   await sample()
   let over = false
@@ -166,7 +178,12 @@ async function steady(bench, forMs) {
     await sample()
   }
   await sending
-  return table('Resident memory and parts while 16 connections send 100 entries every 0.4 s', rows)
+  return {
+    id: 'steady',
+    title: `Memory and parts while ${connections} connections send ${batch} entries every ${everyMs / 1000} s`,
+    first: 'after',
+    rows,
+  }
 }
 
 /** Entries that all differ, of one day: repeated ones would lie beside each other and take no room. */
@@ -191,18 +208,26 @@ async function disk(bench, sampleRows) {
     await command(service.engine, `OPTIMIZE TABLE ${name} FINAL`)
     const merged = await partsOf(service.engine, name)
     await command(service.engine, `DROP TABLE ${name}`)
-    // Bytes an entry are megabytes a million entries.
-    const perMillion = (parts) => (parts.bytes / parts.rows).toFixed(1)
-    rows.push({
-      'entries measured': inserted.rows,
-      'bytes sent an entry': Math.round(bytes / sampleRows),
-      'MB a million, as inserted': perMillion(inserted),
-      'MB a million, merged': perMillion(merged),
-    })
+    rows.push(
+      comparison({
+        name: shape,
+        unit: 'MB a million',
+        // Bytes an entry are megabytes a million entries.
+        sides: { merged: [merged.bytes / merged.rows], 'as inserted': [inserted.bytes / inserted.rows] },
+        aim: { atMost: 100 },
+        over: false,
+        more: { 'entries measured': inserted.rows, 'bytes sent an entry': Math.round(bytes / sampleRows) },
+      }),
+    )
   }
-  return `${table('Disk of edge entries', rows)}\n\nA million is extrapolated from the entries measured.`
+  return {
+    id: 'disk',
+    title: 'Disk of edge entries',
+    compares: 'A million is extrapolated from the entries measured.',
+    rows,
+  }
 }
 
 function megabytes(bytes) {
-  return (bytes / 1e6).toFixed(0)
+  return Math.round(bytes / 1e6)
 }

@@ -6,19 +6,23 @@
  */
 import { randomUUID } from 'node:crypto'
 import { faithfulJson } from '../dist/ingest/log-intake.js'
-import { median, numberFrom, table } from './support/figures.mjs'
+import { median, numberFrom } from './support/figures.mjs'
 import { engineForms, nodeForms } from './support/intake-forms.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
 import { cpuMs } from './support/processes.mjs'
 import { createLogs, engineColumns } from './support/realistic-logs.mjs'
+import { comparison } from './support/result.mjs'
+import { alternate } from './support/rounds.mjs'
 import { openService } from './support/service.mjs'
 
 const seed = 20_260_101
 const batch = 1_000
 const shapes = ['lean', 'full']
 
-export async function run({ engineNode, patience, quick }) {
-  const rounds = numberFrom('BENCH_ROUNDS', quick ? 5 : 21)
+export const about = 'who reads the entries'
+
+export async function run({ engineNode, patience, choose }) {
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 21, quick: 5, emulated: 7 }))
   const nowMs = Date.now()
   const batches = shapes.map((shape) => {
     const logs = createLogs(seed)
@@ -27,69 +31,91 @@ export async function run({ engineNode, patience, quick }) {
       entries: Array.from({ length: batch }, (_, index) => logs.edge(nowMs * 1000 + index, shape)),
     }
   })
-  const inNode = batches.flatMap(({ entries }) => measureNode(entries, rounds, nowMs))
-  const inEngine = await measureEngine(batches, rounds, { engineNode, patience })
-  return [
-    table(`Node: from the body of a request to what the engine is given, ${batch} entries`, inNode),
-    table(`Engine: an insert of ${batch} entries, by the form in which it is given them`, inEngine),
-  ].join('\n\n')
+  const inNode = []
+  for (const one of batches) inNode.push(...(await measureNode(one, rounds, nowMs)))
+  return {
+    tables: [
+      {
+        id: 'node',
+        title: 'Node: from the body of a request to what the engine is given',
+        compares: `Processor time of ${batch} entries; the ratio is over the first way.`,
+        engine: 'no part',
+        first: 'who does what',
+        rows: inNode,
+      },
+      {
+        id: 'engine',
+        title: 'Engine: an insert, by the form in which it is given the entries',
+        compares: `Time of an insert of ${batch} entries; the ratio is over the first form.`,
+        first: 'form',
+        rows: await measureEngine(batches, rounds, { engineNode, patience }),
+      },
+    ],
+  }
 }
 
-function measureNode(entries, rounds, nowMs) {
+/** Each way over the first of them. */
+function overFirst(results, { shape, unit, more }) {
+  const first = Object.values(results)[0]
+  return Object.entries(results).map(([name, values]) => {
+    const row = comparison({ name: `${shape}: ${name}`, unit, sides: { 'this way': values, first } })
+    return { ...row, sides: { 'this way': row.sides['this way'] }, more: more(name, values) }
+  })
+}
+
+async function measureNode({ shape, entries }, rounds, nowMs) {
   const body = Buffer.from(JSON.stringify(entries))
-  const micros = new Map(Object.keys(nodeForms).map((name) => [name, []]))
-  // The first rounds are for the compiler.
-  for (let round = -10; round < rounds; round++) {
-    for (const [name, work] of Object.entries(nodeForms)) {
-      const before = process.cpuUsage()
-      for (let i = 0; i < 4; i++) work(body, nowMs)
-      const { user, system } = process.cpuUsage(before)
-      if (round >= 0) micros.get(name).push((user + system) / 4)
-    }
+  const microsOf = (work) => () => {
+    const before = process.cpuUsage()
+    for (let i = 0; i < 4; i++) work(body, nowMs)
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 4 / entries.length
   }
-  const first = median(micros.values().next().value)
-  return [...micros].map(([name, times]) => ({
-    'bytes an entry': Math.round(body.length / entries.length),
-    'who does what': name,
-    'µs an entry': (median(times) / entries.length).toFixed(1),
-    'entries/s': Math.round((1e6 * entries.length) / median(times)),
-    'MB/s': (body.length / median(times)).toFixed(0),
-    'of the first': (median(times) / first).toFixed(2),
-  }))
+  const sides = Object.fromEntries(Object.entries(nodeForms).map(([name, work]) => [name, microsOf(work)]))
+  // Some rounds are for the compiler.
+  await alternate(sides, 9)
+  const results = await alternate(sides, rounds)
+  const bytes = body.length / entries.length
+  const more = (_name, micros) => ({
+    'bytes an entry': Math.round(bytes),
+    'entries/s': Math.round(1e6 / median(micros)),
+    'MB/s': Math.round(bytes / median(micros)),
+  })
+  return overFirst(results, { shape, unit: 'µs an entry', more })
 }
 
 async function measureEngine(batches, rounds, { engineNode, patience }) {
   const service = await openService({ engineNode, patience })
+  const { engine } = service
   const rows = []
   try {
-    for (const { entries } of batches) {
-      const name = await createEdgeTable(service.engine, 'bench_forms')
+    for (const { shape, entries } of batches) {
+      const name = await createEdgeTable(engine, 'bench_forms')
       // They would run in the time of whichever form comes next.
-      await command(service.engine, `SYSTEM STOP MERGES ${name}`)
-      const forms = engineForms.map((form) => ({ ...form, rows: form.rowsOf(entries), times: [], cpuMs: 0 }))
-      for (let round = -1; round < rounds; round++) {
-        for (const form of round % 2 === 0 ? forms : forms.toReversed()) {
-          const [since, cpuBefore] = [performance.now(), cpuMs(service.engine.pid)]
-          await insert(service.engine, name, form, 60_000 * patience)
-          if (round < 0) continue
-          form.times.push(performance.now() - since)
-          form.cpuMs += cpuMs(service.engine.pid) - cpuBefore
-        }
+      await command(engine, `SYSTEM STOP MERGES ${name}`)
+      const forms = engineForms.map((form) => ({ ...form, rows: form.rowsOf(entries), cpuMs: 0 }))
+      const timed = (form) => async (round) => {
+        const [since, cpuBefore] = [performance.now(), cpuMs(engine.pid)]
+        await insert(engine, name, form, 60_000 * patience)
+        if (round > 0) form.cpuMs += cpuMs(engine.pid) - cpuBefore
+        return performance.now() - since
       }
-      const { rows: stored } = await partsOf(service.engine, name)
+      const results = await alternate(
+        Object.fromEntries(forms.map((form) => [form.name, timed(form)])),
+        rounds,
+      )
+      const { rows: stored } = await partsOf(engine, name)
       const expected = entries.length * forms.length * (rounds + 1)
       if (stored !== expected) throw new Error(`${stored} rows are stored; ${expected} were inserted.`)
-      await command(service.engine, `DROP TABLE ${name}`)
-      for (const form of forms) {
-        rows.push({
+      await command(engine, `DROP TABLE ${name}`)
+      const more = (formName) => {
+        const form = forms.find((one) => one.name === formName)
+        return {
           'bytes an entry': Math.round(form.rows.length / entries.length),
-          form: form.name,
-          'ms an insert': median(form.times).toFixed(1),
-          'of the first': (median(form.times) / median(forms[0].times)).toFixed(2),
-          'CPU ms an insert': (form.cpuMs / rounds).toFixed(0),
-          'CPU of the first': (form.cpuMs / forms[0].cpuMs).toFixed(2),
-        })
+          'CPU ms an insert': form.cpuMs / rounds,
+        }
       }
+      rows.push(...overFirst(results, { shape, unit: 'ms', more }))
     }
   } finally {
     await service.close()

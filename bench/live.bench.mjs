@@ -15,9 +15,11 @@ import { admitCaller } from '../dist/http/route-access.js'
 import { addTailRoutes } from '../dist/http/tail-routes.js'
 import { readEntry } from '../dist/ingest/entry.js'
 import { LiveTail } from '../dist/ingest/live-tail.js'
-import { median, numberFrom, quantile, table } from './support/figures.mjs'
+import { numberFrom, quantile } from './support/figures.mjs'
 import { createLogs } from './support/realistic-logs.mjs'
 import { residentBytes } from './support/resident-bytes.mjs'
+import { comparison, observation } from './support/result.mjs'
+import { alternate } from './support/rounds.mjs'
 import { openHelper, openSender } from './support/sender-process.mjs'
 import { openService } from './support/service.mjs'
 
@@ -25,18 +27,37 @@ const seed = 20_260_101
 const token = 'the-token-of-a-benchmark'
 const tickMs = 20
 
-export async function run({ engineNode, patience, quick }) {
+export const about = 'those who read along'
+
+export async function run({ engineNode, patience, choose }) {
   const readers = numberFrom('BENCH_READERS', 500)
   const rate = numberFrom('BENCH_RATE', 5_000)
-  const seconds = numberFrom('BENCH_SECONDS', quick ? 10 : 60)
-  const rows = numberFrom('BENCH_ROWS', quick ? 2_000 : 100_000)
+  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 30, quick: 5, emulated: 20 }))
+  const rows = numberFrom('BENCH_ROWS', choose({ full: 100_000, quick: 20_000, emulated: 2_000 }))
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 2, emulated: 5 }))
   const alone = [
-    await streamsAlone('each reader one project of 500', { readers, rate, seconds, projects: 500 }),
-    await streamsAlone('ten readers, all entries', { readers: 10, rate, seconds, projects: 500, all: true }),
+    await streamsAlone(`${readers}, each of one project`, { readers, rate, seconds, projects: 500 }),
+    await streamsAlone('10, of all entries', { readers: 10, rate, seconds, projects: 500, all: true }),
   ]
-  return [...alone, await wholeService({ engineNode, patience, readers, rows, rounds: quick ? 2 : 7 })].join(
-    '\n\n',
-  )
+  const sending = await wholeService({ engineNode, patience, readers, rows, rounds })
+  return {
+    tables: [
+      {
+        id: 'streams',
+        title: 'The streams alone',
+        compares: `${rate} entries a second for ${seconds} s, with readers and without.`,
+        engine: 'no part',
+        first: 'readers',
+        rows: alone,
+      },
+      {
+        id: 'sending',
+        title: 'Sending as fast as it goes to a whole service',
+        compares: 'Entries a second with readers of the busiest projects, over those without.',
+        rows: [sending],
+      },
+    ],
+  }
 }
 
 async function streamsAlone(title, { readers, rate, seconds, projects, all = false }) {
@@ -57,33 +78,27 @@ async function streamsAlone(title, { readers, rate, seconds, projects, all = fal
       const { entries, usedMs } = await feedFor({ tail, feed, rate, seconds: every })
       fed += entries
       cpuMs += usedMs
-      samples.push({
-        'after s': ((part + 1) * every).toFixed(0),
-        'resident MB': megabytes(),
-        'entries given': fed,
-      })
+      samples.push(megabytes())
     }
     await delay(500)
     const { entries, missed, bytes, lags } = await helper.ask('end')
-    const summary = {
-      readers,
+    return observation(title, {
       'entries/s': Math.round(fed / seconds),
       'events/s': Math.round(entries / seconds),
-      'MB/s': (bytes / seconds / 1e6).toFixed(1),
+      'MB/s': bytes / seconds / 1e6,
       'times told to have missed': missed,
-      'lag p50 ms': median(lags).toFixed(0),
-      'p99 ms': quantile(lags, 0.99).toFixed(0),
-      'most ms': quantile(lags, 1).toFixed(0),
-      processor: `${Math.round(cpuMs / seconds / 10)} %`,
-      'without readers': `${Math.round(idle.usedMs / Math.min(seconds, 5) / 10)} %`,
-    }
-    return [table(`The streams alone: ${title}`, [summary]), table('Memory of the process', samples)].join(
-      '\n\n',
-    )
+      'lag p50, p99, most ms': [0.5, 0.99, 1].map((q) => Math.round(quantile(lags, q))).join(', '),
+      'resident MB, each fifth of the time': samples.join(', '),
+      'processor with, without readers': `${percent(cpuMs, seconds)}, ${percent(idle.usedMs, Math.min(seconds, 5))}`,
+    })
   } finally {
     await helper.close()
     await close()
   }
+}
+
+function percent(cpuMs, seconds) {
+  return `${Math.round(cpuMs / seconds / 10)} %`
 }
 
 /** The routes of a service over its tail, and nothing else of it. */
@@ -150,40 +165,30 @@ async function wholeService({ engineNode, patience, readers, rows, rounds }) {
   const { projects } = createLogs(seed)
   try {
     await sender.ask('prepare', { url: service.url, token: service.adminToken.token, ...load })
-    const rates = { without: [], with: [] }
     let seen = 0
-    for (let round = 0; round <= rounds; round++) {
-      for (const side of round % 2 === 0 ? ['without', 'with'] : ['with', 'without']) {
-        if (side === 'with') {
-          const queries = Array.from({ length: Math.min(readers, 500) }, (_, i) => `?project=${projects[i]}`)
-          const url = `${service.url}/api/sources/edge_logs/tail`
-          await helper.ask('open', { url, token: service.adminToken.token, queries })
-          await helper.ask('begin')
-        }
-        const { elapsedMs } = await sender.ask('run')
-        if (side === 'with') {
-          await delay(500)
-          seen += (await helper.ask('end')).entries
-          await helper.ask('close')
-        }
-        // The first round warms both sides.
-        if (round > 0) rates[side].push((1000 * requests * batch) / elapsedMs)
-      }
+    const send = async () => {
+      const { elapsedMs } = await sender.ask('run')
+      return (1000 * requests * batch) / elapsedMs
     }
-    const [without, withReaders] = [median(rates.without), median(rates.with)]
-    return table(
-      'Sending as fast as it goes to a whole service, with readers of the 500 busiest projects and without',
-      [
-        {
-          readers,
-          'entries/s without': Math.round(without),
-          'entries/s with': Math.round(withReaders),
-          ratio: (withReaders / without).toFixed(2),
-          rounds,
-          'events read': seen,
-        },
-      ],
-    )
+    const sendToReaders = async () => {
+      const queries = Array.from({ length: Math.min(readers, 500) }, (_, i) => `?project=${projects[i]}`)
+      const url = `${service.url}/api/sources/edge_logs/tail`
+      await helper.ask('open', { url, token: service.adminToken.token, queries })
+      await helper.ask('begin')
+      const perSecond = await send()
+      await delay(500)
+      seen += (await helper.ask('end')).entries
+      await helper.ask('close')
+      return perSecond
+    }
+    const sides = await alternate({ with: sendToReaders, without: send }, rounds)
+    return comparison({
+      name: `${readers} readers`,
+      unit: 'entries/s',
+      sides,
+      aim: { atLeast: 0.9 },
+      more: { 'entries of a round': requests * batch, 'events read': seen },
+    })
   } finally {
     await sender.close()
     await helper.close()

@@ -7,8 +7,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { atTheEnd } from './support/at-the-end.mjs'
 import { createEngine } from './support/engine.mjs'
-import { median, table } from './support/figures.mjs'
+import { median } from './support/figures.mjs'
+import { comparison } from './support/result.mjs'
+import { alternate, timesOf } from './support/rounds.mjs'
 
 const cases = [
   { name: 'SELECT 1', sql: 'SELECT 1', calls: 20 },
@@ -16,16 +19,16 @@ const cases = [
   { name: '10 MB', sql: "SELECT number, repeat('x', 1000) AS text FROM numbers(10000)", calls: 5 },
 ]
 
-export async function run({ engineNode, patience, quick }) {
-  const rounds = quick ? 3 : 9
+export const about = 'the way from the service to the engine'
+
+export async function run({ engineNode, patience, choose }) {
+  const rounds = choose({ full: 15, quick: 3, emulated: 5 })
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
+  const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const direct = fork(
     fileURLToPath(new URL('./support/direct-engine.mjs', import.meta.url)),
     [join(scratch, 'direct')],
-    {
-      execPath: engineNode,
-      execArgv: [],
-    },
+    { execPath: engineNode, execArgv: [] },
   )
   const engine = createEngine({ dataDir: join(scratch, 'path'), engineNode, patience })
   try {
@@ -35,40 +38,30 @@ export async function run({ engineNode, patience, quick }) {
         direct.once('message', resolve)
         direct.send(message)
       })
+    const query = (sql) => engine.query({ sql, format: 'JSON' }, { deadlineMs: 60_000 })
     const rows = []
     for (const { name, sql, calls } of cases) {
-      const times = { path: [], direct: [] }
-      for (let round = 0; round <= rounds; round++) {
-        const inProcess = await ask({ sql, calls })
-        const overPath = await timeCalls(engine, sql, calls)
-        // The first round warms both sides.
-        if (round === 0) continue
-        times.direct.push(...inProcess)
-        times.path.push(...overPath)
-      }
-      const [pathMs, directMs] = [median(times.path), median(times.direct)]
-      rows.push({
-        case: name,
-        'direct ms': directMs.toFixed(2),
-        'path ms': pathMs.toFixed(2),
-        'added ms': (pathMs - directMs).toFixed(2),
-        ratio: (pathMs / directMs).toFixed(2),
-      })
+      const sides = await alternate(
+        {
+          path: async () => median(await timesOf(calls, () => query(sql))),
+          direct: async () => median(await ask({ sql, calls })),
+        },
+        rounds,
+      )
+      const added = median(sides.path) - median(sides.direct)
+      rows.push(comparison({ name, unit: 'ms', sides, more: { 'added, ms': added } }))
     }
-    return table('Overhead of the path to the engine', rows)
+    const table = {
+      id: 'path',
+      title: 'The path to the engine',
+      compares:
+        'A statement from the service to the engine process, over a call of the binding in one process.',
+      rows,
+    }
+    return { tables: [table] }
   } finally {
     await engine.close()
     direct.kill('SIGKILL')
-    rmSync(scratch, { recursive: true, force: true })
+    removeScratch()
   }
-}
-
-async function timeCalls(engine, sql, calls) {
-  const times = []
-  for (let i = 0; i < calls; i++) {
-    const since = performance.now()
-    await engine.query({ sql, format: 'JSON' }, { deadlineMs: 60_000 })
-    times.push(performance.now() - since)
-  }
-  return times
 }

@@ -4,22 +4,23 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { cpus, loadavg, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { atTheEnd } from './support/at-the-end.mjs'
 import { createEngine } from './support/engine.mjs'
-import { median, table } from './support/figures.mjs'
 import { cpuMs, familyOf, proportionalBytes } from './support/processes.mjs'
+import { comparison } from './support/result.mjs'
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const endless = 'SELECT sum(sipHash64(number)) FROM numbers(1000000000000)'
 
-export async function run({ engineNode, patience, quick }) {
-  if (!existsSync('/proc/self/smaps_rollup')) return 'Supervision: left out, it needs the /proc of Linux.'
-  const emulated = patience > 1
-  const rounds = quick || emulated ? 1 : 5
+export const about = 'keeping the engine'
+
+export async function run({ engineNode, patience, quick, emulated, choose }) {
+  if (!existsSync('/proc/self/smaps_rollup')) return { skipped: 'it needs the /proc of Linux.' }
+  const rounds = choose({ full: 5, quick: 1 })
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const remove = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   try {
@@ -27,23 +28,21 @@ export async function run({ engineNode, patience, quick }) {
       ...(await wholeService({ dataDir: join(scratch, 'service'), engineNode, patience, quick })),
       ...(await engineAlone({ dataDir: join(scratch, 'engine'), engineNode, patience, rounds })),
     ]
-    const rows = figures.map(({ what, values, promised, unit }) => ({
-      what,
-      measured: `${shown(median(values))} ${unit}`,
-      promised: `${promised} ${unit}`,
-      kept: median(values) <= promised ? 'yes' : 'no',
-      rounds: values.length,
-      engine: emulated ? 'emulated' : 'native',
-    }))
-    const notes = [`The machine has ${cpus().length} cores and a load of ${loadavg()[0].toFixed(1)}.`]
-    if (emulated) notes.push(`Emulated, an engine counts as hanging only after ${patience} times as long.`)
-    return [table('Keeping the engine', rows), '', ...notes].join('\n')
+    const table = {
+      id: 'supervision',
+      title: 'Keeping the engine',
+      compares: 'What the service promises of its engine, and what was measured.',
+      first: 'what',
+      rows: figures.map(({ what, values, promised, unit }) =>
+        comparison({ name: `${what}, ${unit}`, sides: { measured: values }, aim: { atMost: promised } }),
+      ),
+    }
+    const late = `Emulated, an engine counts as hanging only after ${patience} times as long.`
+    return { tables: [table], notes: emulated ? [late] : [] }
   } finally {
     remove()
   }
 }
-
-const shown = (value) => (value < 10 ? value.toFixed(2) : value.toFixed(0))
 
 /** The service as a person starts it, and at rest. */
 async function wholeService({ dataDir, engineNode, patience, quick }) {

@@ -6,7 +6,8 @@
 import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { median, numberFrom, quantile, table } from './support/figures.mjs'
+import { median, numberFrom, quantile } from './support/figures.mjs'
+import { observation } from './support/result.mjs'
 import { openService } from './support/service.mjs'
 
 /** A call whose result is in the cache, where the service does the least for those whom it knows. */
@@ -14,8 +15,10 @@ const path = '/api/endpoints/query/usage.api-counts?project=abc&interval=daily'
 const connections = 2
 const expiresAfterMs = 10_000
 
-export async function run({ engineNode, patience, quick }) {
-  const calls = numberFrom('BENCH_CALLS', quick ? 1_000 : 4_000)
+export const about = 'the time of a 401'
+
+export async function run({ engineNode, patience, choose }) {
+  const calls = numberFrom('BENCH_CALLS', choose({ full: 8_000, quick: 1_000, emulated: 4_000 }))
   const service = await openService({ engineNode, patience })
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   try {
@@ -93,23 +96,42 @@ function timed401(agent, url, token) {
 }
 
 function report(times) {
-  const micros = (value) => value.toFixed(1)
-  const rows = Object.entries(times).map(([kind, all]) => ({
-    token: kind,
-    calls: all.length,
-    'median µs': micros(median(all)),
-    'p90 µs': micros(quantile(all, 0.9)),
-    'halves differ by µs': micros(Math.abs(medianOfHalf(all, 0) - medianOfHalf(all, 1))),
-  }))
-  const medians = Object.values(times).map(median)
-  const sent = Object.entries(times).flatMap(([kind, all]) => (kind === 'missing' ? [] : [median(all)]))
-  const spread = (values) => micros(Math.max(...values) - Math.min(...values))
-  return [
-    table(`401 by what is wrong with the token, ${connections} connections, random order`, rows),
-    '',
-    `Largest difference of medians: ${spread(medians)} µs; among tokens that were sent: ${spread(sent)} µs.`,
-    `Largest difference between halves of one kind: ${micros(Math.max(...rows.map((row) => Number(row['halves differ by µs']))))} µs.`,
-  ].join('\n')
+  const halves = (all) => Math.abs(medianOfHalf(all, 0) - medianOfHalf(all, 1))
+  const rows = Object.entries(times).map(([kind, all]) =>
+    observation(kind, {
+      calls: all.length,
+      'median, µs': median(all),
+      'p90, µs': quantile(all, 0.9),
+      'halves differ by, µs': halves(all),
+    }),
+  )
+  const difference = (lists) => Math.max(...lists.map(median)) - Math.min(...lists.map(median))
+  const { missing, ...sent } = times
+  const noise = Math.max(...Object.values(times).map(halves))
+  const summary = [
+    observation('all kinds', { 'medians differ by, µs': difference([missing, ...Object.values(sent)]) }),
+    observation('tokens that were sent', { 'medians differ by, µs': difference(Object.values(sent)) }),
+    observation('noise: halves of one kind', { 'medians differ by, µs': noise }),
+  ]
+  return {
+    tables: [
+      {
+        id: 'kinds',
+        title: `401 by what is wrong with the token, ${connections} connections, random order`,
+        engine: 'no part',
+        first: 'token',
+        rows,
+      },
+      {
+        id: 'differences',
+        title: 'Largest differences',
+        compares: 'A difference between kinds means something where it is larger than the noise.',
+        engine: 'no part',
+        first: 'between',
+        rows: summary,
+      },
+    ],
+  }
 }
 
 /** Every other one, so that what changes in the course of the run is in both. */

@@ -9,8 +9,11 @@ import { EndpointRunner } from '../dist/endpoints/endpoint-runner.js'
 import { planRenewal, spanOf } from '../dist/endpoints/incremental.js'
 import { outputFormats } from '../dist/endpoints/output-formats.js'
 import { QueryQueue } from '../dist/endpoints/query-queue.js'
-import { median, numberFrom, table } from './support/figures.mjs'
+import { numberFrom } from './support/figures.mjs'
+import { comparison } from './support/result.mjs'
+import { alternate } from './support/rounds.mjs'
 import { openService } from './support/service.mjs'
+import { shown } from './support/text-report.mjs'
 
 const newEntries = 100
 const minute = 60_000
@@ -25,9 +28,11 @@ const cases = [
   },
 ]
 
-export async function run({ engineNode, patience, quick }) {
-  const largest = numberFrom('BENCH_ENTRIES', quick ? 1e5 : 1e7)
-  const rounds = numberFrom('BENCH_ROUNDS', quick ? 3 : 9)
+export const about = 'renewing a cached result'
+
+export async function run({ engineNode, patience, choose }) {
+  const largest = numberFrom('BENCH_ENTRIES', choose({ full: 1e7, quick: 1e6, emulated: 1e5 }))
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 9, quick: 3, emulated: 5 }))
   const service = await openService({ engineNode, patience })
   const now = Date.now()
   const clock = { now: () => now }
@@ -47,19 +52,23 @@ export async function run({ engineNode, patience, quick }) {
       for (const { source } of cases) await fill(service.engine, source, entries - stored, now)
       stored = entries
       for (const { file, parameters } of cases) {
-        rows.push({
-          entries,
-          ...(await measure({ service, runner, sources, file, parameters, now, rounds })),
-        })
+        console.error(`${file} with ${entries} entries`)
+        rows.push(await measure({ service, runner, sources, entries, file, parameters, now, rounds }))
       }
     }
-    return table(`Renewing a cached result after ${newEntries} new entries, ${rounds} rounds`, rows)
+    const table = {
+      id: 'renewal',
+      title: `Renewing a cached result after ${newEntries} new entries`,
+      compares: 'Time of the engine for only what changed, over everything computed again.',
+      rows,
+    }
+    return { tables: [table] }
   } finally {
     await service.close()
   }
 }
 
-async function measure({ service, runner, sources, file, parameters, now, rounds }) {
+async function measure({ service, runner, sources, entries, file, parameters, now, rounds }) {
   const text = readFileSync(new URL(`../endpoints/${file}.sql`, import.meta.url), 'utf8')
   const { definition } = readDefinition(`${file}.sql`, text)
   const endpoint = await compileEndpoint(service.engine, definition, 1, sources)
@@ -79,28 +88,27 @@ async function measure({ service, runner, sources, file, parameters, now, rounds
     caller: 'bench',
     project: undefined,
   }
-  const times = { whole: [], part: [] }
-  for (let round = 0; round <= rounds; round++) {
-    for (const [side, part] of [
-      ['whole', {}],
-      ['part', { range: plan.part.range }],
-    ]) {
-      const { engineMs } = await runner.run(call, part)
-      // The first round warms both sides.
-      if (round > 0) times[side].push(engineMs)
-    }
-  }
+  const parts = { 'what changed': { range: plan.part.range }, everything: {} }
+  const sides = await alternate(
+    Object.fromEntries(
+      Object.entries(parts).map(([side, part]) => [
+        side,
+        async () => (await runner.run(call, part)).engineMs,
+      ]),
+    ),
+    rounds,
+  )
   const read = async (part) =>
     (await runner.explain(call, part)).reads.reduce((sum, { rows }) => sum + rows, 0)
-  const [whole, part] = [median(times.whole), median(times.part)]
-  return {
-    endpoint: file,
-    'whole: rows': await read({}),
-    'part: rows': await read({ range: plan.part.range }),
-    'whole ms': whole.toFixed(1),
-    'part ms': part.toFixed(1),
-    ratio: (part / whole).toFixed(2),
-  }
+  return comparison({
+    name: `${file}, ${shown(entries)} entries`,
+    unit: 'ms',
+    sides,
+    more: {
+      'rows read of what changed': await read(parts['what changed']),
+      'of everything': await read(parts.everything),
+    },
+  })
 }
 
 /** Entries over the last seven days, of one project, and a few of the last minute. */

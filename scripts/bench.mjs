@@ -1,21 +1,87 @@
-/** Runs the benchmarks named, or all of them, and prints their tables. `--quick` takes fewer rounds. */
-import { readdirSync } from 'node:fs'
+/**
+ * Runs the benchmarks named, or all of them, prints their tables, and writes the figures down where it is told to:
+ * `npm run bench -- [names…] [--quick] [--json file]`.
+ */
+import { fork } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { describeMachine } from '../bench/support/machine.mjs'
+import { machineText, textOf } from '../bench/support/text-report.mjs'
 import { ensureEngine } from './ensure-engine.mjs'
 
-const args = process.argv.slice(2)
-const quick = args.includes('--quick')
-const wanted = args.filter((arg) => !arg.startsWith('--'))
-const engineNode = await ensureEngine()
-if (engineNode) console.error('The engine is emulated here: these figures say nothing of a native one.\n')
 const directory = new URL('../bench/', import.meta.url)
-const names = readdirSync(directory)
+const limitMs = 60 * 60_000
+const known = readdirSync(directory)
   .filter((file) => file.endsWith('.bench.mjs'))
   .map((file) => file.replace('.bench.mjs', ''))
-  .filter((name) => wanted.length === 0 || wanted.includes(name))
-for (const name of names) {
-  const { run } = await import(new URL(`${name}.bench.mjs`, directory))
+
+const { values, positionals } = readArguments()
+const names = positionals.length === 0 ? known : known.filter((name) => positionals.includes(name))
+const emulator = await ensureEngine()
+const engineNode = emulator ?? process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
+const emulated = emulator !== undefined || Number(process.env.WELLHEAD_ENGINE_PATIENCE) > 1
+const machine = describeMachine({ emulated, nowMs: Date.now() })
+console.log(`${machineText(machine)}\n`)
+if (emulated) {
   console.log(
-    await run({ engineNode: engineNode ?? process.execPath, patience: engineNode ? 10 : 1, quick }),
-    '\n',
+    'The engine is emulated here: its figures say nothing of a native one, sizes are smaller, and whatever runs\n' +
+      'natively beside it (PostgreSQL, DuckDB) has an advantage that is not its own.\n',
   )
+}
+const results = []
+for (const name of names) {
+  console.error(`${name} …`)
+  const result = await runOne(name)
+  results.push(result)
+  console.log(`${textOf(result)}\n`)
+}
+if (values.json !== undefined) {
+  const run = { machine, emulated, quick: values.quick, results }
+  writeFileSync(values.json, `${JSON.stringify(run, rounded, 2)}\n`)
+}
+const failed = results.filter((result) => result.failed !== undefined)
+if (failed.length > 0) console.error(`Failed: ${failed.map(({ name }) => name).join(', ')}`)
+process.exit(failed.length > 0 ? 1 : 0)
+
+function readArguments() {
+  try {
+    const given = parseArgs({
+      allowPositionals: true,
+      options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
+    })
+    const unknown = given.positionals.filter((name) => !known.includes(name))
+    if (unknown.length === 0) return given
+    throw new Error(`There is no benchmark ${unknown.join(', ')}; there are ${known.join(', ')}.`)
+  } catch (error) {
+    console.error(`bench: ${error.message}`)
+    process.exit(2)
+  }
+}
+
+/** A benchmark that hangs or falls does not take the others with it. */
+function runOne(name) {
+  const file = fileURLToPath(new URL('support/run-one.mjs', directory))
+  const child = fork(file, { execArgv: [] })
+  return new Promise((resolve) => {
+    let result = { name, about: 'did not come to an end', tables: [], failed: 'Its process ended early.' }
+    const late = setTimeout(() => {
+      result = { ...result, failed: `It took longer than ${limitMs / 60_000} minutes.` }
+      child.kill('SIGTERM')
+      setTimeout(() => child.kill('SIGKILL'), 10_000).unref()
+    }, limitMs)
+    child.once('message', (told) => {
+      result = told
+    })
+    child.once('exit', () => {
+      clearTimeout(late)
+      resolve(result)
+    })
+    child.send({ name, engineNode, emulated, quick: values.quick })
+  })
+}
+
+/** Six digits are more than was measured. */
+function rounded(_key, value) {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value
 }

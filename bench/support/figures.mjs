@@ -5,20 +5,14 @@ export function quantile(values, q) {
 
 export const median = (values) => quantile(values, 0.5)
 
-/** Rows of text under a title, with columns as wide as they need to be. */
-export function table(title, rows) {
-  const columns = Object.keys(rows[0] ?? {})
-  const widths = columns.map((column) =>
-    Math.max(column.length, ...rows.map((row) => String(row[column]).length)),
-  )
-  const line = (cells) => cells.map((cell, i) => String(cell).padEnd(widths[i])).join('  ')
-  return [
-    title,
-    '',
-    line(columns),
-    line(widths.map((width) => '-'.repeat(width))),
-    ...rows.map((row) => line(columns.map((c) => row[c]))),
-  ].join('\n')
+/** What the rounds gave: the one in the middle, the least and the most of them. */
+export function spreadOf(values) {
+  return {
+    median: median(values),
+    least: Math.min(...values),
+    most: Math.max(...values),
+    rounds: values.length,
+  }
 }
 
 /** A number from the environment, for those who want another size. */
@@ -28,4 +22,13 @@ export function numberFrom(variable, fallback) {
   const number = Number(given)
   if (!(number >= 1)) throw new Error(`${variable} must be a number of at least 1; "${given}" was given.`)
   return number
+}
+
+/** Several of them, separated by commas, from the smallest to the largest. */
+export function numbersFrom(variable, fallback) {
+  const given = process.env[variable]
+  if (!given) return fallback
+  const numbers = given.split(',').map(Number)
+  if (numbers.every((number) => number >= 1)) return numbers.sort((a, b) => a - b)
+  throw new Error(`${variable} must be numbers of at least 1 with commas between them; "${given}" was given.`)
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { faithfulJson } from '../../dist/ingest/log-intake.js'
+import { settleDuckdb, writeDuckdb } from './duckdb-layout.mjs'
 import { command } from './measured-tables.mjs'
-import { openLoad, settleTables } from './postgres-layout.mjs'
+import { openPostgresLoad, settlePostgres } from './postgres-layout.mjs'
 import { createLogs, engineColumns, engineLine } from './realistic-logs.mjs'
 
 const spanMicros = 7 * 86_400_000_000
@@ -13,16 +14,20 @@ export const steadyProject = 'steadysizedprojectxx'
 
 /**
  * Edge entries and invocations of the last seven days, in the order of their time, into the engine and into
- * PostgreSQL where there is one. Ends when both have merged what they merge in life.
+ * the other stores that there are. Made once for all of them; ends when each has merged what it merges in life.
  */
-export async function loadLogs({ engine, postgres, seed, rows, steadyRows, nowMs }) {
+export async function loadLogs({ engine, postgres, duckdb, seed, rows, steadyRows, nowMs }) {
   const logs = createLogs(seed)
   const pending = { edge_logs: [], function_edge_logs: [] }
-  const copy = postgres && openLoad(postgres)
+  const copy = postgres && openPostgresLoad(postgres)
   const flush = async (source) => {
     const entries = pending[source].splice(0)
     if (entries.length === 0) return
-    await Promise.all([insert(engine, source, entries), copy?.write(source, entries)])
+    await Promise.all([
+      insert(engine, source, entries),
+      copy?.write(source, entries),
+      duckdb && writeDuckdb(duckdb, source, entries),
+    ])
   }
   const startMicros = nowMs * 1000 - spanMicros
   const everySteady = Math.floor(rows / steadyRows)
@@ -41,7 +46,8 @@ export async function loadLogs({ engine, postgres, seed, rows, steadyRows, nowMs
   for (const source of Object.keys(pending)) await flush(source)
   await copy?.end()
   for (const source of Object.keys(pending)) await command(engine, `OPTIMIZE TABLE wellhead.${source} FINAL`)
-  if (postgres) await settleTables(postgres)
+  if (postgres) await settlePostgres(postgres)
+  if (duckdb) await settleDuckdb(duckdb)
   return { largestProject: logs.projects[0] }
 }
 

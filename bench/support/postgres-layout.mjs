@@ -2,9 +2,11 @@
  * Logs in PostgreSQL as Logflare lays them out there: a table for each source, the whole entry in one jsonb, a BRIN
  * index on the time. And the three saved queries over that layout.
  */
+import { iso, seriesOf, tierDays, windowOf } from './saved-questions.mjs'
+
 const sources = ['edge_logs', 'function_edge_logs']
 
-export async function createTables(postgres) {
+export async function createPostgresTables(postgres) {
   for (const source of sources) {
     await postgres.query(`DROP TABLE IF EXISTS ${source}`)
     await postgres.query(
@@ -15,11 +17,11 @@ export async function createTables(postgres) {
 }
 
 /** Pages are read once before anything is measured, and the planner knows the tables. */
-export async function settleTables(postgres) {
+export async function settlePostgres(postgres) {
   for (const source of sources) await postgres.query(`VACUUM ANALYZE ${source}`)
 }
 
-export function openLoad(postgres) {
+export function openPostgresLoad(postgres) {
   const copies = Object.fromEntries(sources.map((source) => [source, postgres.copyInto(source)]))
   return {
     write: (source, entries) =>
@@ -30,23 +32,12 @@ export function openLoad(postgres) {
   }
 }
 
-const iso = (seconds) => new Date(seconds * 1000).toISOString()
-const daysOf = { FREE: 1, PRO: 7 }
-const seriesOf = {
-  '1day': { length: 86_400, bucket: 3_600, unit: 'hour' },
-  '7day': { length: 604_800, bucket: 86_400, unit: 'day' },
-}
-const windowOf = {
-  minutely: { length: 3_600, unit: 'minute' },
-  daily: { length: 604_800, unit: 'day' },
-}
-
 /** Bounds are written out, so that the planner may use the index on the time. */
 const queries = {
   'logs.all': ({ project, project_tier: tier }, now) => `
     SELECT id, timestamp, event_message, body -> 'metadata' AS metadata
     FROM edge_logs
-    WHERE body ->> 'project' = '${project}' AND timestamp > '${iso(now - daysOf[tier] * 86_400)}'
+    WHERE body ->> 'project' = '${project}' AND timestamp > '${iso(now - tierDays[tier] * 86_400)}'
     ORDER BY timestamp DESC, id DESC
     LIMIT 100`,
 
@@ -102,34 +93,18 @@ const queries = {
   },
 }
 
-export function queryOf({ endpoint, parameters }, nowMs) {
+export function postgresQuery({ endpoint, parameters }, nowMs) {
   return queries[endpoint](parameters, nowMs / 1000)
 }
 
-const microseconds = '(extract(epoch FROM timestamp) * 1000000)::bigint AS timestamp'
-
-/** What both sides must agree on. Percentiles are left out: the saved query's are approximate. */
-const compared = {
-  'logs.all': { columns: ['id', 'timestamp', 'event_message'], select: `id, ${microseconds}, event_message` },
-  'functions.invocation-stats': {
-    columns: ['timestamp', 'min_execution_time', 'max_execution_time', 'count', 'error_count'],
-    select: `${microseconds}, min_execution_time, max_execution_time, count, error_count`,
-  },
-  'usage.api-counts': {
-    columns: ['timestamp', 'total_rest_requests', 'total_storage_requests', 'total_auth_requests'],
-    select: `to_char(timestamp, 'YYYY-MM-DD"T"HH24:MI:SS') AS timestamp,
-      total_rest_requests, total_storage_requests, total_auth_requests`,
-  },
+const times = {
+  micros: '(extract(epoch FROM timestamp) * 1000000)::bigint AS timestamp',
+  text: `to_char(timestamp, 'YYYY-MM-DD"T"HH24:MI:SS') AS timestamp`,
 }
 
-/** Throws where PostgreSQL has other rows than the endpoint gave: then the two are not the same query. */
-export async function checkSameRows(postgres, call, nowMs, served) {
-  const { columns, select } = compared[call.endpoint]
-  const sql = `SELECT coalesce(json_agg(r), '[]') FROM (SELECT ${select} FROM (${queryOf(call, nowMs)}) AS q) AS r`
-  const stored = JSON.parse(await postgres.query(sql))
-  const text = (rows) => JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
-  if (text(stored) === text(served)) return
-  throw new Error(
-    `${call.endpoint} differs from PostgreSQL's rows:\n${text(served).slice(0, 1000)}\n${text(stored).slice(0, 1000)}`,
-  )
+/** The agreed columns of a question's rows, with times in the form that the endpoint gives them. */
+export async function postgresRows(postgres, call, nowMs, { columns, time: form }) {
+  const selected = columns.map((column) => (column === 'timestamp' ? times[form] : column)).join(', ')
+  const rows = `SELECT ${selected} FROM (${postgresQuery(call, nowMs)}) AS q`
+  return JSON.parse(await postgres.query(`SELECT coalesce(json_agg(r), '[]') FROM (${rows}) AS r`))
 }
