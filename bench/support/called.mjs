@@ -19,8 +19,8 @@ export async function rawGet(url, headers) {
   })
 }
 
-async function generate(url, headers, seconds) {
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency']
+export async function generate(url, headers, seconds, kept = connections) {
+  const args = ['-t1', `-c${kept}`, `-d${seconds}s`, '--latency']
   for (const [name, value] of Object.entries(headers)) args.push('-H', `${name}: ${value}`)
   const wrk = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
@@ -49,9 +49,9 @@ export async function load({ url, pid }, headers, seconds) {
   return { ...measured, cpuMicros: ((cpuMs(pid) - before) * 1000) / measured.requests }
 }
 
-export async function startService(scratch, engineNode, patience, environment = {}) {
+export async function startService(scratch, engineNode, patience, environment = {}, nodeOptions = []) {
   const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
-  const args = [main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data')]
+  const args = [...nodeOptions, main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data')]
   const child = spawn(process.execPath, args, {
     env: {
       ...process.env,
