@@ -133,7 +133,9 @@ export class HotLane {
     sent[at.timing] = `total;dur=${ms}`
     const status = held === undefined ? 200 : 304
     response.writeHead(status, sent)
-    response.end(held === undefined ? form.body : undefined)
+    if (held !== undefined) response.end()
+    else if (form.body.length <= maxBytesOfOneWrite) endWithOneWrite(response, form.body)
+    else response.end(form.body)
     requests.add(status)
     if (statistics !== undefined && call.subject !== undefined) {
       statistics.add({
@@ -188,6 +190,27 @@ export class HotLane {
     const line = { request_id: id, method: 'GET', path: pathOf(url), status, ms, ...traceFields(trace) }
     this.#options.log.info(line, 'request')
   }
+}
+
+/** For more than that, copying the bytes costs what it saves. */
+const maxBytesOfOneWrite = 4096
+
+interface WithSend {
+  _send?: (data: string, encoding: 'latin1') => boolean
+}
+
+/**
+ * `end(body)` gives the socket head, body and an empty piece that tells the end, and the system takes longer to put
+ * pieces together than Node takes for all the rest. What `write` and `end` do inside sends head and body as one text;
+ * in latin1 every byte is a character. Where that method is not there, the usual way is gone.
+ */
+function endWithOneWrite(response: ServerResponse & WithSend, body: Buffer): void {
+  if (response._send === undefined) {
+    response.end(body)
+    return
+  }
+  response._send(body.toString('latin1'), 'latin1')
+  response.end()
 }
 
 function pathOf(url: string): string {
