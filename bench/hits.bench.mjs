@@ -24,12 +24,12 @@ const row = "number AS bucket, 1000 + number AS total_rest_requests, 'https://ex
 
 export const about = 'cached calls'
 
-export async function run({ engineNode, patience, choose }) {
+export async function run({ engineNode, patience, quick, choose }) {
   if (spawnSync('wrk', ['--version']).error) {
     return { skipped: 'it needs wrk (Debian: apt-get install wrk).' }
   }
-  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 2, quick: 1, emulated: 2 }))
-  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 3, emulated: 5 }))
+  const seconds = numberFrom('BENCH_SECONDS', 1)
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 2, emulated: 5 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const start = (name, environment) => startService(join(scratch, name), engineNode, patience, environment)
@@ -37,15 +37,16 @@ export async function run({ engineNode, patience, choose }) {
   try {
     const [service] = services
     const bench = { seconds, rounds }
+    const measured = quick ? sizes.slice(0, 1) : sizes
     const costs = []
     const against = []
     services.push(await start('without', { WELLHEAD_STATISTICS: 'off' }))
-    for (const { name, rows } of sizes) {
+    for (const { name, rows } of measured) {
       await Promise.all(services.map(({ url }) => makeEndpoint(url, name, rows)))
       for (const form of ['plain', '304']) costs.push(await compareStatistics(bench, services, name, form))
     }
     await services.pop().stop()
-    for (const { name } of sizes) {
+    for (const { name } of measured) {
       for (const form of ['plain', 'gzip', '304']) against.push(await compareBare(bench, service, name, form))
     }
     const how = `${connections} kept connections, rounds of ${seconds} s`
@@ -76,7 +77,7 @@ export async function run({ engineNode, patience, choose }) {
 async function callInTurn({ seconds, rounds }, sides) {
   const calls = Object.entries(sides).map(([side, { target, headers }]) => [
     side,
-    (round) => load(target, headers, round === 0 ? Math.min(1, seconds) : seconds),
+    () => load(target, headers, seconds),
   ])
   const results = await alternate(Object.fromEntries(calls), rounds)
   const names = Object.keys(sides)

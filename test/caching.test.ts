@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock } from '../src/base/clock.ts'
 import { manualTime } from '../src/cache/cache-time.ts'
 import { ask, makeToken } from './support/callers.ts'
+import { pipelined } from './support/pipelined.ts'
 import { openService, type RunningService } from './support/service.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
@@ -184,6 +185,29 @@ describe('cached endpoints', () => {
     for (let i = 0; i < 3; i++) expect((await call()).status).toBe(200)
     await ask(service, service.adminToken.token, 'DELETE', `/api/access-tokens/${made.id}`)
     expect((await call()).status).toBe(401)
+  })
+
+  test('calls that are sent at once over one connection are answered whole and in their order', async () => {
+    const sizes = { small: 3, large: 2_000 }
+    for (const [size, rows] of Object.entries(sizes)) {
+      const query = `SELECT number, 'größer ✓' AS text FROM numbers(${rows})`
+      await post('/api/endpoints', { name: `cached.${size}`, query, max_rows: 5_000, cache_seconds: 600 })
+    }
+    const paths = ['small', 'large', 'small', 'small', 'large'].map(
+      (size) => `/api/endpoints/query/cached.${size}`,
+    )
+    const expected = []
+    for (const path of paths) {
+      await get(path)
+      expected.push((await get(path, { 'Accept-Encoding': 'identity' })).body)
+    }
+    const answers = await pipelined(service.url, paths, {
+      'X-API-KEY': service.adminToken.token,
+      Accept: '*/*',
+    })
+    expect(answers.map(({ body }) => JSON.parse(body))).toEqual(expected)
+    for (const { head } of answers)
+      expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*Cache-Status: Wellhead; hit/)
   })
 
   test('large results travel compressed once that form is made', async () => {

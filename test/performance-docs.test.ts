@@ -6,6 +6,7 @@ const load = (path: string) => import(new URL(path, import.meta.url).href)
 const { chartsOf, pageWith } = await load('../scripts/support/performance-page.mjs')
 const { comparison, judged, observation } = await load('../bench/support/result.mjs')
 const { alternate, ratioOf } = await load('../bench/support/rounds.mjs')
+const { sumUp } = await load('../bench/support/cpu-profile.mjs')
 const { textOf } = await load('../bench/support/text-report.mjs')
 
 const docs = new URL('../docs/', import.meta.url)
@@ -88,6 +89,32 @@ describe('what a benchmark tells', () => {
     const told = judged({ tables: [tables[0], engineless] }, true)
     expect(told.tables[0].rows.map((row: { reached: boolean }) => row.reached)).toEqual([null, null, null])
     expect(told.tables[1].rows.map((row: { reached: boolean }) => row.reached)).toEqual([true, false, true])
+  })
+
+  test('a profile is summed up by layer and function, within its window and without rest', () => {
+    const root = new URL('../', import.meta.url).href
+    const frames = [
+      { functionName: '(idle)', url: '' },
+      { functionName: 'answer', url: `${root}dist/http/hot-lane.js` },
+      { functionName: 'write', url: `${root}node_modules/pino/lib/x.js` },
+      { functionName: '_send', url: 'node:_http_outgoing' },
+      { functionName: '(garbage collector)', url: '' },
+    ]
+    const profile = {
+      startTime: 0,
+      nodes: frames.map((callFrame, id) => ({ id, callFrame })),
+      samples: [1, 0, 1, 2, 3, 4, 1],
+      timeDeltas: [1000, 1000, 1000, 1000, 2000, 500, 9000],
+    }
+    const { busyMs, layers, functions } = sumUp(profile, { fromMicros: 1500, toMicros: 8000 })
+    expect(busyMs).toBe(4.5)
+    expect(layers).toEqual([
+      { name: 'Node: HTTP', ms: 2 },
+      { name: 'Wellhead: http', ms: 1 },
+      { name: 'library pino', ms: 1 },
+      { name: 'garbage collector', ms: 0.5 },
+    ])
+    expect(functions[1]).toEqual({ name: 'answer dist/http/hot-lane.js', ms: 1 })
   })
 
   test('failures and what was left out are told as such', () => {

@@ -8,9 +8,9 @@ process.once('message', async ({ name, engineNode, emulated, quick }) => {
   const { about, run } = await import(new URL(`../${name}.bench.mjs`, import.meta.url))
   const since = performance.now()
   const patience = emulated ? 10 : 1
-  /** Sizes of a full run, of a quick one, and of one with an emulated engine, which has to come to an end too. */
-  const choose = ({ full, quick: small, emulated: bounded = small }) => {
-    if (quick) return emulated && typeof bounded === 'number' ? Math.min(small, bounded) : small
+  /** Sizes of a full run, of a quick one, and of those with an emulated engine, which have to come to an end too. */
+  const choose = ({ full, quick: small, emulated: bounded = small, least = Math.min(small, bounded) }) => {
+    if (quick) return emulated ? least : small
     return emulated ? bounded : full
   }
   let outcome
