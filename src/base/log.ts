@@ -30,7 +30,7 @@ export function createLog(
 
 /**
  * Writes lines at level info just as the log does, for those who know how their fields look: finding that out anew for
- * each line takes longer than a cached call. Undefined for a log that is made in another way.
+ * each line is a good part of what a cached call costs. Undefined for a log that is made in another way.
  */
 export function lineWriterOf(log: Log): LineWriter | undefined {
   return writers.get(log)

@@ -200,9 +200,9 @@ interface WithSend {
 }
 
 /**
- * `end(body)` gives the socket head, body and an empty piece that tells the end, and the system takes longer to put
- * pieces together than Node takes for all the rest. What `write` and `end` do inside sends head and body as one text;
- * in latin1 every byte is a character. Where that method is not there, the usual way is gone.
+ * `end(body)` gives the socket head, body and an empty piece that tells the end, and putting pieces together costs more
+ * than copying a few bytes. What `write` and `end` call inside sends head and body as one text, or keeps it until it is
+ * this answer's turn; in latin1 every byte is a character. Where that method is not there, the usual way is taken.
  */
 function endWithOneWrite(response: ServerResponse & WithSend, body: Buffer): void {
   if (response._send === undefined) {
