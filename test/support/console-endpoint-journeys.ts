@@ -102,7 +102,7 @@ export function consoleEndpointJourneys(stage: Stage): void {
         await change('GET', path, undefined)
         await page.getByRole('link', { name: 'All endpoints' }).click()
         await page
-          .getByRole('cell', { name: /^\d+ s old$/ })
+          .getByRole('cell', { name: /^\d+ \w+ old$/ })
           .first()
           .waitFor()
       }))

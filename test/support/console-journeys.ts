@@ -191,7 +191,7 @@ export function consoleJourneys(stage: Stage): void {
         await page.getByRole('button', { name: 'Copied' }).waitFor()
         await page.getByRole('button', { name: 'Done' }).click()
         expect(await page.content()).not.toContain(secret)
-        await page.getByText('project_tier PRO').first().waitFor()
+        await page.getByRole('cell', { name: 'project_tier PRO' }).last().waitFor()
         await page.getByRole('button', { name: 'New token' }).click()
         await page.getByLabel('What it is for').focus()
         await page.keyboard.press('Control+V')

@@ -4,6 +4,7 @@ import {
   type Completion,
   type CompletionSource,
   completionKeymap,
+  startCompletion,
 } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { sql } from '@codemirror/lang-sql'
@@ -70,7 +71,12 @@ export default function SqlEditorView(props: SqlEditorProps) {
   }, [props.value])
 
   useEffect(() => {
-    view.current?.dispatch({ effects: names.current.reconfigure(language(props.names)) })
+    const editor = view.current
+    if (!editor) return
+    editor.dispatch({ effects: names.current.reconfigure(language(props.names)) })
+    // The writer was faster than the names.
+    const before = editor.state.sliceDoc(0, editor.state.selection.main.head)
+    if (editor.hasFocus && /\bmetadata\.\w*$/.test(before)) startCompletion(editor)
   }, [props.names])
 
   useEffect(() => {
