@@ -7,12 +7,12 @@ const keywords =
   'global over partition rows range preceding following unbounded current row exists except intersect'
 
 /** In the letters that the engine knows them by: it takes no others. */
-const functions = (
+export const functions = (
   'count sum min max avg any anyLast uniq uniqExact quantile quantiles quantileExact quantilesExact median argMax argMin countIf ' +
   'sumIf avgIf minIf maxIf uniqIf quantileIf groupArray groupUniqArray topK toStartOfSecond toStartOfMinute ' +
   'toStartOfFiveMinutes toStartOfFifteenMinutes toStartOfHour toStartOfDay toStartOfWeek toStartOfMonth toStartOfInterval ' +
   'toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toDateTime toDateTime64 toDate toUnixTimestamp ' +
-  'toUnixTimestamp64Micro parseDateTimeBestEffort formatDateTime dateTrunc dateDiff dateAdd dateSub toString toFloat64 toInt64 ' +
+  'toUnixTimestamp64Micro parseDateTimeBestEffort formatDateTime dateTrunc dateDiff toString toFloat64 toInt64 ' +
   'toUInt64 toInt64OrNull toFloat64OrNull match like extract extractAll multiIf if ifNull nullIf coalesce isNull isNotNull ' +
   'assumeNotNull arrayJoin arrayMap arrayFilter arraySort arrayElement arrayExists has length empty notEmpty lower upper trim ' +
   'substring position startsWith endsWith concat replaceOne replaceAll replaceRegexpOne replaceRegexpAll splitByChar ' +
