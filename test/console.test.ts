@@ -1,5 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { functions } from '../console/src/data/sql-words.ts'
+import { isAggregate, isAllowedFunction, isGenerator } from '../src/endpoints/sql-functions.ts'
 import { ask } from './support/callers.ts'
 import { openBrowser } from './support/console-browser.ts'
 import { fillWithTraffic, projects } from './support/console-data.ts'
@@ -55,6 +57,11 @@ describe('files of the console', () => {
       expect([path, await rawStatus(service, `GET ${path}`)]).toEqual([path, 404])
     }
   })
+})
+
+test('functions that the editor offers may be used in saved SQL', () => {
+  const may = (name: string) => isAllowedFunction(name) || isAggregate(name) || isGenerator(name)
+  expect(functions.filter((name) => !may(name))).toEqual([])
 })
 
 describe('finding entries', () => {

@@ -1,13 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/endpoints/sql-functions.ts'
-import { functions, wordCompletion } from './sql-dialect.ts'
-
-test('what is offered may be used in saved SQL', () => {
-  const refused = functions.filter(
-    (name) => !(isAllowedFunction(name) || isAggregate(name) || isGenerator(name)),
-  )
-  expect(refused).toEqual([])
-})
+import { wordCompletion } from './sql-dialect.ts'
 
 test.each([
   ['TOSTARTOFMINUTE', 'variable', 'toStartOfMinute'],
