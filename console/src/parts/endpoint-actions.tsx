@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { ApiError, api, at } from '../data/api.ts'
 import type { Endpoint } from '../data/api-types.ts'
@@ -55,10 +55,14 @@ export function EndpointActions(props: EndpointActionsProps) {
       navigate('/console/endpoints')
     },
   })
-  const isConflict = save.error instanceof ApiError && save.error.status === 412
+  const { reset } = save
+  useEffect(() => {
+    // The newer version is shown by then, which says more.
+    if (isBehind) reset()
+  }, [isBehind, reset])
   const canSave =
     (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !save.isPending
-  const failure = (isConflict ? null : save.error) ?? remove.error
+  const failure = save.error ?? remove.error
   return (
     <>
       {failure && (
