@@ -44,7 +44,7 @@ const pages = [
   ['result', `/console/endpoints/logs.all?project=${sampleProject}`, run],
   [
     'versions',
-    '/console/endpoints/shop.errors?_tab=versions',
+    '/console/endpoints/functions.errors?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
   ],
   [
@@ -118,17 +118,15 @@ async function makeVersions(url, token) {
     if (!ok) throw new Error(`${method} ${path} was answered with ${status}.`)
   }
   const query = (columns) =>
-    `SELECT\n    metadata.request.path AS path,\n    ${columns}\nFROM edge_logs\nWHERE project = @project\nGROUP BY path\nORDER BY path`
-  const parameters = { project: { required: true, description: 'Project reference.' } }
-  const status = 'toInt64(metadata.response.status_code)'
+    `SELECT\n    function_id,\n    ${columns}\nFROM function_edge_logs\nWHERE project = @project\nGROUP BY function_id\nORDER BY function_id`
   await send('POST', '/api/endpoints', {
-    name: 'shop.errors',
-    description: 'Failed requests of a project by path.',
-    query: query(`countIf(${status} >= 500) AS errors`),
-    parameters,
+    name: 'functions.errors',
+    description: 'Failed invocations of a project by function.',
+    query: query('countIf(status_code >= 500) AS errors'),
+    parameters: { project: { required: true, description: 'Project reference.' } },
   })
-  await send('PATCH', '/api/endpoints/shop.errors', {
-    query: query(`countIf(${status} >= 400) AS errors,\n    count() AS requests`),
+  await send('PATCH', '/api/endpoints/functions.errors', {
+    query: query('countIf(status_code >= 400) AS errors,\n    count() AS invocations'),
     cache_seconds: 60,
   })
   await fetch(`${url}/api/logs?source=edge_logs`, {
