@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
 import { log } from '../../test/support/engines.ts'
 import { diskFull, engineUnavailable } from '../base/errors.ts'
@@ -66,6 +66,59 @@ describe('statistics of calls', () => {
     finish()
     await Promise.all([first, second])
     expect(stored.map(({ lines }) => lines.length)).toEqual([1, 2])
+  })
+
+  test('a steady stream of calls is few inserts, in which calls that are alike share entries', async () => {
+    let finish: () => void = () => {}
+    // An insert is over when the next calls have come.
+    const answer = () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      })
+    const { time, stored, statistics, add } = open(answer, { maxCalls: 2 ** 15, maxEntries: 20_000 })
+    for (let ms = 0; ms < 6_000; ms += 10) {
+      add(8)
+      finish()
+      await new Promise((resolve) => setImmediate(resolve))
+      time.advance(10)
+    }
+    finish()
+    expect(stored).toHaveLength(8)
+    expect(Math.max(...stored.map(({ lines }) => lines.length))).toBe(1)
+    await statistics.stop()
+    const calls = stored.flatMap(({ lines }) => lines.map((line) => JSON.parse(line).metadata.calls))
+    expect(calls.reduce((sum, count) => sum + count)).toBe(600 * 8)
+  })
+
+  test('what comes while an insert takes long is stored as soon as it is over, and not before', async () => {
+    let finish: () => void = () => {}
+    const { time, stored, add } = open(
+      () =>
+        new Promise((resolve) => {
+          finish = resolve
+        }),
+    )
+    add(1)
+    time.advance(750)
+    expect(stored).toHaveLength(1)
+    for (let i = 0; i < 10; i++) {
+      add(1)
+      time.advance(100)
+    }
+    expect(stored).toHaveLength(1)
+    finish()
+    await vi.waitFor(() => expect(stored.map(({ lines }) => lines.length)).toEqual([1, 10]))
+  })
+
+  test('a page that fills up between two inserts is looked at, and none is stored early for it', async () => {
+    const { time, stored, statistics, add } = open(undefined, { maxEntries: 1_000 })
+    for (let i = 0; i < 6; i++) {
+      add(60)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect([stored.length, statistics.dropped]).toEqual([0, 0])
+    time.advance(750)
+    expect(stored.map(({ lines }) => lines.length)).toEqual([360])
   })
 
   test('wait for an engine that is away, and go to it once under the same token', async () => {

@@ -31,7 +31,7 @@ interface Batch {
 }
 
 /** With this and the time of an insert, what was answered two seconds ago is on disk. */
-const flushAfterMs = 750
+const flushEveryMs = 750
 
 /** An insert is tried so often while the engine is away. */
 const maxTries = 40
@@ -53,6 +53,8 @@ export class CallStatistics {
   #batch: Batch | undefined
   #running: Promise<void> | undefined
   #cancelTimer: (() => void) | undefined
+  /** The time for the next insert came while one was running. */
+  #late = false
   #dropped = 0
   #failing = false
 
@@ -86,8 +88,9 @@ export class CallStatistics {
       return
     }
     const { length, capacity } = this.#page
-    if (length === 1) this.#cancelTimer ??= this.#options.after(flushAfterMs, () => this.#flushSoon())
-    else if (length === capacity >> 1) setImmediate(() => this.#flushSoon())
+    if (length === 1) this.#cancelTimer ??= this.#flushLater()
+    // What is looked at takes less room, and is stored when it is time.
+    else if (length === capacity >> 1) setImmediate(() => this.read())
   }
 
   /** Hands what was written down to whoever reads it, and makes it into what is stored next. */
@@ -114,11 +117,7 @@ export class CallStatistics {
   async flush(): Promise<void> {
     this.read()
     while (this.#running || this.#batch || this.#lines.length > 0) {
-      this.#running ??= this.#store().finally(() => {
-        this.#running = undefined
-      })
-      await this.#running
-      this.read()
+      await (this.#running ?? this.#storeNext())
       if (this.#failing) return
     }
   }
@@ -126,16 +125,39 @@ export class CallStatistics {
   async stop(): Promise<void> {
     this.#cancelTimer?.()
     await this.flush()
+    this.#cancelTimer?.()
   }
 
-  #flushSoon(): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
-    void this.flush().then(() => {
-      // What could not be stored is tried again, also if nobody calls any more.
-      if (this.#batch || this.#lines.length > 0)
-        this.#cancelTimer ??= this.#options.after(flushAfterMs, () => this.#flushSoon())
+  #flushLater(): () => void {
+    return this.#options.after(flushEveryMs, () => {
+      this.#cancelTimer = undefined
+      this.#flushOnce()
     })
+  }
+
+  /** One insert and no more: what comes while it runs waits, so that many calls become one insert and not many. */
+  #flushOnce(): void {
+    this.read()
+    if (this.#running !== undefined) {
+      this.#late = true
+      return
+    }
+    if (this.#batch === undefined && this.#lines.length === 0) return
+    // Counted from the beginning of the insert: however long it takes, the next one is not later for it.
+    this.#cancelTimer ??= this.#flushLater()
+    void this.#storeNext()
+  }
+
+  #storeNext(): Promise<void> {
+    this.#running = this.#store().finally(() => {
+      this.#running = undefined
+      if (!this.#late) return
+      this.#late = false
+      // What could not be stored is tried again, also if nobody calls any more, but not at once.
+      if (this.#failing) this.#cancelTimer ??= this.#flushLater()
+      else this.#flushOnce()
+    })
+    return this.#running
   }
 
   async #store(): Promise<void> {
