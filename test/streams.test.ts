@@ -1,18 +1,24 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import fastify from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Access } from '../src/access/access.ts'
 import { hashToken } from '../src/access/admin-token.ts'
 import type { StoredToken } from '../src/access/token.ts'
 import { manualClock } from '../src/base/clock.ts'
+import type { TraceSpan, Tracing } from '../src/base/tracing.ts'
 import { manualTime } from '../src/cache/cache-time.ts'
 import { handleError } from '../src/http/error-response.ts'
 import { EventStreams } from '../src/http/event-streams.ts'
+import { RequestEnds } from '../src/http/request-ends.ts'
+import { logRequests } from '../src/http/request-log.ts'
+import { addRequestTraces, RequestTraces } from '../src/http/request-traces.ts'
 import { admitCaller } from '../src/http/route-access.ts'
 import { addTailRoutes } from '../src/http/tail-routes.ts'
 import { readEntry } from '../src/ingest/entry.ts'
 import { LiveTail } from '../src/ingest/live-tail.ts'
+import { RequestCounts } from '../src/stats/request-counts.ts'
 import { type EventReader, openEvents } from './support/event-reader.ts'
 
 const admin = 'the-token-of-the-admin'
@@ -26,12 +32,24 @@ async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }
   const access = new Access(admin, clock)
   const tail = new LiveTail({ time, maxRingBytes: 8 * 20_000, maxPendingBytes: 64 * 1024 })
   const streams = new EventStreams({ access, time, ...limits })
-  const server = fastify({ forceCloseConnections: 'idle' })
+  const lines: Record<string, unknown>[] = []
+  const spans: Record<string, unknown>[] = []
+  const requests = new RequestCounts()
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const server: FastifyInstance = fastify({
+    forceCloseConnections: 'idle',
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+  })
+  const ends = new RequestEnds(server)
+  addRequestTraces(server, new RequestTraces(tracingInto(spans)), ends)
+  logRequests(ends, requests)
   server.setErrorHandler(handleError)
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
     request.caller = admitCaller(access, 'query', request, reply)
   })
+  server.get('/never', () => new Promise(() => {}))
   addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
   const base = await server.listen({ host: '127.0.0.1', port: 0 })
   close = async () => {
@@ -60,8 +78,20 @@ async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }
     time.advance(100)
   }
   const url = `${base}/api/sources/edge_logs/tail`
+  const told = () => lines.filter(({ msg }) => msg === 'request').map(({ path, status }) => [path, status])
   const open = (token = admin, query = '', headers = {}) => openEvents(`${url}${query}`, token, headers)
-  return { url, open, put, store, access, streams, time, server }
+  return { base, url, open, put, store, access, streams, time, server, spans, requests, told }
+}
+
+/** Keeps what is said of spans when they end. */
+function tracingInto(ended: Record<string, unknown>[]): Tracing {
+  const span = (about: Record<string, unknown>): TraceSpan => ({
+    context: { traceId: 'a', spanId: 'b', flags: 1, state: '' },
+    child: () => span({}),
+    set: (attributes) => void Object.assign(about, attributes),
+    end: () => void ended.push(about),
+  })
+  return { start: (name) => span({ name }), stop: async () => {} }
 }
 
 const nextEntry = async (reader: EventReader) => JSON.parse((await reader.next())?.data ?? 'null')
@@ -178,6 +208,40 @@ describe('streams of events', () => {
     for (let i = 0; i < 5; i++) time.advance(15_000)
     await vi.waitFor(() => expect(streams.size).toBe(0))
     socket.destroy()
+  })
+
+  test('are in the log, in the counts and in traces when they are over, whoever ended them', async () => {
+    const { open, put, access, spans, requests, told } = await openStreams()
+    const path = '/api/sources/edge_logs/tail'
+    const closed = await open()
+    expect(told()).toEqual([])
+    closed.close()
+    await vi.waitFor(() => expect(told()).toEqual([[path, 200]]))
+    put('revoked')
+    const ended = await open('revoked')
+    access.remove('revoked')
+    expect(await ended.next()).toBeUndefined()
+    await vi.waitFor(() =>
+      expect(told()).toEqual([
+        [path, 200],
+        [path, 200],
+      ]),
+    )
+    expect((await open('wrong')).status).toBe(401)
+    await vi.waitFor(() => expect(told()).toHaveLength(3))
+    expect(spans.map((span) => span['http.response.status_code'])).toEqual([200, 200, 401])
+    expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 2, '4xx': 1 })
+  })
+
+  test('a request whose caller leaves before the answer is told once, as 499', async () => {
+    const { base, spans, requests, told } = await openStreams()
+    const { hostname, port } = new URL(base)
+    const socket = connect(Number(port), hostname)
+    const request = `GET /never HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${admin}\r\n\r\n`
+    socket.write(request, () => socket.destroy())
+    await vi.waitFor(() => expect(told()).toEqual([['/never', 499]]))
+    expect(spans).toEqual([{ name: 'GET /never', 'http.response.status_code': 499 }])
+    expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 0, '4xx': 1 })
   })
 
   test('end at once when the service stops, and none begins', async () => {

@@ -44,7 +44,8 @@ export class CallRecorder {
 
   /** A call that was answered, with whatever status. */
   answered(request: FastifyRequest, reply: FastifyReply): void {
-    const bytes = reply.statusCode === 304 ? 0 : Number(reply.getHeader('content-length') ?? 0)
+    const bodiless = reply.statusCode === 304 || request.method === 'HEAD'
+    const bytes = bodiless ? 0 : Number(reply.getHeader('content-length') ?? 0)
     this.#record(request, reply, reply.statusCode, bytes, request.errorCode)
   }
 

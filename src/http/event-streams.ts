@@ -68,6 +68,7 @@ export class EventStreams {
       return undefined
     }
     reply.headers(streamHeaders).hijack()
+    request.isStream = true
     const { raw } = reply
     raw.writeHead(200, reply.getHeaders() as Record<string, string>)
     const stream = new EventStream(raw, { callerId: id, requestId: request.id, isValid })

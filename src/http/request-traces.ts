@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
+import type { RequestEnds } from './request-ends.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,7 +38,7 @@ export class RequestTraces {
 }
 
 /** Goes before whatever may refuse a request. */
-export function addRequestTraces(server: FastifyInstance, traces: RequestTraces): void {
+export function addRequestTraces(server: FastifyInstance, traces: RequestTraces, ends: RequestEnds): void {
   server.decorateRequest('trace', undefined)
   server.addHook('onRequest', (request, _reply, done) => {
     const { traceparent, tracestate } = request.headers
@@ -48,12 +49,9 @@ export function addRequestTraces(server: FastifyInstance, traces: RequestTraces)
     }
     done()
   })
-  server.addHook('onResponse', (request, reply, done) => {
-    const { trace, recorded } = request
+  ends.onEnd(({ trace, recorded }, _reply, status) => {
     const endpoint = recorded?.endpoint?.definition.name
-    if (trace)
-      traces.end(trace, reply.statusCode, endpoint === undefined ? {} : { 'wellhead.endpoint': endpoint })
-    done()
+    if (trace) traces.end(trace, status, endpoint === undefined ? {} : { 'wellhead.endpoint': endpoint })
   })
 }
 

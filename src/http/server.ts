@@ -51,9 +51,11 @@ import { addObservabilityRoutes, type ObservabilityRoutes } from './observabilit
 import { addOpenApiRoutes } from './openapi-routes.ts'
 import { addOtlpRoutes } from './otlp-routes.ts'
 import { addQueryRoutes, type QueryRoutes } from './query-routes.ts'
+import { RequestEnds } from './request-ends.ts'
 import { requestIdOf } from './request-id.ts'
+import { logRequests } from './request-log.ts'
 import { pathOf } from './request-path.ts'
-import { addRequestTraces, RequestTraces, traceFields } from './request-traces.ts'
+import { addRequestTraces, RequestTraces } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
 import { addSearchRoutes } from './search-routes.ts'
@@ -156,7 +158,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   listRoutes(server)
   const { statistics, requests, tracing } = options.observability
   const traces = new RequestTraces(tracing)
-  addRequestTraces(server, traces)
+  const ends = new RequestEnds(server)
+  addRequestTraces(server, traces, ends)
+  logRequests(ends, requests)
   addCallRecording(server)
   addSecurityHeaders(server)
   addCrossOrigin(server, options.corsOrigins ?? [])
@@ -171,20 +175,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addHook('onSend', async (_request, reply) => {
     // A connection that is kept would keep the process.
     if (options.stopping()) reply.header('Connection', 'close')
-  })
-  server.addHook('onResponse', async (request, reply) => {
-    requests.add(reply.statusCode)
-    // Neither query string nor headers: they hold parameter values and tokens.
-    request.log.info(
-      {
-        method: request.method,
-        path: pathOf(request),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 100) / 100,
-        ...traceFields(request.trace),
-      },
-      'request',
-    )
   })
   addStatusRoutes(server, options)
   addLogRoutes(server, options.intake)

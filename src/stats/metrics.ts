@@ -173,7 +173,7 @@ export class Metrics {
       registers: [this.registry],
     })
     info.set({ version }, 1)
-    counter('wellhead_http_requests_total', 'Requests of all kinds that were answered.', ['status'], () =>
+    counter('wellhead_http_requests_total', 'Requests of all kinds that are over.', ['status'], () =>
       requests.entries().map(([status, count]) => [{ status }, count]),
     )
     counter('wellhead_calls_unrecorded_total', 'Calls that are missing in the source of calls.', [], () => [
