@@ -1,5 +1,8 @@
+import { inspect } from 'node:util'
+import { ClickHouseError } from '@clickhouse/client'
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { withPlace } from './engine-errors.ts'
+import { engineCodeOf, toWellheadError, withPlace } from './engine-errors.ts'
 
 const cut = (sql: string, word: string) =>
   `Syntax error: failed at position ${Buffer.byteLength(sql.slice(0, sql.indexOf(word))) + 1}`
@@ -20,5 +23,40 @@ describe('withPlace', () => {
     expect(withPlace('Syntax error: failed at position 3', undefined)).toBe(
       'Syntax error: failed at position 3',
     )
+  })
+})
+
+describe('the cause of an error', () => {
+  test.each([
+    [
+      '241',
+      "Memory limit (for query) exceeded: would use 1.01 GiB, maximum: 1.00 GiB.: while executing 'FUNCTION repeat(_CAST('SECRET'_String, 'String'_String) :: 1)'",
+      'Memory limit (for query) exceeded: would use 1.01 GiB, maximum: 1.00 GiB',
+    ],
+    [
+      '1001',
+      "std::exception: bad text 'it\\'s SECRET: While processing SECRET",
+      "std::exception: bad text '…'",
+    ],
+    ['394', 'Query was cancelled: In scope SELECT SECRET', 'Query was cancelled'],
+    ['394', 'Query was cancelled (in query: SELECT SECRET)', 'Query was cancelled'],
+    [
+      '6',
+      "Cannot parse string 'SECRET' as UInt8: syntax error",
+      "Cannot parse string '…' as UInt8: syntax error",
+    ],
+  ])('%s is told in the log without values of the call', (code, message, told) => {
+    const type = 'AN_ERROR'
+    const error = toWellheadError(new ClickHouseError({ message, code, type }), {
+      deadlineMs: 1,
+      ended: 'by-engine',
+    })
+    expect(error.cause).toMatchObject({ message: told, type })
+    expect(engineCodeOf(error)).toBe(Number(code))
+    const lines: string[] = []
+    const log = pino({}, { write: (line) => void lines.push(line) })
+    log.error({ err: error.cause })
+    expect(lines.join('')).toContain(JSON.stringify(told).slice(1, -1))
+    expect(lines.join('') + inspect(error.cause)).not.toContain('SECRET')
   })
 })

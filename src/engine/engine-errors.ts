@@ -44,9 +44,26 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
   if (outcome.ended === 'by-caller') return queryCancelled()
   if (error instanceof ClickHouseError) {
     const translate = known[Number(error.code)]
-    return translate ? translate(error, outcome) : sqlError(error, outcome.sql)
+    return translate ? translate(withoutValues(error), outcome) : sqlError(error, outcome.sql)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
+}
+
+/** From here on the engine says what it was doing, in the words of the statement. */
+const ofStatement = /[\s:.(]*\b(?:while|when|in scope|in query)\b/i
+const maxCauseLength = 500
+
+/**
+ * The same error for the log, which must not hold values of a call: what went wrong, without the part of the statement at
+ * which it did. It is made anew, since a stack begins with the message.
+ */
+function withoutValues({ message, code, type }: ClickHouseError): ClickHouseError {
+  const end = ofStatement.exec(message)?.index ?? message.length
+  const told = message
+    .slice(0, end)
+    .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
+    .slice(0, maxCauseLength)
+  return new ClickHouseError({ message: told, code, ...(type !== undefined && { type }) })
 }
 
 /** Whether nothing at all came back: not even a refusal. */
@@ -88,6 +105,6 @@ function sqlError(error: ClickHouseError, sql: string | undefined): WellheadErro
   const position = /\(line (\d+), col (\d+)\)/.exec(message)
   const at = position ? { line: Number(position[1]), column: Number(position[2]) } : undefined
   const made = invalidQuery(message, at)
-  made.cause = error
+  made.cause = withoutValues(error)
   return made
 }
