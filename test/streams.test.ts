@@ -9,8 +9,12 @@ import type { StoredToken } from '../src/access/token.ts'
 import { manualClock } from '../src/base/clock.ts'
 import type { TraceSpan, Tracing } from '../src/base/tracing.ts'
 import { manualTime } from '../src/cache/cache-time.ts'
+import type { EndpointCall } from '../src/endpoints/endpoint-calls.ts'
+import type { SavedEndpoint } from '../src/endpoints/endpoints.ts'
+import { LiveResults } from '../src/endpoints/live-results.ts'
 import { handleError } from '../src/http/error-response.ts'
 import { EventStreams } from '../src/http/event-streams.ts'
+import { followResult } from '../src/http/follow-result.ts'
 import { RequestEnds } from '../src/http/request-ends.ts'
 import { logRequests } from '../src/http/request-log.ts'
 import { addRequestTraces, RequestTraces } from '../src/http/request-traces.ts'
@@ -51,6 +55,20 @@ async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }
   })
   server.get('/never', () => new Promise(() => {}))
   addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
+  const results = new LiveResults({ time, arrivals: undefined, maxBytes: 2 ** 20, onFailure: () => {} })
+  const endpoint = { definition: { id: 'e', name: 'followed' } } as SavedEndpoint
+  /** What `/followed` follows: an endpoint that is there or not, and a look that takes as long as it is told. */
+  const followed = {
+    endpoint: endpoint as SavedEndpoint | undefined,
+    look: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
+  }
+  server.get('/followed', (request, reply) => {
+    const { look } = followed
+    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], look }) }
+    const endpoints = { findById: () => followed.endpoint }
+    const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
+    return followResult({ endpoints, calls, results, streams }, request, reply, call as EndpointCall)
+  })
   const base = await server.listen({ host: '127.0.0.1', port: 0 })
   close = async () => {
     streams.stop()
@@ -80,7 +98,22 @@ async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }
   const url = `${base}/api/sources/edge_logs/tail`
   const told = () => lines.filter(({ msg }) => msg === 'request').map(({ path, status }) => [path, status])
   const open = (token = admin, query = '', headers = {}) => openEvents(`${url}${query}`, token, headers)
-  return { base, url, open, put, store, access, streams, time, server, spans, requests, told }
+  return {
+    base,
+    url,
+    open,
+    put,
+    store,
+    access,
+    streams,
+    time,
+    server,
+    followed,
+    results,
+    spans,
+    requests,
+    told,
+  }
 }
 
 /** Keeps what is said of spans when they end. */
@@ -208,6 +241,32 @@ describe('streams of events', () => {
     for (let i = 0; i < 5; i++) time.advance(15_000)
     await vi.waitFor(() => expect(streams.size).toBe(0))
     socket.destroy()
+  })
+
+  test('a result that is looked at while its endpoint changes or goes is not followed', async () => {
+    const { base, followed, results, streams } = await openStreams()
+    const { endpoint, look } = followed
+    const open = async (during: () => void) => {
+      followed.endpoint = endpoint
+      followed.look = () => {
+        during()
+        return look()
+      }
+      return openEvents(`${base}/followed`, admin)
+    }
+    const usual = await open(() => {})
+    expect(await usual.next()).toMatchObject({ event: 'result', data: '{}' })
+    usual.close()
+    await vi.waitFor(() => expect([results.size, streams.size]).toEqual([0, 0]))
+    const changed = await open(() => {
+      followed.endpoint = { ...endpoint } as SavedEndpoint
+    })
+    expect([changed.status, await changed.next(), changed.marks]).toEqual([200, undefined, ['retry: 2000']])
+    const gone = await open(() => {
+      followed.endpoint = undefined
+    })
+    expect(gone.status).toBe(404)
+    await vi.waitFor(() => expect([results.size, streams.size]).toEqual([0, 0]))
   })
 
   test('are in the log, in the counts and in traces when they are over, whoever ended them', async () => {

@@ -11,6 +11,7 @@ import type { Arrivals } from '../catalog/arrivals.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { BoundCall, EndpointAnswer, EndpointRunner, Part } from './endpoint-runner.ts'
 import type { Endpoints } from './endpoints.ts'
+import type { EngineTime } from './engine-time.ts'
 import { spanOf } from './incremental.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
 import type { BoundValues } from './parameters.ts'
@@ -29,6 +30,8 @@ export interface EndpointCall {
   wants: CacheWants
   /** The trace that the call is part of. */
   trace?: TraceSpan | undefined
+  /** Where the time is written down that the call itself has the engine. */
+  spent?: EngineTime | undefined
 }
 
 export type CallAnswer =
@@ -122,10 +125,13 @@ export class EndpointCalls {
     const { id: endpointId, cache_seconds: cacheSeconds } = endpoint.definition
     const request = this.#request(call, cacheSeconds ?? 0)
     const sources = [...possibleSources(endpoint.compiled.sql)]
-    const look: FollowedCall['look'] = async (signal, caller = follower) => {
+    const look: FollowedCall['look'] = async (signal, asking) => {
       const mark = this.#options.arrivals?.mark()
+      // The first look belongs to who asked for it; later ones are part of nobody's trace.
+      const own = { caller: follower, trace: undefined, spent: undefined }
+      const by = asking === undefined ? own : { caller: asking }
       if (cacheSeconds === null) {
-        const { body, truncated } = await this.#run({ ...call, caller }, signal)
+        const { body, truncated } = await this.#run({ ...call, ...by }, signal)
         return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
       }
       const answer = await this.#options.cache.get({ ...request, signal })
@@ -150,7 +156,7 @@ export class EndpointCalls {
   }
 
   #request(call: Omit<EndpointCall, 'signal' | 'wants'>, cacheSeconds: number): CacheRequest {
-    const { endpoint, format, project, parameters, caller } = call
+    const { endpoint, format, project, parameters, caller, spent } = call
     const { definition, version } = endpoint
     const sent = sentOf(endpoint, parameters)
     const recipe: Recipe = {
@@ -163,9 +169,9 @@ export class EndpointCalls {
     const values = endpoint.compiled.check(parameters)
     const renewing = this.#renewing(endpoint, values, format)
     const compute: Compute = async ({ purpose, signal, previous, trace }) => {
-      const by = purpose === 'refresh' ? warmer : caller
+      const by = purpose === 'refresh' ? { caller: warmer } : { caller, spent }
       const run = (part?: Part) =>
-        this.#run({ endpoint, parameters: sent, format, project, caller: by, trace }, signal, part)
+        this.#run({ endpoint, parameters: sent, format, project, ...by, trace }, signal, part)
       const answer = await (renewing ? renewing(previous, run) : run())
       return answer === 'unchanged' ? answer : { ...answer, contentType: format.contentType }
     }
@@ -218,14 +224,14 @@ export class EndpointCalls {
   }
 
   async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
-    const { parameters, format, caller, project, trace } = call
+    const { parameters, format, caller, project, trace, spent } = call
     const values = call.endpoint.compiled.check(parameters)
     const { sandboxes, runner } = this.#options
     const endpoint =
       sandboxes.known(call.endpoint, parameters) ??
       // To look at SQL takes the engine's time, too.
       (await runner.inTurn({ caller, signal }, () => sandboxes.compile(call.endpoint, parameters)))
-    return { endpoint, values, format, caller, project, signal, trace }
+    return { endpoint, values, format, caller, project, signal, trace, spent }
   }
 
   #remade(text: unknown): CacheRequest | undefined {

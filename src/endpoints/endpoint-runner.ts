@@ -5,6 +5,7 @@ import type { Engine, QueryResult, Statement } from '../engine/engine.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
 import { readJsonRows } from '../engine/json-rows.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
@@ -35,6 +36,8 @@ export interface BoundCall {
   signal?: AbortSignal | undefined
   /** The trace that the call is part of. */
   trace?: TraceSpan | undefined
+  /** Where the time in the engine is written down, also that of a run that fails. */
+  spent?: EngineTime | undefined
 }
 
 /** A run that does not see everything, or not now. */
@@ -93,6 +96,7 @@ export class EndpointRunner {
     const result = await this.inTurn(call, async () => {
       startedAt = performance.now()
       queued?.end()
+      call.spent?.begin()
       await this.#checkPatterns(call, values)
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
@@ -107,10 +111,10 @@ export class EndpointRunner {
         part.range,
       )
       return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
-    }).catch((error) => {
+    }).finally(() => {
       // Who left the queue was never let in; for all others this is over already.
       queued?.end()
-      throw error
+      call.spent?.end()
     })
     const endedAt = performance.now()
     const { answer, more } = result

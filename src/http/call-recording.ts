@@ -4,6 +4,7 @@ import { queryCancelled } from '../base/errors.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
+import type { EngineTime } from '../endpoints/engine-time.ts'
 import type { CacheUse, CallSubject, QueryPlan } from '../stats/call-record.ts'
 import type { CallStatistics } from '../stats/call-statistics.ts'
 
@@ -21,6 +22,8 @@ export interface CallNotes {
   endpoint?: Endpoint
   format?: string
   answer?: CallAnswer
+  /** What the engine did for it, whatever came of that. */
+  spent?: EngineTime
   explain?: () => Promise<QueryPlan>
   /** It is no call after all, or it is written down already. */
   done?: boolean
@@ -74,7 +77,7 @@ export class CallRecorder {
     const endpoint = notes.endpoint ?? this.#named(request, caller)
     if (endpoint === undefined) return
     notes.done = true
-    const { rows, engineMs, rowsRead, cache } = costOf(notes.answer)
+    const { rows, engineMs, rowsRead, cache } = costOf(notes)
     const { explain } = notes
     this.#statistics.add({
       subject: this.subjectOf(endpoint, caller, request.method, notes.format ?? ''),
@@ -106,8 +109,8 @@ interface Cost {
 }
 
 /** What a call cost. A run that is shared is the cost of the caller who began it. */
-function costOf(answered: CallAnswer | undefined): Cost {
-  if (answered === undefined) return { rows: 0, engineMs: 0, rowsRead: undefined, cache: 'none' }
+function costOf({ answer: answered, spent }: CallNotes): Cost {
+  if (answered === undefined) return { rows: 0, engineMs: spent?.ms ?? 0, rowsRead: undefined, cache: 'none' }
   if (answered.kind === 'computed') {
     const { rows, engineMs, rowsRead } = answered.answer
     return { rows, engineMs, rowsRead, cache: 'none' }

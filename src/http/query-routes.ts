@@ -3,11 +3,13 @@ import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
 import type { EndpointCall, EndpointCalls } from '../endpoints/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
+import { EngineTime } from '../endpoints/engine-time.ts'
 import type { LiveResults } from '../endpoints/live-results.ts'
 import { type OutputFormat, outputFormats } from '../endpoints/output-formats.ts'
 import { readCacheDirectives } from './cache-headers.ts'
 import type { CallNotes, CallRecorder } from './call-recording.ts'
 import { type EventStreams, eventStreamType } from './event-streams.ts'
+import { followResult } from './follow-result.ts'
 import type { HotLane } from './hot-lane.ts'
 import { queryRoute } from './query-route.ts'
 import { sendResult } from './send-result.ts'
@@ -28,21 +30,11 @@ export function addQueryRoutes(
   lane: HotLane,
   recorder: CallRecorder | undefined,
 ): void {
-  /** Whatever can be wrong with the call is told before the stream begins. */
-  const follow = async (request: FastifyRequest, reply: FastifyReply, call: EndpointCall) => {
-    streams.admit(call.caller)
-    const followed = calls.follow(call)
-    const first = await results.first(followed, call.signal, call.caller)
-    const stream = streams.begin(request, reply)
-    // Its duration is as long as its reader likes: among those of calls it would say nothing.
-    if (request.recorded) request.recorded.done = true
-    const { 'last-event-id': last } = request.headers
-    stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
-    return reply
-  }
+  const following = { endpoints, calls, results, streams }
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
-    const notes: CallNotes = {}
+    const spent = new EngineTime()
+    const notes: CallNotes = { spent }
     request.recorded = notes
     const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
@@ -59,6 +51,7 @@ export function addQueryRoutes(
       signal: goneSignal(request, reply, () => recorder?.left(request, reply)),
       wants: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
+      spent,
     }
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
@@ -66,7 +59,7 @@ export function addQueryRoutes(
       notes.done = true
       return calls.explain(call)
     }
-    if (format === 'events') return follow(request, reply, call)
+    if (format === 'events') return followResult(following, request, reply, call)
     const answered = calls.call(call)
     if (answered instanceof Promise) notes.explain = () => calls.explain(explained(call))
     const result = answered instanceof Promise ? await answered : answered

@@ -130,6 +130,9 @@ export function statisticsJourneys(running: () => RunningService): void {
           cache: 'none',
         }),
       ])
+      // It failed after a second, and the engine was at it for nearly all of that.
+      expect(body[0].engine_ms).toBeGreaterThan(500)
+      expect((await recorded('watched.slow'))[0]?.metadata.engine_ms).toBeCloseTo(body[0].engine_ms, 1)
       expect(body[0].plan.plan).toContain('ReadFromSystemNumbers')
       expect(JSON.stringify(body)).not.toContain(secret)
       expect((await admin('GET', '/api/endpoints/watched.cached/slow')).body).toContainEqual(

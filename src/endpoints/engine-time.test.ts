@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { EngineTime } from './engine-time.ts'
+
+test('the time of a call in the engine is the sum of its runs, also while one is on', () => {
+  let nowMs = 1_000
+  const time = new EngineTime(() => nowMs)
+  expect(time.ms).toBe(0)
+  time.begin()
+  nowMs += 30
+  expect(time.ms).toBe(30)
+  time.end()
+  nowMs += 500
+  expect(time.ms).toBe(30)
+  time.begin()
+  nowMs += 12
+  time.end()
+  time.end()
+  expect(time.ms).toBe(42)
+})

@@ -1,0 +1,23 @@
+/** How long a call has had the engine, whether it is over or not and however it ends. */
+export class EngineTime {
+  readonly #monotonicMs: () => number
+  #sinceMs: number | undefined
+  #beforeMs = 0
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  get ms(): number {
+    return this.#beforeMs + (this.#sinceMs === undefined ? 0 : this.#monotonicMs() - this.#sinceMs)
+  }
+
+  begin(): void {
+    this.#sinceMs = this.#monotonicMs()
+  }
+
+  end(): void {
+    this.#beforeMs = this.ms
+    this.#sinceMs = undefined
+  }
+}
