@@ -36,6 +36,18 @@ describe('slow calls', () => {
     expect(durations()).toEqual([])
   })
 
+  test('calls that were refused do not take the place of those that failed', () => {
+    const { slow, take } = open()
+    take(
+      { status: 504, code: 'query_timeout', detail },
+      { status: 499, code: 'query_cancelled', detail },
+      ...Array.from({ length: 50 }, () => ({ status: 400, code: 'invalid_parameter', engineMs: 0, detail })),
+    )
+    const codes = slow.of(subject.endpointId).map(({ code }) => code)
+    expect(codes).toHaveLength(22)
+    expect(codes).toEqual(expect.arrayContaining(['query_timeout', 'query_cancelled']))
+  })
+
   test('what came from the cache is none, and so is what nobody can find in the log', () => {
     const { durations, take } = open()
     take({ cache: 'hit', engineMs: 0, detail: undefined }, { cache: 'joined', engineMs: 0, detail })

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { queryCancelled } from '../base/errors.ts'
 import type { CallPage } from './call-page.ts'
 import type { CallRecord, QueryPlan } from './call-record.ts'
 import { withoutValues } from './plan-text.ts'
@@ -31,9 +32,11 @@ interface Kept {
   atMs: number
 }
 
-interface OfEndpoint {
-  slow: Kept[]
-  failed: Kept[]
+/** Refused is what the caller did wrong: there may be any number of those, and they must not take the place of the others. */
+const kinds = ['slow', 'failed', 'refused'] as const
+type Kind = (typeof kinds)[number]
+
+interface OfEndpoint extends Record<Kind, Kept[]> {
   explainedAtMs: number
 }
 
@@ -43,7 +46,7 @@ const explainEveryMs = 60_000
 /** A faster call needs no plan to be understood. */
 const explainFromMs = 500
 
-/** The slowest calls of the last hour that went to the engine, and the last ones that failed, of each endpoint. */
+/** Of each endpoint the slowest calls of the last hour that went to the engine, and the last that failed or were refused. */
 export class SlowCalls {
   readonly #options: SlowCallsOptions
   readonly #byEndpoint = new Map<string, OfEndpoint>()
@@ -55,10 +58,10 @@ export class SlowCalls {
 
   take(page: CallPage, toWallMs: (monotonicMs: number) => number): void {
     for (let at = 0; at < page.length; at++) {
-      const failed = page.number(at, 'status') >= 400
+      const kind = kindOf(page.number(at, 'status'))
       // What came from the cache, or went wrong before it came to the engine in a way that says all, costs nothing here.
-      if (page.detail(at) === undefined || (!failed && page.number(at, 'engineMs') === 0)) continue
-      this.#keep(page.read(at), toWallMs(page.number(at, 'endedAt')), failed)
+      if (page.detail(at) === undefined || (kind === 'slow' && page.number(at, 'engineMs') === 0)) continue
+      this.#keep(page.read(at), toWallMs(page.number(at, 'endedAt')), kind)
     }
   }
 
@@ -67,7 +70,8 @@ export class SlowCalls {
     const known = this.#byEndpoint.get(endpointId)
     if (known === undefined) return []
     this.#forget(known)
-    return [...known.slow, ...known.failed]
+    return kinds
+      .flatMap((kind) => known[kind])
       .map(({ call }) => call)
       .sort((one, other) => other.duration_ms - one.duration_ms)
   }
@@ -77,11 +81,12 @@ export class SlowCalls {
     await this.#explaining
   }
 
-  #keep(record: CallRecord, atMs: number, failed: boolean): void {
+  #keep(record: CallRecord, atMs: number, kind: Kind): void {
     const { endpointId } = record.subject
     const known = this.#byEndpoint.get(endpointId) ?? {
       slow: [],
       failed: [],
+      refused: [],
       explainedAtMs: Number.NEGATIVE_INFINITY,
     }
     // The one that was touched last is the last to be forgotten.
@@ -93,21 +98,18 @@ export class SlowCalls {
     }
     this.#forget(known)
     const kept = { call: slowCallOf(record, atMs), atMs }
-    if (failed) {
-      known.failed.push(kept)
-      if (known.failed.length > maxEach) known.failed.shift()
-    } else {
-      known.slow.push(kept)
-      known.slow.sort((one, other) => other.call.duration_ms - one.call.duration_ms)
-      if (known.slow.length > maxEach && known.slow.pop() === kept) return
-    }
+    const alike = known[kind]
+    alike.push(kept)
+    if (kind === 'slow') {
+      alike.sort((one, other) => other.call.duration_ms - one.call.duration_ms)
+      if (alike.length > maxEach && alike.pop() === kept) return
+    } else if (alike.length > maxEach) alike.shift()
     this.#explain(known, kept.call, record)
   }
 
   #forget(known: OfEndpoint): void {
     const since = this.#options.clock.now() - keptMs
-    known.slow = known.slow.filter(({ atMs }) => atMs >= since)
-    known.failed = known.failed.filter(({ atMs }) => atMs >= since)
+    for (const kind of kinds) known[kind] = known[kind].filter(({ atMs }) => atMs >= since)
   }
 
   /** One at a time, and of each endpoint one a minute: a service in trouble must not be asked why all the time. */
@@ -128,6 +130,12 @@ export class SlowCalls {
         this.#explaining = undefined
       })
   }
+}
+
+/** A caller who left did not wait for what was going on, which says as much as a failure. */
+function kindOf(status: number): Kind {
+  if (status < 400) return 'slow'
+  return status >= 500 || status === queryCancelled.status ? 'failed' : 'refused'
 }
 
 function slowCallOf(record: CallRecord, atMs: number): SlowCall {
