@@ -44,7 +44,7 @@ import { LogSearch } from './ingest/log-search.ts'
 import { SourceAdmin } from './ingest/source-admin.ts'
 import { SourceUsage } from './ingest/source-usage.ts'
 import type { CallStatistics } from './stats/call-statistics.ts'
-import { startObserving } from './stats/observing.ts'
+import { type Observing, startObserving } from './stats/observing.ts'
 
 export interface ServiceOptions {
   settings: Settings
@@ -114,6 +114,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const sources = new Sources(catalog, clock, (name) => {
     arrivals.note(name, beginningOfTime)
     if (!sources.find(name)) tail.close(name)
+    observing.metrics.namesChanged()
   })
   const tail = new LiveTail({ time, maxRingBytes: live.ringBytes, maxPendingBytes: live.readerBytes })
   const keys = new IdempotencyKeys(engine, clock)
@@ -122,7 +123,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     reserveBytes: settings.diskReserve,
     clock,
   })
-  const observing = await startObserving({
+  const observing: Observing = await startObserving({
     recording: settings.statistics,
     engine,
     sources,
@@ -140,6 +141,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       intake: () => intake,
       liveStreams: () => streams.size,
       freeDiskBytes: () => freeBytes(settings),
+      exists: {
+        endpoint: (name) => endpoints.findByName(name) !== undefined,
+        source: (name) => sources.find(name)?.name === name,
+      },
     },
   })
   const intake: LogIntake = new LogIntake({
@@ -153,7 +158,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     tail,
     maxPendingBytes: maxPendingLogBytes,
   })
-  const endpoints = new Endpoints(catalog)
+  const endpoints: Endpoints = new Endpoints(catalog)
   const endpointAdmin = new EndpointAdmin({
     engine,
     catalog,
@@ -191,6 +196,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ),
   })
   endpoints.onChange((id) => cache.drop(id))
+  endpoints.onChange(() => observing.metrics.namesChanged())
   const calls = new EndpointCalls({
     runner,
     cache,

@@ -105,7 +105,8 @@ export const endpointOperations = alike({ tag: 'Endpoints', access: 'admin' }, [
     id: 'listSlowCalls',
     summary: 'List slow and failed calls of an endpoint',
     description:
-      'Of the last hour, as this process saw them: the 20 slowest that went to the engine, and the last 20 each that failed and that were refused. ' +
+      'Of the last hour, as this process saw them: the 20 slowest that went to the engine, ' +
+      'and the last 20 each that failed and that were refused. ' +
       'No value of a parameter is in them.',
     parameters: [endpoint],
     answers: { 200: answered('The calls, the longest first.', listOf('SlowCall')) },

@@ -51,6 +51,10 @@ export class CallDurations extends Histogram<'endpoint' | 'status' | 'cache'> {
     }
   }
 
+  forget(label: string): void {
+    this.#series.delete(label)
+  }
+
   /** What the registry asks a histogram for; prom-client does not declare it. */
   async getForPromString() {
     const { name, help } = this as unknown as { name: string; help: string }

@@ -59,8 +59,34 @@ describe('metrics', () => {
     }
     const text = await metrics.text()
     expect(new Set(text.match(/endpoint="\w+"/g)).size).toBe(201)
-    const others = 'endpoint="other",status="2xx",cache="hit"'
+    const others = 'endpoint="_other",status="2xx",cache="hit"'
     expect(text).toContain(`wellhead_call_duration_seconds_count{${others}} 50`)
+  })
+
+  test('a name that is gone gives its label back, with everything that was told of it', async () => {
+    const gone = new Set<string>()
+    const metrics = idleMetrics((name) => !gone.has(name))
+    const call = (endpoint: string) =>
+      metrics.takeCalls(pageOf({ subject: { ...subject, endpoint }, rowsRead: 5 }))
+    const store = (source: string) => metrics.stored({ source, accepted: 1, rejected: 1, bytes: 3, ms: 4 })
+    // One more source has a figure of its storage.
+    for (let i = 0; i < 200; i++) call(`e${i}`)
+    for (let i = 0; i < 199; i++) store(`s${i}`)
+    await metrics.text()
+    gone.add('e7').add('s7')
+    metrics.namesChanged()
+    const text = await metrics.text()
+    expect(text).not.toMatch(/"[es]7"/)
+    expect(text).toMatch(/endpoint="e8"/)
+    call('new')
+    store('new_source')
+    // Calls that began before their endpoint went.
+    call('e7')
+    const later = await metrics.text()
+    expect(later).toContain('wellhead_rows_read_total{endpoint="new"} 5')
+    expect(later).toContain('wellhead_ingest_bytes_total{source="new_source"} 3')
+    expect(later).toContain('wellhead_rows_read_total{endpoint="_other"} 5')
+    expect(later).not.toMatch(/"[es]7"/)
   })
 
   test('asking twice counts nothing twice', async () => {

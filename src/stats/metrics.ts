@@ -17,6 +17,8 @@ export interface MetricSources {
   intake: () => { pendingBytes: number }
   liveStreams: () => number
   storage: () => Promise<StoredSource[]>
+  /** Whether there is an endpoint or a source of this name. */
+  exists: Record<'endpoint' | 'source', (name: string) => boolean>
   /** Undefined where the disk is somebody else's. */
   freeDiskBytes: () => number | undefined
 }
@@ -46,17 +48,21 @@ const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 export class Metrics {
   readonly registry = new Registry()
   readonly #sources: MetricSources
-  readonly #sourceLabels = new BoundedLabels(maxNames)
-  readonly #endpointLabels = new BoundedLabels(maxNames)
-  readonly #durations = new CallDurations(this.#endpointLabels)
+  readonly #sourceLabels: BoundedLabels
+  readonly #endpointLabels: BoundedLabels
+  readonly #durations: CallDurations
   readonly #rowsRead: Counter<'endpoint'>
   readonly #entries: Counter<'source' | 'result'>
   readonly #entryBytes: Counter<'source'>
   readonly #intakeDurations: Histogram<'source'>
   readonly #refused: Counter<'code'>
+  #namesChanged = false
 
   constructor(sources: MetricSources) {
     this.#sources = sources
+    this.#sourceLabels = new BoundedLabels(maxNames, sources.exists.source)
+    this.#endpointLabels = new BoundedLabels(maxNames, sources.exists.endpoint)
+    this.#durations = new CallDurations(this.#endpointLabels)
     const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry })
     for (const name of misnamed) this.registry.removeSingleMetric(name)
@@ -98,10 +104,17 @@ export class Metrics {
   /** In the form that Prometheus reads. */
   async text(): Promise<string> {
     this.#sources.statistics?.read()
+    this.#release()
     return this.registry.metrics()
   }
 
+  /** Endpoints or sources were made, renamed or deleted. What is gone is forgotten when somebody looks next. */
+  namesChanged(): void {
+    this.#namesChanged = true
+  }
+
   takeCalls(page: CallPage): void {
+    this.#release()
     this.#durations.take(page)
     for (let at = 0; at < page.length; at++) {
       const read = page.number(at, 'rowsRead')
@@ -122,6 +135,20 @@ export class Metrics {
   /** The codes are those of the catalogue of errors. */
   refused(code: string): void {
     this.#refused.inc({ code })
+  }
+
+  #release(): void {
+    if (!this.#namesChanged) return
+    this.#namesChanged = false
+    for (const endpoint of this.#endpointLabels.release()) {
+      this.#durations.forget(endpoint)
+      this.#rowsRead.remove({ endpoint })
+    }
+    for (const source of this.#sourceLabels.release()) {
+      for (const result of ['stored', 'rejected']) this.#entries.remove({ source, result })
+      this.#entryBytes.remove({ source })
+      this.#intakeDurations.remove({ source })
+    }
   }
 
   #addPulled(): void {

@@ -26,7 +26,10 @@ export interface ObservingOptions {
   log: Log
   environment: Readonly<Record<string, string | undefined>>
   /** State of other parts, as it is when somebody asks. */
-  figures: Pick<MetricSources, 'cache' | 'queue' | 'engine' | 'intake' | 'liveStreams' | 'freeDiskBytes'>
+  figures: Pick<
+    MetricSources,
+    'cache' | 'queue' | 'engine' | 'intake' | 'liveStreams' | 'freeDiskBytes' | 'exists'
+  >
 }
 
 /** Whatever watches the service. */

@@ -2,7 +2,7 @@ import { Metrics } from '../../src/stats/metrics.ts'
 import { RequestCounts } from '../../src/stats/request-counts.ts'
 
 /** Metrics of a service in which nothing happens. */
-export function idleMetrics(): Metrics {
+export function idleMetrics(exists: (name: string) => boolean = () => true): Metrics {
   return new Metrics({
     version: '1.2.3',
     requests: new RequestCounts(),
@@ -14,5 +14,6 @@ export function idleMetrics(): Metrics {
     liveStreams: () => 2,
     storage: async () => [{ source: 'edge_logs', parts: 1, rows: 2, bytes: 3 }],
     freeDiskBytes: () => 9,
+    exists: { endpoint: exists, source: exists },
   })
 }
