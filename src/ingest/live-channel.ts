@@ -47,10 +47,7 @@ export class LiveChannel {
     return this.#cursor
   }
 
-  /**
-   * Gives stored lines to all who want them. Places grow with the time and not with the number of entries: whoever sees
-   * some of them only is not told how many others there are.
-   */
+  /** Gives stored lines to all who want them. Each has a place of its own, which grows with the time where few come. */
   deliver(lines: readonly Buffer[], nowMs: number, idOf: (cursor: number) => string, maxRingBytes: number) {
     const touched = new Set<Group>()
     const give = (entry: LiveEntry, groups: ReadonlySet<Group>) => {
@@ -114,7 +111,7 @@ export class LiveChannel {
   }
 }
 
-/** A whole number, whatever the time is: it goes through the digits of an id and back. */
+/** A whole number, whatever the time is: it goes through an id and back. */
 function placeAt(nowMs: number): number {
   return Math.floor(nowMs * 1000)
 }

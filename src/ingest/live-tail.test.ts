@@ -186,6 +186,21 @@ describe('entries for those who read along', () => {
     expect(messages(one).at(-1)).toBe('after')
   })
 
+  test('ids do not tell a reader how many entries of others came between', () => {
+    const { tail, store } = openTail()
+    const [one, other] = [reader(), reader()]
+    tail.subscribe('edge_logs', { project: 'a' }, one.sink)
+    tail.subscribe('edge_logs', { project: 'b' }, other.sink)
+    const [a, b] = [{ project: 'a' }, { project: 'b' }]
+    store(a, a, b, b, b, a)
+    const ids = [...one.entries(), ...other.entries()].map(({ id }) => id)
+    expect(new Set(ids).size).toBe(6)
+    for (const id of ids) expect(id).toMatch(/^[\da-f]{32}$/)
+    // Whatever numbers may be read out of them, near places are not near to each other.
+    const numbers = ids.map((id) => Number.parseInt(id.slice(-12), 16)).sort((x, y) => x - y)
+    expect(Math.min(...numbers.slice(1).map((n, i) => n - (numbers[i] as number)))).toBeGreaterThan(1_000_000)
+  })
+
   test('who connects again goes on where it was', () => {
     const { tail, store } = openTail()
     const [one, again, idle] = [reader(), reader(), reader()]
@@ -214,7 +229,7 @@ describe('entries for those who read along', () => {
     expect(messages(one)).toEqual(['at once'])
   })
 
-  test.each(['nonsense', '00000000-abc', ' ', '0'.repeat(10_000)])(
+  test.each(['nonsense', '0'.repeat(32), ' ', '0'.repeat(10_000)])(
     'who goes on from the unknown place %.20j is told so',
     (id) => {
       const { tail, store } = openTail()

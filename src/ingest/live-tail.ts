@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
 import { LiveChannel, type LiveFilter } from './live-channel.ts'
+import { LivePlaces } from './live-places.ts'
 import type { LiveSink } from './live-reader.ts'
 
 export interface LiveTailOptions {
@@ -44,8 +44,7 @@ const maxShare = 1 / 8
 export class LiveTail {
   readonly #options: LiveTailOptions
   readonly #open = new Map<string, Open>()
-  /** Places of another process mean nothing here. */
-  readonly #epoch = randomUUID().slice(0, 8)
+  readonly #places = new LivePlaces()
 
   constructor(options: LiveTailOptions) {
     this.#options = options
@@ -88,7 +87,7 @@ export class LiveTail {
         if (reader.isBehind) return undefined
         // So that a reader who wants little does not fall out of the ring for it.
         this.#flush(open, open.lines.length)
-        return this.#idOf(channel.mark(this.#options.time.now()))
+        return this.#places.idOf(channel.mark(this.#options.time.now()))
       },
       drained: () => reader.catchUp(),
       close: () => {
@@ -147,17 +146,12 @@ export class LiveTail {
     open.flushedAtMs = this.#options.time.now()
     if (lines.length === 0) return
     const share = Math.min(maxShare, 1 / this.#open.size) * this.#options.maxRingBytes
-    open.channel.deliver(lines, open.flushedAtMs, (cursor) => this.#idOf(cursor), share)
-  }
-
-  #idOf(cursor: number): string {
-    return `${this.#epoch}-${cursor.toString(36)}`
+    open.channel.deliver(lines, open.flushedAtMs, (cursor) => this.#places.idOf(cursor), share)
   }
 
   /** Undefined where nobody can tell what came since. */
   #placeOf(id: string, { cursor, ring }: LiveChannel): number | undefined {
-    const [, epoch, digits] = /^([0-9a-f]{8})-([0-9a-z]{1,11})$/.exec(id) ?? []
-    const place = digits === undefined ? Number.NaN : Number.parseInt(digits, 36)
-    return epoch === this.#epoch && place >= ring.since && place <= cursor ? place : undefined
+    const place = this.#places.placeOf(id)
+    return place !== undefined && place >= ring.since && place <= cursor ? place : undefined
   }
 }
