@@ -50,4 +50,5 @@ SELECT
     sum(read) AS rows_read
 FROM recorded
 GROUP BY bucket, endpoint
-ORDER BY timestamp, endpoint
+-- The newest first: where there are too many rows, the oldest are left out.
+ORDER BY timestamp DESC, endpoint

@@ -318,6 +318,11 @@ describe('the files of the repository', () => {
     ])
   })
 
+  test('of statistics that are too many for their rows, the oldest are left out', () => {
+    const [stats] = definitions.filter(({ name }) => name === 'wellhead.endpoint-stats')
+    expect(stats?.query).toMatch(/ORDER BY timestamp DESC, endpoint\s*$/)
+  })
+
   test('have ids of their own', () => {
     expect(new Set(definitions.map((definition) => definition.id)).size).toBe(files.length)
   })

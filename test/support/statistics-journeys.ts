@@ -99,6 +99,8 @@ export function statisticsJourneys(running: () => RunningService): void {
       for (const interval of ['5min', '1day', '7day']) {
         const sums = await stats(`wellhead.endpoint-stats?interval=${interval}&endpoint=watched.plain`)
         expect(sums.reduce((sum, { calls }) => sum + Number(calls), 0)).toBe(2)
+        const times = sums.map(({ timestamp }) => Number(timestamp))
+        expect(times).toEqual([...times].sort((one, another) => another - one))
         expect(sums.reduce((sum, { errors }) => sum + Number(errors), 0)).toBe(1)
       }
     })
