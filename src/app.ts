@@ -179,6 +179,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxMemoryBytes: Math.floor(settings.engineMemory / 2),
     maxThreads: Math.max(1, availableParallelism() >> 1),
     sources: () => sources.names(),
+    onRun: (purpose, ms) => observing.metrics.ran(purpose, ms),
   })
   const cache: ResultCache = new ResultCache({
     time,

@@ -53,6 +53,7 @@ async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }
   server.addHook('onRequest', async (request, reply) => {
     request.caller = admitCaller(access, 'query', request, reply)
   })
+  server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
   server.get('/never', () => new Promise(() => {}))
   addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
   const results = new LiveResults({ time, arrivals: undefined, maxBytes: 2 ** 20, onFailure: () => {} })
@@ -301,6 +302,20 @@ describe('streams of events', () => {
     await vi.waitFor(() => expect(told()).toEqual([['/never', 499]]))
     expect(spans).toEqual([{ name: 'GET /never', 'http.response.status_code': 499 }])
     expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 0, '4xx': 1 })
+  })
+
+  test('what is asked for all the time, and what is not there, makes no span', async () => {
+    const { base, spans, requests } = await openStreams()
+    const headers = {
+      'X-API-KEY': admin,
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    }
+    expect((await fetch(`${base}/quiet`, { headers })).status).toBe(200)
+    expect((await fetch(`${base}/v1/traces`, { method: 'POST', headers })).status).toBe(404)
+    await vi.waitFor(() =>
+      expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 1, '4xx': 1 }),
+    )
+    expect(spans).toEqual([])
   })
 
   test('end at once when the service stops, and none begins', async () => {

@@ -9,7 +9,7 @@ import type { HotKey } from '../cache/hot-keys-file.ts'
 import type { CachedGroup, ResultCache } from '../cache/result-cache.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { BoundCall, EndpointAnswer, EndpointRunner, Part } from './endpoint-runner.ts'
+import type { BoundCall, EndpointAnswer, EndpointRunner, Part, RunPurpose } from './endpoint-runner.ts'
 import type { Endpoints } from './endpoints.ts'
 import type { EngineTime } from './engine-time.ts'
 import { spanOf } from './incremental.ts'
@@ -30,6 +30,8 @@ export interface EndpointCall {
   wants: CacheWants
   /** The trace that the call is part of. */
   trace?: TraceSpan | undefined
+  /** A call where nothing is said. */
+  purpose?: RunPurpose | undefined
   /** Where the time is written down that the call itself has the engine. */
   spent?: EngineTime | undefined
 }
@@ -123,7 +125,7 @@ export class EndpointCalls {
   follow(call: Omit<EndpointCall, 'signal' | 'wants'>): FollowedCall {
     const { endpoint } = call
     const { id: endpointId, cache_seconds: cacheSeconds } = endpoint.definition
-    const request = this.#request(call, cacheSeconds ?? 0)
+    const request = this.#request({ ...call, purpose: 'follow' }, cacheSeconds ?? 0)
     const sources = [...possibleSources(endpoint.compiled.sql)]
     const look: FollowedCall['look'] = async (signal, asking) => {
       const mark = this.#options.arrivals?.mark()
@@ -131,7 +133,7 @@ export class EndpointCalls {
       const own = { caller: follower, trace: undefined, spent: undefined }
       const by = asking === undefined ? own : { caller: asking }
       if (cacheSeconds === null) {
-        const { body, truncated } = await this.#run({ ...call, ...by }, signal)
+        const { body, truncated } = await this.#run({ ...call, ...by, purpose: 'follow' }, signal)
         return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
       }
       const answer = await this.#options.cache.get({ ...request, signal })
@@ -156,7 +158,7 @@ export class EndpointCalls {
   }
 
   #request(call: Omit<EndpointCall, 'signal' | 'wants'>, cacheSeconds: number): CacheRequest {
-    const { endpoint, format, project, parameters, caller, spent } = call
+    const { endpoint, format, project, parameters, caller, spent, purpose: why } = call
     const { definition, version } = endpoint
     const sent = sentOf(endpoint, parameters)
     const recipe: Recipe = {
@@ -169,7 +171,10 @@ export class EndpointCalls {
     const values = endpoint.compiled.check(parameters)
     const renewing = this.#renewing(endpoint, values, format)
     const compute: Compute = async ({ purpose, signal, previous, trace }) => {
-      const by = purpose === 'refresh' ? { caller: warmer } : { caller, spent }
+      const by =
+        purpose === 'refresh'
+          ? ({ caller: warmer, purpose: 'renewal' } as const)
+          : { caller, spent, purpose: why }
       const run = (part?: Part) =>
         this.#run({ endpoint, parameters: sent, format, project, ...by, trace }, signal, part)
       const answer = await (renewing ? renewing(previous, run) : run())
@@ -224,14 +229,14 @@ export class EndpointCalls {
   }
 
   async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
-    const { parameters, format, caller, project, trace, spent } = call
+    const { parameters, format, caller, project, trace, spent, purpose } = call
     const values = call.endpoint.compiled.check(parameters)
     const { sandboxes, runner } = this.#options
     const endpoint =
       sandboxes.known(call.endpoint, parameters) ??
       // To look at SQL takes the engine's time, too.
       (await runner.inTurn({ caller, signal }, () => sandboxes.compile(call.endpoint, parameters)))
-    return { endpoint, values, format, caller, project, signal, trace, spent }
+    return { endpoint, values, format, caller, project, signal, trace, spent, purpose }
   }
 
   #remade(text: unknown): CacheRequest | undefined {

@@ -68,6 +68,7 @@ export class EndpointDrafts {
       caller,
       project: undefined,
       signal,
+      purpose: 'preview',
     })
     return { columns: endpoint.columns, answer }
   }

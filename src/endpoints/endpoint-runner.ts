@@ -22,7 +22,13 @@ export interface EndpointRunnerOptions {
   maxThreads: number
   /** Every source that there is now. */
   sources: () => Iterable<string>
+  /** Hears how long the engine had each run, also one that failed. */
+  onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
+
+/** Why a query runs. */
+export const runPurposes = ['call', 'renewal', 'follow', 'preview'] as const
+export type RunPurpose = (typeof runPurposes)[number]
 
 /** A call whose parameters are checked and bound. */
 export interface BoundCall {
@@ -36,6 +42,8 @@ export interface BoundCall {
   signal?: AbortSignal | undefined
   /** The trace that the call is part of. */
   trace?: TraceSpan | undefined
+  /** A call where nothing is said. */
+  purpose?: RunPurpose | undefined
   /** Where the time in the engine is written down, also that of a run that fails. */
   spent?: EngineTime | undefined
 }
@@ -91,7 +99,8 @@ export class EndpointRunner {
     const values = this.#atTime(call, part.nowMicros)
     const maxRows = endpoint.definition.max_rows
     const since = performance.now()
-    let startedAt = since
+    let startedAt: number | undefined
+    let engineMs = 0
     const queued = call.trace?.child('queue')
     const result = await this.inTurn(call, async () => {
       startedAt = performance.now()
@@ -115,16 +124,18 @@ export class EndpointRunner {
       // Who left the queue was never let in; for all others this is over already.
       queued?.end()
       call.spent?.end()
+      if (startedAt === undefined) return
+      engineMs = performance.now() - startedAt
+      this.#options.onRun?.(call.purpose ?? 'call', engineMs)
     })
-    const endedAt = performance.now()
     const { answer, more } = result
     const cut = format.cut?.(answer.body, maxRows) ?? { body: answer.body, rows: 0, truncated: more }
     return {
       body: format.frame(cut.body),
       rows: cut.rows,
       truncated: cut.truncated,
-      queueMs: startedAt - since,
-      engineMs: endedAt - startedAt,
+      queueMs: (startedAt ?? since) - since,
+      engineMs,
       rowsRead: answer.readRows,
       bytesRead: answer.readBytes,
     }

@@ -36,6 +36,8 @@ interface KnownCall {
   caller: Caller
   key: string
   version: number
+  /** Name of the endpoint. */
+  endpoint: string
   /** What its calls are written down as. */
   subject: CallSubject | undefined
   /** The headers of the last answer, as long as that is the answer. */
@@ -153,7 +155,7 @@ export class HotLane {
       })
     }
     this.#log(call, request, id, status, ms, trace)
-    if (trace !== undefined) traces.end(trace, status)
+    if (trace !== undefined) traces.end(trace, status, { 'wellhead.endpoint': call.endpoint })
     return true
   }
 

@@ -67,7 +67,8 @@ export function addQueryRoutes(
     // What had to be waited for may be of an endpoint that changed meanwhile.
     if (result.kind === 'cached' && result === answered) {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
-      lane.learn(request.raw, { caller, key: result.key, version: endpoint.version, subject })
+      const { version, definition } = endpoint
+      lane.learn(request.raw, { caller, key: result.key, version, endpoint: definition.name, subject })
     }
     return sendResult(request, reply, result, format.contentType, since)
   }

@@ -22,9 +22,15 @@ export class RequestTraces {
     return this.#tracing !== undefined
   }
 
-  begin(method: string, route: string, traceparent?: string, tracestate?: string): TraceSpan | undefined {
+  /** Without a route it is no work that somebody wants to see: a trace goes on, and no span is made. */
+  begin(
+    method: string,
+    route: string | undefined,
+    traceparent?: string,
+    tracestate?: string,
+  ): TraceSpan | undefined {
     const parent = traceparent === undefined ? undefined : readTraceContext(traceparent, tracestate)
-    if (this.#tracing === undefined) return parent && passedOn(parent)
+    if (this.#tracing === undefined || route === undefined) return parent && passedOn(parent)
     return this.#tracing.start(`${method} ${route}`, parent, {
       'http.request.method': method,
       'http.route': route,
@@ -43,7 +49,10 @@ export function addRequestTraces(server: FastifyInstance, traces: RequestTraces,
   server.addHook('onRequest', (request, _reply, done) => {
     const { traceparent, tracestate } = request.headers
     if (traces.active || traceparent !== undefined) {
-      const route = request.routeOptions.url ?? ''
+      const { url, logLevel } = request.routeOptions
+      // What is asked for all the time is in no log either. And where nothing is, spans would beget spans if they were
+      // sent to this service.
+      const route = logLevel === 'silent' ? undefined : url
       // One that is sent twice is none.
       request.trace = traces.begin(request.method, route, text(traceparent), text(tracestate))
     }

@@ -89,6 +89,17 @@ describe('metrics', () => {
     expect(later).not.toMatch(/"[es]7"/)
   })
 
+  test('what the engine does is told by its purpose', async () => {
+    const metrics = idleMetrics()
+    metrics.ran('call', 250)
+    metrics.ran('renewal', 500)
+    metrics.ran('renewal', 250)
+    const lines = (await metrics.text()).split('\n')
+    expect(lines).toContain('wellhead_query_runs_total{purpose="renewal"} 2')
+    expect(lines).toContain('wellhead_query_engine_seconds_total{purpose="renewal"} 0.75')
+    expect(lines).toContain('wellhead_query_engine_seconds_total{purpose="call"} 0.25')
+  })
+
   test('asking twice counts nothing twice', async () => {
     const metrics = idleMetrics()
     metrics.takeCalls(pageOf({}))
@@ -101,6 +112,7 @@ describe('metrics', () => {
     metrics.takeCalls(pageOf({ rowsRead: 1 }, { status: 404 }))
     metrics.stored({ source: 'edge_logs', accepted: 1, rejected: 2, bytes: 3, ms: 4 })
     metrics.refused('disk_full')
+    metrics.ran('renewal', 12)
     const problems = promtoolProblems(await metrics.text())
     if (problems === undefined) skip('promtool cannot be had here')
     expect(problems).toBe('')

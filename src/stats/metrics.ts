@@ -56,6 +56,8 @@ export class Metrics {
   readonly #entryBytes: Counter<'source'>
   readonly #intakeDurations: Histogram<'source'>
   readonly #refused: Counter<'code'>
+  readonly #runs: Counter<'purpose'>
+  readonly #engineSeconds: Counter<'purpose'>
   #namesChanged = false
 
   constructor(sources: MetricSources) {
@@ -98,6 +100,18 @@ export class Metrics {
       labelNames: ['code'],
       registers,
     })
+    this.#runs = new Counter({
+      name: 'wellhead_query_runs_total',
+      help: 'Queries of endpoints that the engine ran.',
+      labelNames: ['purpose'],
+      registers,
+    })
+    this.#engineSeconds = new Counter({
+      name: 'wellhead_query_engine_seconds_total',
+      help: 'Time that the engine had queries of endpoints.',
+      labelNames: ['purpose'],
+      registers,
+    })
     this.#addPulled()
   }
 
@@ -130,6 +144,12 @@ export class Metrics {
     this.#entries.inc({ source, result: 'rejected' }, rejected)
     this.#entryBytes.inc({ source }, bytes)
     this.#intakeDurations.observe({ source }, ms / 1000)
+  }
+
+  /** A query of an endpoint ran, for one of a few purposes. */
+  ran(purpose: string, ms: number): void {
+    this.#runs.inc({ purpose })
+    this.#engineSeconds.inc({ purpose }, ms / 1000)
   }
 
   /** The codes are those of the catalogue of errors. */

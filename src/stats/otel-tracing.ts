@@ -23,11 +23,12 @@ import {
 import type { Log } from '../base/log.ts'
 import type { TraceContext, TraceSpan, Tracing } from '../base/tracing.ts'
 import { version } from '../base/version.ts'
+import { exportWarnings } from './export-warnings.ts'
 import type { TraceExporter } from './otel-wanted.ts'
 
 /** Where spans go, how they are sampled and what they are labelled with is said by the standard variables. */
 export function startTracing(exporters: readonly TraceExporter[], log: Log): Tracing {
-  const say = (message: string) => log.warn({ reason: message }, 'traces')
+  const say = exportWarnings(log)
   const quiet = () => {}
   diag.setLogger(
     { error: say, warn: say, info: quiet, debug: quiet, verbose: quiet },

@@ -177,6 +177,9 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect(value(`wellhead_call_duration_seconds_count{${labels}}`)).toBe(3)
       expect(value(`wellhead_call_duration_seconds_bucket{${labels},le="+Inf"}`)).toBe(3)
       expect(value('wellhead_engine_up')).toBe(1)
+      expect(value('wellhead_query_runs_total{purpose="call"}')).toBeGreaterThan(3)
+      // One of them took a second and failed.
+      expect(value('wellhead_query_engine_seconds_total{purpose="call"}')).toBeGreaterThan(0.5)
       expect(value('wellhead_ingest_entries_total{source="edge_logs",result="stored"}')).toBeGreaterThan(0)
       expect(value('wellhead_source_parts{source="edge_logs"}')).toBeGreaterThan(0)
       expect(value('wellhead_calls_unrecorded_total')).toBe(0)
