@@ -1,24 +1,78 @@
 /**
- * Runs the crash journey for as many kills as asked: `npm run torture -- --cycles 200`. It takes its time. It
- * prints its seed; `--seed` brings the same moments again.
+ * Runs the scenarios of `torture/` in their long form, all of them or those that are named, and ends with a table:
+ * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--json file] [--list]`. It takes its time.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, release, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { ensureEngine } from './ensure-engine.mjs'
+import { resultTable } from './support/torture-table.mjs'
 
-const { values } = parseArgs({
-  options: { cycles: { type: 'string', default: '200' }, seed: { type: 'string' } },
+const { values, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    minutes: { type: 'string', default: '5' },
+    seed: { type: 'string', default: `${randomInt(2 ** 31)}` },
+    cycles: { type: 'string' },
+    json: { type: 'string' },
+    list: { type: 'boolean', default: false },
+  },
 })
-for (const [name, value] of Object.entries(values)) {
-  if (/^\d{1,10}$/.test(value) && (name === 'seed' || Number(value) > 0)) continue
-  console.error(`torture: --${name} must be a whole number; "${value}" was given.`)
+for (const name of ['minutes', 'seed', 'cycles']) {
+  const value = values[name]
+  const pattern = name === 'minutes' ? /^\d{1,6}(?:\.\d{1,3})?$/ : /^\d{1,10}$/
+  if (value === undefined || (pattern.test(value) && (name === 'seed' || Number(value) > 0))) continue
+  console.error(`torture: --${name} must be a number; "${value}" was given.`)
   process.exit(2)
 }
-const test = fileURLToPath(new URL('./test.mjs', import.meta.url))
-const environment = { ...process.env, TORTURE_CYCLES: values.cycles }
-if (values.seed !== undefined) environment.TORTURE_SEED = values.seed
-const { status } = spawnSync(process.execPath, [test, 'test/crash.test.ts'], {
+const root = fileURLToPath(new URL('..', import.meta.url))
+const scratch = mkdtempSync(join(tmpdir(), 'wellhead-torture-'))
+const results = join(scratch, 'results')
+const order = {
+  names,
+  list: values.list,
+  seed: Number(values.seed),
+  minutes: Number(values.minutes),
+  ...(values.cycles !== undefined && { cycles: Number(values.cycles) }),
+  results,
+}
+const environment = { ...process.env, TORTURE_ORDER: JSON.stringify(order) }
+const engineNode = values.list ? undefined : await ensureEngine()
+if (engineNode) {
+  environment.WELLHEAD_ENGINE_NODE = engineNode
+  environment.WELLHEAD_ENGINE_PATIENCE = '10'
+  console.log('The engine is emulated here: seconds say nothing of a native one.\n')
+}
+const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+const child = spawn(process.execPath, [vitest, 'run', '--config', 'torture/vitest.config.ts'], {
+  cwd: root,
   stdio: 'inherit',
   env: environment,
 })
-process.exit(status ?? 1)
+const code = await new Promise((resolve) => child.on('exit', resolve))
+const scenarios = (existsSync(results) ? readFileSync(results, 'utf8') : '')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => JSON.parse(line))
+rmSync(scratch, { recursive: true, force: true })
+if (!values.list && scenarios.length > 0) {
+  console.log(`\n${resultTable(scenarios)}`)
+  const [cpu] = cpus()
+  const machine = `${cpus().length} × ${cpu?.model ?? process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}`
+  const report = {
+    date: new Date().toISOString(),
+    machine,
+    node: process.version,
+    engine: engineNode ? 'emulated' : 'native',
+    ...order,
+    results: undefined,
+    list: undefined,
+    scenarios,
+  }
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, undefined, 2)}\n`)
+}
+process.exit(code !== 0 || scenarios.some(({ faults }) => faults.length > 0) ? 1 : 0)

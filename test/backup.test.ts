@@ -4,17 +4,18 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { version } from '../src/base/version.ts'
-import { type SentBatch, sendUntilStopped } from './support/crash-sender.ts'
 import { many } from './support/engines.ts'
+import { Ledger } from './support/ledger.ts'
 import { installPackage } from './support/packed-package.ts'
 import { scratchDirectory } from './support/scratch.ts'
+import { sendUntilStopped } from './support/sender.ts'
 import { openService, type RunningService } from './support/service.ts'
 import { type ServiceProcess, spawnService } from './support/service-process.ts'
 
 /** The packed package serves and is backed up; the checkout serves what was restored of it. */
 const directory = scratchDirectory()
 const at = (...path: string[]) => join(directory.path, ...path)
-const batches: SentBatch[] = []
+const ledger = new Ledger()
 let command: string
 let service: ServiceProcess
 let url: string
@@ -94,18 +95,20 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
     sendUntilStopped({
       name: `s${i}`,
       keyed: i % 2 === 0,
-      token,
-      url: async () => url,
+      project: 'crash',
+      call: (path, init) => call(url, path, init),
       stopped: () => stop,
-      batches,
+      ledger,
     }),
   )
-  const acknowledged = () => batches.filter(({ state }) => state === 'acknowledged')
-  await expect.poll(() => acknowledged().length, { timeout: 60_000 }).toBeGreaterThanOrEqual(many(200, 16))
-  const safe = acknowledged().flatMap(({ ids }) => ids)
+  await expect
+    .poll(() => ledger.acknowledgedBatches, { timeout: 60_000 })
+    .toBeGreaterThanOrEqual(many(200, 16))
+  const acknowledged = ledger.batches.filter(({ state }) => state === 'acknowledged')
+  const safe = acknowledged.flatMap(({ ids }) => ids)
   const { stdout } = await wellhead('backup', 'backup', '--json')
-  const during = batches.length
-  await expect.poll(() => batches.length, { timeout: 60_000 }).toBeGreaterThan(during)
+  const during = ledger.batches.length
+  await expect.poll(() => ledger.batches.length, { timeout: 60_000 }).toBeGreaterThan(during)
   stop = true
   await Promise.all(senders)
   service.child.kill('SIGTERM')
@@ -142,7 +145,7 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   expect([...found].filter(([, times]) => times !== '1')).toEqual([])
 
   // Senders go on as if nothing had been: what came with a key is sent again, and is there once.
-  const keyed = batches.filter((batch) => batch.keyed).slice(-many(400, 20))
+  const keyed = ledger.batches.filter((batch) => batch.keyed).slice(-many(400, 20))
   for (const { ids } of keyed) {
     const key = ids[0]?.replace(/-\d+$/, '') as string
     const body = JSON.stringify(ids.map((id) => ({ id, project: 'crash', metadata: { key } })))

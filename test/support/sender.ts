@@ -1,0 +1,45 @@
+import type { Ledger, SentBatch } from './ledger.ts'
+
+export interface SenderOptions {
+  name: string
+  keyed: boolean
+  project: string
+  call: (path: string, init: RequestInit) => Promise<Response>
+  stopped: () => boolean
+  ledger: Ledger
+  /** Hears the status of every answer; 0 where there was none. */
+  onStatus?: (status: number, code: string | undefined) => void
+}
+
+/** Sends batches one after the other until it is told to stop, and notes what it heard of each. */
+export async function sendUntilStopped(options: SenderOptions): Promise<void> {
+  const { name, keyed, ledger } = options
+  for (let number = 0; !options.stopped(); number++) {
+    const ids = Array.from({ length: 1 + (number % 5) }, (_, i) => `${name}-${number}-${i}`)
+    const batch = ledger.begin(ids, keyed)
+    do {
+      ledger.settle(batch, await send(options, batch, `${name}-${number}`))
+      // As shippers do: the same batch with the same key until somebody says that it is stored.
+    } while (keyed && batch.state !== 'acknowledged' && !options.stopped())
+  }
+}
+
+async function send(
+  { call, project, onStatus }: SenderOptions,
+  { ids, keyed }: SentBatch,
+  key: string,
+): Promise<SentBatch['state']> {
+  try {
+    const response = await call('/api/logs?source=edge_logs', {
+      method: 'POST',
+      body: JSON.stringify(ids.map((id) => ({ id, project, metadata: { key } }))),
+      ...(keyed && { headers: { 'Idempotency-Key': key } }),
+    })
+    const answer = (await response.json()) as { accepted?: number; error?: { code: string } }
+    onStatus?.(response.status, answer.error?.code)
+    return response.status === 200 && answer.accepted === ids.length ? 'acknowledged' : 'refused'
+  } catch {
+    onStatus?.(0, undefined)
+    return 'unknown'
+  }
+}

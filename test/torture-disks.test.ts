@@ -1,0 +1,4 @@
+import { kill } from '../torture/kill.ts'
+import { testShortForms } from '../torture/support/short-form.ts'
+
+testShortForms('test/torture-disks.test.ts', [kill])

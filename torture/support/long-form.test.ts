@@ -1,0 +1,50 @@
+import { appendFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { scenarios } from '../scenarios.ts'
+import { runScenario, type TortureOptions } from './run-scenario.ts'
+import { SharedThings } from './shared-things.ts'
+
+/** What `npm run torture` asks for. */
+interface Order extends Pick<TortureOptions, 'seed' | 'minutes' | 'cycles'> {
+  names: string[]
+  /** Gets a line of JSON for every scenario. */
+  results: string
+  list: boolean
+}
+
+const order = JSON.parse(process.env.TORTURE_ORDER ?? '{}') as Order
+const known = scenarios.map(({ name }) => name)
+const unknown = order.names.filter((name) => !known.includes(name))
+const chosen = scenarios.filter(({ name }) => order.names.length === 0 || order.names.includes(name))
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+if (unknown.length > 0 || order.list) {
+  test('the scenarios', () => {
+    for (const name of unknown) print(`There is no scenario "${name}". There are:`)
+    for (const { name, title } of scenarios) print(`${name.padEnd(14)}${title}`)
+    expect(unknown).toEqual([])
+  })
+} else {
+  for (const scenario of chosen) {
+    test(scenario.name, async () => {
+      const shared = new SharedThings()
+      const { seed, minutes, cycles } = order
+      const command = [`npm run torture -- ${scenario.name} --seed ${seed} --minutes ${minutes}`]
+      if (cycles !== undefined) command.push(`--cycles ${cycles}`)
+      try {
+        const result = await runScenario(scenario, {
+          form: 'long',
+          seed,
+          minutes,
+          cycles,
+          command: command.join(' '),
+          shared,
+          say: print,
+        })
+        appendFileSync(order.results, `${JSON.stringify(result)}\n`)
+      } finally {
+        await shared.close()
+      }
+    })
+  }
+}

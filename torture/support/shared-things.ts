@@ -1,0 +1,31 @@
+import { scratchDirectory } from '../../test/support/scratch.ts'
+import type { Shared } from './scenario.ts'
+
+/** What scenarios share: opened when the first of them asks, closed after the last. */
+export class SharedThings {
+  readonly #things = new Map<string, Promise<Shared>>()
+  readonly #directories: ReturnType<typeof scratchDirectory>[] = []
+  #kept = false
+
+  open<T extends Shared>(name: string, open: (directory: string) => Promise<T>): Promise<T> {
+    const known = this.#things.get(name)
+    if (known) return known as Promise<T>
+    const directory = scratchDirectory()
+    this.#directories.push(directory)
+    const thing = open(directory.path)
+    this.#things.set(name, thing)
+    return thing
+  }
+
+  /** Leaves the directories where they are; gives their paths. */
+  keep(): string[] {
+    this.#kept = true
+    return this.#directories.map(({ path }) => path)
+  }
+
+  async close(): Promise<void> {
+    for (const thing of this.#things.values()) await thing.then((open) => open.close()).catch(() => {})
+    this.#things.clear()
+    if (!this.#kept) for (const directory of this.#directories) directory.remove()
+  }
+}

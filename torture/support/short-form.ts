@@ -1,0 +1,33 @@
+import { randomInt } from 'node:crypto'
+import { afterAll, expect, test } from 'vitest'
+import { runScenario } from './run-scenario.ts'
+import type { Scenario } from './scenario.ts'
+import { SharedThings } from './shared-things.ts'
+
+/** A test for the short form of each scenario; one that cannot run here is skipped and says why. */
+export function testShortForms(file: string, scenarios: readonly Scenario[]): void {
+  const shared = new SharedThings()
+  afterAll(() => shared.close())
+  const seed = Number(process.env.TORTURE_SEED ?? randomInt(2 ** 31))
+  for (const scenario of scenarios) {
+    const skipped = scenario.needs?.()
+    const title = `${scenario.name}: ${scenario.title}`
+    test.skipIf(skipped !== undefined)(
+      skipped === undefined ? title : `${title} [${skipped}]`,
+      {
+        timeout: 400_000,
+      },
+      async () => {
+        const { faults, kept } = await runScenario(scenario, {
+          form: 'short',
+          seed,
+          minutes: 0.1,
+          command: `TORTURE_SEED=${seed} node scripts/test.mjs ${file} -t '${scenario.name}:'`,
+          shared,
+          say: (line) => console.log(line),
+        })
+        expect({ seed, faults, kept }).toEqual({ seed, faults: [] })
+      },
+    )
+  }
+}
