@@ -20,6 +20,7 @@ import { forgetLostInserts } from './lost-inserts.ts'
 import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
 import { checkDurability, checkSession } from './read-back.ts'
+import { markInsertLogsSynced, setUnansweredInsertsAside } from './unanswered-inserts.ts'
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits for the service's word.
 process.on('SIGINT', () => {})
@@ -78,7 +79,10 @@ interface RunningHost {
 async function start(options: HostOptions): Promise<RunningHost> {
   prepareDirectory(options.directory)
   const store = `${options.directory}/store`
-  if (!isLocked(`${store}/status`)) forgetLostInserts(store)
+  if (!isLocked(`${store}/status`)) {
+    forgetLostInserts(store)
+    setUnansweredInsertsAside(store)
+  }
   const open = await loadSessions(
     store,
     options.database,
@@ -87,6 +91,7 @@ async function start(options: HostOptions): Promise<RunningHost> {
   // Kept until the end: with its last session the engine itself closes, and opens again with the next.
   const control = await open()
   await checkDurability(control)
+  markInsertLogsSynced(store)
   const { bytes } = await control.run('SELECT version()', 'TabSeparated')
   const engineVersion = Buffer.from(bytes).toString().trim()
   const runner = new QueryRunner({

@@ -1,4 +1,5 @@
 import { exceptions, fromNative } from './exceptions.ts'
+import { InsertLogSync } from './insert-log-sync.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
@@ -18,6 +19,7 @@ export interface QueryRunnerOptions {
 
 /** Each takes a fifth of a megabyte. */
 const maxClosing = 256
+const maxTables = 10_000
 
 /** Runs requests on the pool; stops those that nobody waits for any more or that outlive their limit. */
 export class QueryRunner {
@@ -25,6 +27,7 @@ export class QueryRunner {
   readonly #pool: SessionPool<EngineSession>
   readonly #killer: QueryKiller
   readonly #running = new Set<AbortController>()
+  readonly #insertLogs = new InsertLogSync(maxTables)
   #lastTag = 0
 
   constructor(options: QueryRunnerOptions) {
@@ -81,9 +84,10 @@ export class QueryRunner {
     try {
       await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
       stop.throwIfAborted()
-      return await (target && request.rows
-        ? session.insert(target, request.rows)
-        : session.run(request.sql, request.format))
+      if (!target || !request.rows) return await session.run(request.sql, request.format)
+      const inserted = await session.insert(target, request.rows)
+      await this.#insertLogs.sync(target.table, session)
+      return inserted
     } finally {
       clearTimeout(givingUp)
       stop.removeEventListener('abort', onStop)

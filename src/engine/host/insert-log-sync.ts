@@ -1,0 +1,72 @@
+import { open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { insertLogFiles, insertLogFolder } from './insert-log.ts'
+import { quote } from './statement.ts'
+
+/** What is asked here of a session. */
+interface Asked {
+  run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
+}
+
+/** Puts on disk that an insert was made: the engine does so for its rows alone. */
+export class InsertLogSync {
+  readonly #maxTables: number
+  readonly #directories = new Map<string, string>()
+  /** Files whose names are on disk already. */
+  readonly #newest = new Map<string, string>()
+
+  /** So many tables are remembered. */
+  constructor(maxTables: number) {
+    this.#maxTables = maxTables
+  }
+
+  async sync(table: string, session: Asked): Promise<void> {
+    const known = this.#directories.get(table)
+    // A table that was dropped and made again is elsewhere.
+    const directory = known !== undefined && (await exists(known)) ? known : await this.#find(table, session)
+    if (directory === undefined) return
+    const logs = join(directory, insertLogFolder)
+    const names = await readdir(logs).catch(unlessMissing)
+    const newest = names && insertLogFiles(names).at(-1)
+    if (newest === undefined) return
+    await syncPath(join(logs, newest), 'datasync')
+    if (this.#newest.get(logs) === newest) return
+    await syncPath(logs, 'sync')
+    this.#newest.set(logs, newest)
+  }
+
+  async #find(table: string, session: Asked): Promise<string | undefined> {
+    const [name, database] = table.split('.').reverse()
+    const of = database === undefined ? 'currentDatabase()' : quote(database)
+    const { bytes } = await session.run(
+      `SELECT data_paths[1] FROM system.tables WHERE database = ${of} AND name = ${quote(name ?? '')}`,
+      'TSVRaw',
+    )
+    const directory = Buffer.from(bytes).toString().trimEnd() || undefined
+    if (this.#directories.size >= this.#maxTables) {
+      this.#directories.clear()
+      this.#newest.clear()
+    }
+    if (directory !== undefined) this.#directories.set(table, directory)
+    return directory
+  }
+}
+
+async function syncPath(path: string, how: 'sync' | 'datasync'): Promise<void> {
+  const file = await open(path, 'r').catch(unlessMissing)
+  // The oldest files go when newer ones are begun, and a table may be dropped at any moment.
+  if (file === undefined) return
+  try {
+    await file[how]()
+  } finally {
+    await file.close()
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(unlessMissing)) !== undefined
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
