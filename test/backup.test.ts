@@ -104,8 +104,7 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   await expect
     .poll(() => ledger.acknowledgedBatches, { timeout: 60_000 })
     .toBeGreaterThanOrEqual(many(200, 16))
-  const acknowledged = ledger.batches.filter(({ state }) => state === 'acknowledged')
-  const safe = acknowledged.flatMap(({ ids }) => ids)
+  const safe = ledger.acknowledged()
   const { stdout } = await wellhead('backup', 'backup', '--json')
   const during = ledger.batches.length
   await expect.poll(() => ledger.batches.length, { timeout: 60_000 }).toBeGreaterThan(during)

@@ -1,5 +1,9 @@
+import { diskFull } from './disk-full.ts'
+import { fsync } from './fsync.ts'
 import { kill } from './kill.ts'
+import { powerCut } from './power-cut.ts'
+import { readOnly } from './read-only.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** In the order in which `npm run torture` runs them. */
-export const scenarios: readonly Scenario[] = [kill]
+export const scenarios: readonly Scenario[] = [kill, powerCut, diskFull, readOnly, fsync]

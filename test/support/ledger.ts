@@ -47,12 +47,15 @@ export class Ledger {
     this.#acknowledgedIds += batch.ids.length
   }
 
+  /** Ids of everything that was acknowledged until now. */
+  acknowledged(): string[] {
+    return this.batches.filter(({ state }) => state === 'acknowledged').flatMap(({ ids }) => ids)
+  }
+
   /** How often each id is stored, against what was promised of it. */
   compare(stored: ReadonlyMap<string, number>): Discrepancies {
     return {
-      lost: this.batches
-        .filter(({ state }) => state === 'acknowledged')
-        .flatMap(({ ids }) => ids.filter((id) => !stored.has(id))),
+      lost: this.acknowledged().filter((id) => !stored.has(id)),
       doubled: [...stored].filter(([, count]) => count !== 1).map(([id]) => id),
       strange: [...stored.keys()].filter((id) => !this.#ids.has(id)),
     }

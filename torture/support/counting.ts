@@ -48,6 +48,8 @@ export interface CounterOptions {
   project: string
   ledger: Ledger
   cached: boolean
+  /** Whether what was seen once is seen again though nobody acknowledged it: a power cut may take it. */
+  keepsSeen: boolean
   stopped: () => boolean
 }
 
@@ -93,7 +95,7 @@ export async function countUntilStopped(options: CounterOptions): Promise<Counte
           `${cached ? 'a cached' : 'an'} answer is wrong: ${seen}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
         )
       }
-      last = Math.max(last, n)
+      if (options.keepsSeen) last = Math.max(last, n)
     } catch {
       counted.failed++
     }

@@ -10,6 +10,8 @@ export interface MixedLoadOptions {
   /** Half of them with a key for every batch. */
   senders: number
   deploying: boolean
+  /** Whether what was seen once must be seen again; so it is unless something else is said. */
+  keepsSeen?: boolean
 }
 
 /** Senders, a deployer, and callers of a cached endpoint and of one that is not, all at once. */
@@ -45,14 +47,25 @@ export class MixedLoad {
       ),
     )
     this.#counters = [true, false].map((cached) =>
-      countUntilStopped({ target, project, ledger, cached, stopped }),
+      countUntilStopped({ target, project, ledger, cached, stopped, keepsSeen: options.keepsSeen ?? true }),
     )
     this.#deployer = options.deploying ? deployUntilStopped({ call: target.call, stopped }) : undefined
   }
 
-  static async start(options: MixedLoadOptions): Promise<MixedLoad> {
+  /** The load goes on while the work does, unless the work stops it. */
+  static async during<T>(options: MixedLoadOptions, work: (load: MixedLoad) => Promise<T>): Promise<T> {
     await saveCountingEndpoints(options.target)
-    return new MixedLoad(options)
+    const load = new MixedLoad(options)
+    try {
+      return await work(load)
+    } finally {
+      load.#stopped = true
+    }
+  }
+
+  /** How often senders heard such a status. */
+  heard(which: (status: string) => boolean): number {
+    return [...this.statuses].reduce((sum, [status, times]) => sum + (which(status) ? times : 0), 0)
   }
 
   /** Resolves when so many more batches were acknowledged; throws when that takes too long. */

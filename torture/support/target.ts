@@ -14,6 +14,7 @@ export class Target implements Shared {
   readonly #options: TargetOptions
   #process: ServiceProcess
   #url: Promise<string>
+  #callersWait: ((url: Promise<string>) => void) | undefined
 
   constructor(options: TargetOptions) {
     this.#options = options
@@ -73,9 +74,12 @@ export class Target implements Shared {
     return JSON.parse(text) as T
   }
 
-  /** Ends the service as hard as can be, and resolves when it is gone. Its engine goes with it. */
+  /** Ends the service as hard as can be, and resolves when it is gone. Its engine goes with it; callers wait. */
   async kill(): Promise<void> {
     const { enginePid } = this
+    this.#url = new Promise((resolve) => {
+      this.#callersWait = resolve
+    })
     this.#process.child.kill('SIGKILL')
     await this.#process.exit
     while (enginePid !== undefined && isAlive(enginePid))
@@ -86,6 +90,7 @@ export class Target implements Shared {
   start(): void {
     this.#process = this.#spawn()
     this.#url = this.#ready()
+    this.#callersWait?.(this.#url)
   }
 
   close(): Promise<void> {

@@ -1,0 +1,77 @@
+import { many } from '../test/support/engines.ts'
+import { answerOf, unexpected, until } from './support/answers.ts'
+import { storedIds } from './support/counting.ts'
+import { needsForLoopDisk } from './support/loop-disk.ts'
+import { MixedLoad } from './support/mixed-load.ts'
+import { openMounted } from './support/mounted-service.ts'
+import { whenAnswering } from './support/recovery.ts'
+import type { Scenario } from './support/scenario.ts'
+
+const project = 'readonly'
+const patienceMs = many(30_000, 120_000)
+const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
+
+export const readOnly: Scenario = {
+  name: 'read-only',
+  title:
+    'a disk that can only be read refuses logs with 503 while calls go on, and nothing acknowledged is lost',
+  needs: needsForLoopDisk,
+  async run(run) {
+    const rounds = run.cycles(10, 1)
+    const { disk, target } = await run.share('disk', openMounted)
+    return MixedLoad.during(
+      { target, project, senders: 4, deploying: false, keepsSeen: false },
+      async (load) => {
+        const faults: string[] = []
+        const refusals = () => load.heard((status) => status.startsWith('503'))
+        const answers = async (name: string, when: string) => {
+          const { status, code } = await answerOf(target.call(call(name)))
+          if (status !== 200) faults.push(`${name} ${when}: ${status} ${code}`)
+        }
+        for (let round = 0; round < rounds; round++) {
+          await load.acknowledgesMore(2, patienceMs)
+          // An engine that comes up on such a disk cannot work, until the disk can be written again.
+          process.kill(target.enginePid as number, 'SIGKILL')
+          await until(
+            'the disk can be made read-only',
+            async () => attempt(() => disk.readOnly()),
+            patienceMs,
+            1,
+          )
+          await answers('torture.cached-count', 'without an engine, on a disk that can only be read')
+          disk.writable()
+          await load.acknowledgesMore(2, patienceMs)
+          await whenAnswering(target, patienceMs)
+          // And one that works while its disk fails can still read.
+          const before = refusals()
+          disk.fail()
+          await until('senders are told', async () => refusals() > before, patienceMs)
+          for (const name of ['torture.count', 'torture.cached-count']) {
+            await answers(name, 'on a disk that can only be read')
+          }
+          await target.kill()
+          await disk.repair()
+          target.start()
+          await whenAnswering(target, patienceMs)
+        }
+        await load.acknowledgesMore(2, patienceMs)
+        const { counts, faults: wrong } = await load.stop()
+        faults.push(...wrong, ...unexpected(load.statuses, ['0', '200', '503 engine_unavailable']))
+        faults.push(...load.ledger.faults(await storedIds(target, project)))
+        return {
+          counts: { 'times read-only': 2 * rounds, 'refusals with 503': refusals(), ...counts },
+          faults,
+        }
+      },
+    )
+  },
+}
+
+function attempt(work: () => void): boolean {
+  try {
+    work()
+    return true
+  } catch {
+    return false
+  }
+}
