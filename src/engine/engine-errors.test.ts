@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { ClickHouseError } from '@clickhouse/client'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { engineCodeOf, toWellheadError, withPlace } from './engine-errors.ts'
+import { engineCodeOf, isDiskTrouble, toWellheadError, withPlace } from './engine-errors.ts'
 
 const cut = (sql: string, word: string) =>
   `Syntax error: failed at position ${Buffer.byteLength(sql.slice(0, sql.indexOf(word))) + 1}`
@@ -58,5 +58,36 @@ describe('the cause of an error', () => {
     log.error({ err: error.cause })
     expect(lines.join('')).toContain(JSON.stringify(told).slice(1, -1))
     expect(lines.join('') + inspect(error.cause)).not.toContain('SECRET')
+  })
+})
+
+describe('what the system says of the disk', () => {
+  const said = (type: string, message: string) =>
+    toWellheadError(new ClickHouseError({ code: '75', type, message }), {
+      deadlineMs: 1000,
+      ended: 'by-engine',
+    })
+
+  test.each([
+    ['CANNOT_WRITE_TO_FILE_DESCRIPTOR', 'Cannot write: errno: 28, No space left on device', 507, 'disk_full'],
+    ['STD_EXCEPTION', 'filesystem error: Read-only file system [/data]', 503, 'engine_unavailable'],
+    ['CANNOT_OPEN_FILE', 'Cannot open file x: errno: 24, Too many open files', 503, 'engine_unavailable'],
+    ['CANNOT_FSYNC', 'Cannot fsync x: errno: 5, Input/output error', 503, 'engine_unavailable'],
+    ['STD_EXCEPTION', 'EIO: i/o error, fdatasync', 503, 'engine_unavailable'],
+    ['CANNOT_CREATE_DIRECTORY', 'Something that nobody has seen yet', 503, 'engine_unavailable'],
+  ])('is no mistake in SQL: %s, %s', (type, message, status, code) => {
+    expect(said(type, message)).toMatchObject({ status, code })
+  })
+
+  test('is not looked for in what a query says', () => {
+    const thrown = said('FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', 'No space left on device')
+    expect(thrown).toMatchObject({ code: 'invalid_query' })
+  })
+
+  test('is not cured by trying again at once', () => {
+    expect(isDiskTrouble(said('CANNOT_FSYNC', 'errno: 5, Input/output error'))).toBe(true)
+    expect(isDiskTrouble(toWellheadError(new Error('gone'), { deadlineMs: 1, ended: 'by-engine' }))).toBe(
+      false,
+    )
   })
 })

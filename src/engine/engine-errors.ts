@@ -44,7 +44,8 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
   if (outcome.ended === 'by-caller') return queryCancelled()
   if (error instanceof ClickHouseError) {
     const translate = known[Number(error.code)]
-    return translate ? translate(withoutValues(error), outcome) : sqlError(error, outcome.sql)
+    const told = withoutValues(error)
+    return storageError(told) ?? translate?.(told, outcome) ?? sqlError(error, outcome.sql)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
 }
@@ -64,6 +65,33 @@ function withoutValues({ message, code, type }: ClickHouseError): ClickHouseErro
     .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
     .slice(0, maxCauseLength)
   return new ClickHouseError({ message: told, code, ...(type !== undefined && { type }) })
+}
+
+/** The engine's names of errors that the system gave it, and not somebody's SQL. */
+const ofTheSystem =
+  /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
+
+/** What the system said of the disk, which is never a mistake in SQL. */
+function storageError(error: ClickHouseError): WellheadError | undefined {
+  if (!ofTheSystem.test(error.type ?? '')) return undefined
+  const { message } = error
+  if (/no space left|disk quota exceeded/i.test(message)) return diskFull()
+  if (/read-only file system/i.test(message)) {
+    return engineUnavailable('The disk can only be read at the moment.', error)
+  }
+  if (/too many open files/i.test(message)) {
+    return engineUnavailable('The engine cannot open more files at the moment.', error)
+  }
+  if (/input\/output error|i\/o error/i.test(message) || /^CANNOT_/.test(error.type ?? '')) {
+    return engineUnavailable('The disk does not do what it is asked for at the moment.', error)
+  }
+  return undefined
+}
+
+/** Whether the engine is there and its disk is the trouble: trying again at once does not help. */
+export function isDiskTrouble(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof ClickHouseError && storageError(cause) !== undefined
 }
 
 /** Whether nothing at all came back: not even a refusal. */

@@ -19,6 +19,7 @@ function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) 
       await answer(insert)
     },
     isUnreadable: (error) => invalidQuery.is(error),
+    isAway: engineUnavailable.is,
     maxPendingBytes: 1_000,
     maxInsertBytes: 500,
     attempts: 8,

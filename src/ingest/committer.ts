@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { engineUnavailable, rateLimited } from '../base/errors.ts'
+import { rateLimited } from '../base/errors.ts'
 
 export interface CommitterOptions {
   /** Stores lines so that they are on disk when it resolves; the same token is stored once. */
   insert: (source: string, lines: Buffer, token: string) => Promise<void>
   /** Whether an insert was refused for what is in its lines, so that some of them may be fine. */
   isUnreadable: (error: unknown) => boolean
+  /** Whether an insert failed because nobody was there to take it, and somebody soon may be. */
+  isAway: (error: unknown) => boolean
   /** Bytes that may wait or be on their way at once; beyond them senders are told to wait. */
   maxPendingBytes: number
   /** An insert takes so much at once. */
@@ -170,7 +172,7 @@ export class Committer {
         return await this.#options.insert(source, body, token)
       } catch (error) {
         // The engine went away in between: whether it had stored the lines or not, the token makes it once.
-        if (!engineUnavailable.is(error) || attempt >= this.#options.attempts) throw error
+        if (!this.#options.isAway(error) || attempt >= this.#options.attempts) throw error
         await this.#options.pause(Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs))
       }
     }

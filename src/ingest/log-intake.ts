@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
-import { internal, tooLarge, WellheadError } from '../base/errors.ts'
+import { engineUnavailable, internal, tooLarge, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
 import { callsSource, otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { isUnreadableRow } from '../engine/engine-errors.ts'
+import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Committer } from './committer.ts'
 import type { DiskGuard } from './disk-guard.ts'
@@ -91,6 +91,7 @@ export class LogIntake {
     this.#committer = new Committer({
       insert: (source, lines, token) => this.#insert(source, lines, token),
       isUnreadable: isUnreadableRow,
+      isAway: (error) => engineUnavailable.is(error) && !isDiskTrouble(error),
       onStored: (source, lines) => options.tail.publish(source, lines),
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
