@@ -32,6 +32,14 @@ export class EngineStartError extends Error {
   }
 }
 
+/** What is known of a process when it ends. */
+interface EngineLife {
+  failed: EngineStartError | undefined
+  overdue: string | undefined
+  /** It ended itself, and for no query that ran. */
+  blameless: boolean
+}
+
 const hostMain = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/engine/host/main.js' : './host/main.js',
   import.meta.url,
@@ -96,10 +104,7 @@ export class EngineProcess {
       env: { ...harmless(environment), UV_THREADPOOL_SIZE: String(host.sessions + spareThreads) },
     })
     this.#child = child
-    const life = {
-      failed: undefined as EngineStartError | undefined,
-      overdue: undefined as string | undefined,
-    }
+    const life: EngineLife = { failed: undefined, overdue: undefined, blameless: false }
     const heartbeat = this.#watch(child)
     let lastWords = ''
     child.stderr?.on('data', (text: Buffer) => {
@@ -115,6 +120,9 @@ export class EngineProcess {
           { queryId: message.queryId },
           'a query ignored its time limit; the engine ends itself',
         )
+      } else if (message.type === 'starting-over') {
+        life.blameless = true
+        this.#options.log.warn({ reason: message.reason }, 'the engine ends itself to start over')
       }
     })
     const exited = new Promise<string>((resolve) => {
@@ -131,7 +139,7 @@ export class EngineProcess {
     })
     this.#exited = Promise.all([exited, silent]).then(([how]) => {
       heartbeat.stop()
-      this.#ended(life.failed, life.overdue, how, lastWords)
+      this.#ended(life, how, lastWords)
     })
     send(child, { type: 'start', options: host })
   }
@@ -170,12 +178,7 @@ export class EngineProcess {
     this.#waiters.resolve()
   }
 
-  #ended(
-    failed: EngineStartError | undefined,
-    overdue: string | undefined,
-    how: string,
-    lastWords: string,
-  ): void {
+  #ended({ failed, overdue, blameless }: EngineLife, how: string, lastWords: string): void {
     const wasReady = this.#state.kind === 'ready'
     const { restarts } = this.#state
     if (this.#stopping) {
@@ -185,7 +188,7 @@ export class EngineProcess {
     const reason = failed?.message ?? `The engine process ended (${how}).`
     this.#state = { kind: 'down', reason, restarts: restarts + 1 }
     this.#options.log.error({ how, reason: failed?.message, lastWords }, 'the engine process ended')
-    if (wasReady) this.#options.onCrash(overdue)
+    if (wasReady && !blameless) this.#options.onCrash(overdue)
     // What never worked will not work by itself; what did, is worth another try.
     if (failed && !this.#everReady) {
       this.#waiters.reject(failed)

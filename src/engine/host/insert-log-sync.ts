@@ -1,11 +1,16 @@
-import { open, readdir, stat } from 'node:fs/promises'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { insertLogFiles, insertLogFolder } from './insert-log.ts'
+import { insertLogFiles, insertLogFolder, partsIn } from './insert-log.ts'
 import { quote } from './statement.ts'
 
 /** What is asked here of a session. */
 interface Asked {
   run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
+}
+
+export interface LogMark {
+  path: string
+  bytes: number
 }
 
 /** Puts on disk that an insert was made: the engine does so for its rows alone. */
@@ -21,18 +26,38 @@ export class InsertLogSync {
   }
 
   async sync(table: string, session: Asked): Promise<void> {
-    const known = this.#directories.get(table)
-    // A table that was dropped and made again is elsewhere.
-    const directory = known !== undefined && (await exists(known)) ? known : await this.#find(table, session)
-    if (directory === undefined) return
-    const logs = join(directory, insertLogFolder)
-    const names = await readdir(logs).catch(unlessMissing)
-    const newest = names && insertLogFiles(names).at(-1)
-    if (newest === undefined) return
+    const { logs, newest } = (await this.#newestLog(table, session)) ?? {}
+    if (logs === undefined || newest === undefined) return
     await syncPath(join(logs, newest), 'datasync')
     if (this.#newest.get(logs) === newest) return
     await syncPath(logs, 'sync')
     this.#newest.set(logs, newest)
+  }
+
+  /** Where the log of a table ends now. */
+  async mark(table: string, session: Asked): Promise<LogMark | undefined> {
+    const log = await this.#newestLog(table, session)
+    if (log === undefined) return undefined
+    const path = join(log.logs, log.newest)
+    return { path, bytes: (await stat(path).catch(unlessMissing))?.size ?? 0 }
+  }
+
+  /** Parts that the log names since then. */
+  async partsSince(mark: LogMark | undefined, table: string, session: Asked): Promise<string[]> {
+    const now = await this.mark(table, session)
+    if (now === undefined) return []
+    const text = await readFile(now.path)
+    return partsIn(text.subarray(now.path === mark?.path ? mark.bytes : 0).toString())
+  }
+
+  async #newestLog(table: string, session: Asked): Promise<{ logs: string; newest: string } | undefined> {
+    const known = this.#directories.get(table)
+    // A table that was dropped and made again is elsewhere.
+    const directory = known !== undefined && (await exists(known)) ? known : await this.#find(table, session)
+    if (directory === undefined) return undefined
+    const logs = join(directory, insertLogFolder)
+    const newest = insertLogFiles((await readdir(logs).catch(unlessMissing)) ?? []).at(-1)
+    return newest === undefined ? undefined : { logs, newest }
   }
 
   async #find(table: string, session: Asked): Promise<string | undefined> {

@@ -72,3 +72,20 @@ export function parsePart(name: string): Part | undefined {
   if (partition === undefined) return undefined
   return { partition, first: Number(first), last: Number(last), level: Number(level) }
 }
+
+/** A part that was merged lives on in a larger one. */
+export function covers(larger: Part, part: Part): boolean {
+  return larger.partition === part.partition && larger.first <= part.first && larger.last >= part.last
+}
+
+/** The parts that these lines of a log name and do not take back. */
+export function partsIn(lines: string): string[] {
+  const parts = new Map<string, string>()
+  for (const line of lines.split('\n')) {
+    const [operation, part, token] = line.split('\t')
+    if (part === undefined || token === undefined) continue
+    if (operation === '1') parts.set(token, part)
+    else parts.delete(token)
+  }
+  return [...parts.values()]
+}

@@ -1,5 +1,5 @@
 import { appendFileSync, readdirSync } from 'node:fs'
-import { type Part, parsePart, readInsertLog, tableDirectories } from './insert-log.ts'
+import { covers, parsePart, readInsertLog, tableDirectories } from './insert-log.ts'
 
 /**
  * The engine writes the token of an insert to disk just before it puts the rows in place. Killed in between, it
@@ -25,9 +25,4 @@ function forgetInTable(table: string): number {
   if (lost.length > 0)
     appendFileSync(log.newest, lost.map(([token, part]) => `2\t${part}\t${token}\n`).join(''))
   return lost.length
-}
-
-/** A part that was merged lives on in a larger one. */
-function covers(larger: Part, part: Part): boolean {
-  return larger.partition === part.partition && larger.first <= part.first && larger.last >= part.last
 }

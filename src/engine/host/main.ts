@@ -104,6 +104,9 @@ async function start(options: HostOptions): Promise<RunningHost> {
       // Said before it ends, so that the service knows which query it was.
       process.send?.({ type: 'giving-up', queryId } satisfies FromHost, undefined, undefined, die)
     },
+    startOver: (reason) => {
+      process.send?.({ type: 'starting-over', reason } satisfies FromHost, undefined, undefined, die)
+    },
   })
   const { listen } = options
   const server = createHostServer(runner, listen)

@@ -28,3 +28,4 @@ export type FromHost =
   | { type: 'failed'; reason: StartFailure; message: string }
   | { type: 'pong'; id: number }
   | { type: 'giving-up'; queryId: string }
+  | { type: 'starting-over'; reason: string }

@@ -1,5 +1,6 @@
 import { exceptions, fromNative } from './exceptions.ts'
-import { InsertLogSync } from './insert-log-sync.ts'
+import { isHalfMade } from './half-made-inserts.ts'
+import { InsertLogSync, type LogMark } from './insert-log-sync.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
@@ -15,6 +16,8 @@ export interface QueryRunnerOptions {
   graceMs: number
   /** Called when a query ignored its limit; the process cannot be trusted after that. */
   giveUp: (queryId: string) => void
+  /** Called when what the engine has in memory is not what it has on disk. */
+  startOver: (reason: string) => void
 }
 
 /** Each takes a fifth of a megabyte. */
@@ -85,13 +88,31 @@ export class QueryRunner {
       await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
       stop.throwIfAborted()
       if (!target || !request.rows) return await session.run(request.sql, request.format)
-      const inserted = await session.insert(target, request.rows)
+      const mark = await this.#insertLogs.mark(target.table, session)
+      const inserted = await session.insert(target, request.rows).catch(async (error) => {
+        await this.#startOverIfHalfMade(target.table, mark)
+        throw error
+      })
       await this.#insertLogs.sync(target.table, session)
       return inserted
     } finally {
       clearTimeout(givingUp)
       stop.removeEventListener('abort', onStop)
       this.#killer.ended(tag)
+    }
+  }
+
+  /** An engine that opens its directory forgets inserts whose rows are not there; one that runs does not. */
+  async #startOverIfHalfMade(table: string, mark: LogMark | undefined): Promise<void> {
+    let other: EngineSession | undefined
+    try {
+      other = await this.#options.open()
+      const named = await this.#insertLogs.partsSince(mark, table, other)
+      if (await isHalfMade(named, table, other)) this.#options.startOver('an insert was made in part')
+    } catch {
+      this.#options.startOver('nobody knows whether an insert was made in part')
+    } finally {
+      void other?.close()
     }
   }
 
