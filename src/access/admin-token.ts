@@ -1,5 +1,14 @@
 import { hash, randomInt } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
@@ -53,9 +62,15 @@ export function loadAdminToken(dataDir: string, configured: string | undefined):
     made: true,
     keep: () => {
       mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-      writeFileSync(path, `${token}\n`, { mode: 0o600 })
+      // It is shown once: a power cut right after that must not leave an empty file, and another token.
+      const temporary = `${path}.new`
+      writeFileSync(temporary, `${token}\n`, { mode: 0o600, flush: true })
       // The mode above holds for a new file only.
-      chmodSync(path, 0o600)
+      chmodSync(temporary, 0o600)
+      renameSync(temporary, path)
+      const directory = openSync(dataDir, 'r')
+      fsyncSync(directory)
+      closeSync(directory)
     },
   }
 }
