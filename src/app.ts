@@ -97,10 +97,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   prepareDataDirectory(settings.dataDir)
   const shipped = options.shipped ?? readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
-  const engine = createEngine(options)
+  const time = options.time ?? systemTime(clock)
+  const engine = createEngine(options, time)
   const shared = settings.clickhouseUrl !== undefined
   const arrivals = new Arrivals()
-  const time = options.time ?? systemTime(clock)
   const catalog = new Catalog({
     engine,
     clock,
@@ -323,13 +323,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function createEngine({
-  settings,
-  clock,
-  log,
-  node,
-  environment,
-}: ServiceOptions): Engine & { start(): Promise<void> } {
+function createEngine(
+  { settings, log, node, environment }: ServiceOptions,
+  time: CacheTime,
+): Engine & { start(): Promise<void> } {
   if (settings.clickhouseUrl !== undefined) {
     return new RemoteEngine({
       url: settings.clickhouseUrl,
@@ -345,7 +342,8 @@ function createEngine({
     patience: settings.enginePatience,
     node: settings.engineNode ?? node,
     environment,
-    clock,
+    // A clock that is set back must not make a query refused for longer.
+    clock: time,
     log,
   })
 }
