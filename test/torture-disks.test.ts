@@ -1,5 +1,20 @@
+import { clock } from '../torture/clock.ts'
+import { descriptors } from '../torture/descriptors.ts'
+import { diskFull } from '../torture/disk-full.ts'
+import { fsync } from '../torture/fsync.ts'
 import { kill } from '../torture/kill.ts'
+import { memory } from '../torture/memory.ts'
 import { powerCut } from '../torture/power-cut.ts'
+import { readOnly } from '../torture/read-only.ts'
 import { testShortForms } from '../torture/support/short-form.ts'
 
-testShortForms('test/torture-disks.test.ts', [kill, powerCut])
+testShortForms('test/torture-disks.test.ts', [
+  kill,
+  powerCut,
+  diskFull,
+  fsync,
+  descriptors,
+  readOnly,
+  memory,
+  clock,
+])

@@ -45,7 +45,7 @@ export const readOnly: Scenario = {
           // And one that works while its disk fails can still read.
           const before = refusals()
           disk.fail()
-          await until('senders are told', async () => refusals() > before, patienceMs)
+          await load.happens(() => refusals() > before, patienceMs, 'senders are not told')
           for (const name of ['torture.count', 'torture.cached-count']) {
             await answers(name, 'on a disk that can only be read')
           }

@@ -1,9 +1,21 @@
+import { clock } from './clock.ts'
+import { descriptors } from './descriptors.ts'
 import { diskFull } from './disk-full.ts'
 import { fsync } from './fsync.ts'
 import { kill } from './kill.ts'
+import { memory } from './memory.ts'
 import { powerCut } from './power-cut.ts'
 import { readOnly } from './read-only.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** In the order in which `npm run torture` runs them. */
-export const scenarios: readonly Scenario[] = [kill, powerCut, diskFull, readOnly, fsync]
+export const scenarios: readonly Scenario[] = [
+  kill,
+  powerCut,
+  diskFull,
+  readOnly,
+  fsync,
+  descriptors,
+  memory,
+  clock,
+]

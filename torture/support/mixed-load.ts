@@ -78,9 +78,9 @@ export class MixedLoad {
     const until = performance.now() + withinMs
     while (!what()) {
       if (performance.now() > until) {
-        throw new Error(
-          `${complaint} for ${withinMs / 1000} s; ${this.#options.target.stderr().slice(-2000)}`,
-        )
+        const heard = JSON.stringify(Object.fromEntries(this.statuses))
+        const words = this.#options.target.stderr().slice(-2000)
+        throw new Error(`${complaint} for ${withinMs / 1000} s; senders heard ${heard}; ${words}`)
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
     }

@@ -1,0 +1,43 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const library = [
+  ...readdirSync('/usr/lib').map((folder) => join('/usr/lib', folder, 'faketime/libfaketime.so.1')),
+  '/usr/lib/faketime/libfaketime.so.1',
+  '/usr/local/lib/faketime/libfaketime.so.1',
+].find((path) => existsSync(path))
+
+/** Why clocks cannot be set here. */
+export function needsForFakedClock(): string | undefined {
+  return library === undefined ? 'needs libfaketime (Debian: apt-get install libfaketime)' : undefined
+}
+
+/** The clock on the wall of a process, which can be set while it runs. What counts time that passes goes on as it is. */
+export class FakedClock {
+  readonly #file: string
+  #offsetSeconds = 0
+
+  constructor(directory: string) {
+    this.#file = join(directory, 'clock')
+    this.set(0)
+  }
+
+  get environment(): Record<string, string> {
+    return {
+      LD_PRELOAD: library as string,
+      FAKETIME_TIMESTAMP_FILE: this.#file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      DONT_FAKE_MONOTONIC: '1',
+    }
+  }
+
+  set(offsetSeconds: number): void {
+    this.#offsetSeconds = offsetSeconds
+    writeFileSync(this.#file, `${offsetSeconds < 0 ? '' : '+'}${offsetSeconds}s\n`)
+  }
+
+  now(): number {
+    return Date.now() + this.#offsetSeconds * 1000
+  }
+}
