@@ -27,7 +27,7 @@ export const fuzzHttp: Scenario = {
     const next = requestFuzzer({
       document,
       dice: diceOf(run.random),
-      tokens: [adminToken, adminToken, adminToken, ...tokens.values(), 'wh_wrong'],
+      tokens: [...Array.from({ length: 12 }, () => adminToken), ...tokens.values(), 'wh_wrong'],
       named,
       without: ['GET /api/backup'],
     })
@@ -48,7 +48,7 @@ export const fuzzHttp: Scenario = {
         wire = wire && !wire.closed ? wire : await Wire.open(port)
         wire.write(bytes)
         const outcome = await wire.answer(framed ? patienceMs.framed : patienceMs.broken, method === 'HEAD')
-        const fault = checkAnswer(outcome, { framed, operation })
+        const fault = checkAnswer(outcome, { framed, operation, method })
         if (fault !== undefined) {
           faults.push(
             `${operation}: ${fault} after ${JSON.stringify(bytes.toString('latin1').slice(0, 2000))}`,

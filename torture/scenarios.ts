@@ -3,6 +3,7 @@ import { descriptors } from './descriptors.ts'
 import { diskFull } from './disk-full.ts'
 import { fsync } from './fsync.ts'
 import { kill } from './kill.ts'
+import { loadScenarios } from './load-scenarios.ts'
 import { memory } from './memory.ts'
 import { powerCut } from './power-cut.ts'
 import { readOnly } from './read-only.ts'
@@ -18,4 +19,5 @@ export const scenarios: readonly Scenario[] = [
   descriptors,
   memory,
   clock,
+  ...loadScenarios,
 ]

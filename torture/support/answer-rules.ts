@@ -10,10 +10,14 @@ export interface AnswerContext {
   /** Whether the request had an end that the service could see. */
   framed: boolean
   operation: string
+  method: string
 }
 
 /** What is wrong with what came back, if anything is. */
-export function checkAnswer(outcome: Outcome, { framed, operation }: AnswerContext): string | undefined {
+export function checkAnswer(
+  outcome: Outcome,
+  { framed, operation, method }: AnswerContext,
+): string | undefined {
   if (outcome === 'silent') return framed ? 'no answer in time' : undefined
   // To somebody who asks for another protocol nothing can be said.
   if (outcome === 'closed') return framed ? 'the connection was closed without an answer' : undefined
@@ -23,13 +27,12 @@ export function checkAnswer(outcome: Outcome, { framed, operation }: AnswerConte
   if (waiting.has(status) && !/^\d+$/.test(outcome.headers.get('retry-after') ?? '')) {
     return `${status} without Retry-After`
   }
-  if (status < 400) return undefined
+  // An answer to HEAD has no body.
+  if (status < 400 || method === 'HEAD') return undefined
   return operation.endsWith('/v1/logs') ? otlpFault(outcome) : errorFault(outcome)
 }
 
 function errorFault(answer: WireAnswer): string | undefined {
-  // An answer to HEAD has no body.
-  if (answer.body.length === 0 && answer.headers.get('content-length') !== '0') return undefined
   if (!answer.headers.get('content-type')?.startsWith('application/json')) {
     return `${answer.status} as ${answer.headers.get('content-type')}: ${textOf(answer)}`
   }
@@ -52,7 +55,7 @@ function errorOf(answer: WireAnswer): Record<string, unknown> | undefined {
 
 /** OpenTelemetry has a shape of its own, in the form that was sent. */
 function otlpFault(answer: WireAnswer): string | undefined {
-  if (answer.headers.get('content-type')?.startsWith('application/x-protobuf') || answer.body.length === 0) {
+  if (answer.headers.get('content-type')?.startsWith('application/x-protobuf')) {
     return undefined
   }
   try {

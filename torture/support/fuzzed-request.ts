@@ -147,7 +147,7 @@ function targetOf(
     if (place !== 'query' || !dice.percent(60)) continue
     const given = example ?? (sometimes(30) ? dice.pick(nastyTexts) : schemaValue(schema, values, name))
     for (const [key, value] of typeof given === 'object' && given ? Object.entries(given) : [[name, given]]) {
-      pairs.push(`${encoded(key)}=${encoded(String(value))}`)
+      pairs.push(`${encoded(String(key))}=${encoded(String(value))}`)
     }
   }
   if (sometimes(20)) pairs.push(`${encoded(dice.pick(nastyTexts))}=${encoded(dice.pick(nastyTexts))}`)
@@ -186,7 +186,7 @@ function bodyOf(
   let text = JSON.stringify(value) ?? 'null'
   if (sometimes(8)) text = mutatedText(text, dice)
   if (sometimes(3)) text = nested(dice)
-  let bytes = Buffer.from(text)
+  let bytes: Buffer = Buffer.from(text)
   if (sometimes(5)) bytes = mutatedBytes(bytes, dice)
   if (sometimes(2)) bytes = Buffer.from(text, 'utf16le')
   if (sometimes(2)) bytes = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes])
@@ -243,7 +243,7 @@ function written({ method, target, headers, body }: Parts, dice: Dice, sometimes
   ]
   const head = Buffer.from(lines.join('\r\n'), 'latin1')
   const sent = body && (chunked ? inChunks(body, dice) : body)
-  let bytes = sent ? Buffer.concat([head, sent]) : head
+  let bytes: Buffer = sent ? Buffer.concat([head, sent]) : head
   // A connection that is asked to become another protocol, and the like, is not one to go on with.
   if (
     headers.some(
