@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { manualTime } from '../cache/cache-time.ts'
 import { QueryQueue } from './query-queue.ts'
+
+const time = manualTime()
+const patient = { maxWaitMs: 60_000, time }
 
 function held() {
   let release: () => void = () => {}
@@ -11,7 +15,7 @@ function held() {
 
 describe('the queue of queries', () => {
   test('a caller with one query does not wait behind all of a caller with many', async () => {
-    const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 10, maxWaiting: 100 })
+    const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 10, maxWaiting: 100, ...patient })
     const gate = held()
     const order: string[] = []
     const first = queue.run('busy', () => gate.promise)
@@ -26,7 +30,7 @@ describe('the queue of queries', () => {
   })
 
   test('never more run than may, and what fails makes room too', async () => {
-    const queue = new QueryQueue({ maxRunning: 3, maxWaitingPerCaller: 100, maxWaiting: 100 })
+    const queue = new QueryQueue({ maxRunning: 3, maxWaitingPerCaller: 100, maxWaiting: 100, ...patient })
     let running = 0
     let most = 0
     const results = await Promise.allSettled(
@@ -45,7 +49,7 @@ describe('the queue of queries', () => {
   })
 
   test('beyond its bounds callers are told to come back', async () => {
-    const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 2, maxWaiting: 3 })
+    const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 2, maxWaiting: 3, ...patient })
     const gate = held()
     const running = [queue.run('a', () => gate.promise)]
     running.push(
@@ -63,7 +67,7 @@ describe('the queue of queries', () => {
   })
 
   test('who leaves while waiting makes room and is never started', async () => {
-    const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 2, maxWaiting: 3 })
+    const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 2, maxWaiting: 3, ...patient })
     const gate = held()
     const first = queue.run('a', () => gate.promise)
     const caller = new AbortController()
@@ -81,5 +85,31 @@ describe('the queue of queries', () => {
     gate.release()
     await first
     expect([started, queue.running]).toEqual([false, 0])
+  })
+
+  test('whoever waits too long for a turn is told to come back, and the others get theirs', async () => {
+    const queue = new QueryQueue({
+      maxRunning: 1,
+      maxWaitingPerCaller: 10,
+      maxWaiting: 10,
+      maxWaitMs: 10_000,
+      time,
+    })
+    const gate = held()
+    const running = queue.run('a', () => gate.promise)
+    const early = queue.run('a', async () => 'early')
+    const refused = expect(early).rejects.toMatchObject({ code: 'overloaded', retryAfterSeconds: 1 })
+    time.advance(9_999)
+    const late = queue.run('a', async () => 'late')
+    expect(queue.waiting).toBe(2)
+    time.advance(1)
+    await refused
+    expect(queue.waiting).toBe(1)
+    gate.release()
+    expect(await late).toBe('late')
+    await running
+    // The turn of one that left is nobody's, and its time is no longer counted.
+    time.advance(60_000)
+    expect([queue.running, queue.waiting]).toEqual([0, 0])
   })
 })

@@ -1,3 +1,4 @@
+import type { Timers } from '../base/clock.ts'
 import { overloaded } from '../base/errors.ts'
 
 export interface QueryQueueOptions {
@@ -6,12 +7,13 @@ export interface QueryQueueOptions {
   /** So many may wait, of one caller and of all. */
   maxWaitingPerCaller: number
   maxWaiting: number
+  /** Whoever has not had a turn after so long is told to come back: what is answered late is of no use to anybody. */
+  maxWaitMs: number
+  time: Pick<Timers, 'after'>
 }
 
 interface Waiter {
   start: () => void
-  signal: AbortSignal | undefined
-  leave: () => void
 }
 
 /**
@@ -52,20 +54,32 @@ export class QueryQueue {
       throw overloaded('Too many calls are waiting. Try again in a moment.')
     }
     return new Promise((resolve, reject) => {
+      const leave = (reason: unknown) => {
+        line.splice(line.indexOf(waiter), 1)
+        if (line.length === 0) this.#lines.delete(caller)
+        this.#waiting--
+        over()
+        reject(reason)
+      }
+      const gone = () => leave(signal?.reason)
+      const { time, maxWaitMs } = this.#options
+      const stopTimer = time.after(maxWaitMs, () =>
+        leave(overloaded('The call waited too long for its turn. Try again in a moment.')),
+      )
+      const over = () => {
+        stopTimer()
+        signal?.removeEventListener('abort', gone)
+      }
       const waiter: Waiter = {
-        start: resolve,
-        signal,
-        leave: () => {
-          line.splice(line.indexOf(waiter), 1)
-          if (line.length === 0) this.#lines.delete(caller)
-          this.#waiting--
-          reject(signal?.reason)
+        start: () => {
+          over()
+          resolve()
         },
       }
       line.push(waiter)
       this.#lines.set(caller, line)
       this.#waiting++
-      signal?.addEventListener('abort', waiter.leave, { once: true })
+      signal?.addEventListener('abort', gone, { once: true })
     })
   }
 
@@ -81,7 +95,6 @@ export class QueryQueue {
     this.#lines.delete(caller)
     if (line.length > 0) this.#lines.set(caller, line)
     this.#waiting--
-    waiter.signal?.removeEventListener('abort', waiter.leave)
     waiter.start()
   }
 }

@@ -37,6 +37,7 @@ import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCacheRoutes } from './cache-routes.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
+import { answersAnother, boundConnections } from './connections.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { addConsoleRoutes } from './console-routes.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
@@ -98,6 +99,8 @@ export interface ServerOptions {
   console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
+  /** So many connections are open at once. */
+  maxConnections: number
   /** Origins of pages that may call; `*` is all of them. */
   corsOrigins?: readonly string[] | undefined
   observability: ObservabilityRoutes & {
@@ -116,6 +119,7 @@ const limits = {
   maxParameterLength: 512,
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
+  stalledAfterMs: 300_000,
   keepAliveMs: 65_000,
   checkConnectionsEveryMs: 2_000,
   maxRequestsPerSocket: 0,
@@ -148,7 +152,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     exposeHeadRoutes: true,
   })
-  server.server.headersTimeout = limits.headersWithinMs
+  boundConnections(server.server, { ...limits, maxConnections: options.maxConnections })
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request)
@@ -260,7 +264,8 @@ function decodedPath(request: FastifyRequest): string {
 
 /** What Node's parser refuses never reaches a route, but gets the same shape of answer. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  // Behind a request whose answer is on its way there is no place for another one.
+  if (error.code === 'ECONNRESET' || !socket.writable || answersAnother(socket)) return void socket.destroy()
   const refusal = brokenRequest(error)
   const body = JSON.stringify(errorBody(refusal, randomUUID()))
   const headers = Object.entries(headersOfUnread).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -1,4 +1,5 @@
-import type { Clock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { systemTime } from '../../src/cache/cache-time.ts'
 import { EndpointRunner } from '../../src/endpoints/endpoint-runner.ts'
 import { QueryQueue } from '../../src/endpoints/query-queue.ts'
 import type { Engine } from '../../src/engine/engine.ts'
@@ -7,7 +8,13 @@ import type { Engine } from '../../src/engine/engine.ts'
 export function openRunner(engine: Engine, clock: Clock, sources: Iterable<string>): EndpointRunner {
   return new EndpointRunner({
     engine,
-    queue: new QueryQueue({ maxRunning: 4, maxWaitingPerCaller: 10, maxWaiting: 10 }),
+    queue: new QueryQueue({
+      maxRunning: 4,
+      maxWaitingPerCaller: 10,
+      maxWaiting: 10,
+      maxWaitMs: 60_000,
+      time: systemTime(systemClock),
+    }),
     clock,
     maxMemoryBytes: 2 ** 30,
     maxThreads: 1,

@@ -90,7 +90,7 @@ export const halfClosed: Attack = ({ run, port }) =>
       'GET /hea',
       head(logs, 'Content-Length: 9'),
     ]
-    wire.socket.end(kinds[index % kinds.length])
+    wire.socket.end(kinds[index % kinds.length] as string)
     return unless(await wire.answer(60_000), [200, 400, 'closed'], 'A connection that is half closed')
   })
 
@@ -125,7 +125,7 @@ export const garbage: Attack = ({ run, port }) =>
     }
     wire.write(Buffer.concat([Buffer.from(head('GET /health')), bytes, Buffer.from('\r\n\r\n')]))
     return (
-      unless(await wire.answer(60_000), [200], 'A request before garbage') ??
+      unless(await wire.answer(60_000), [200, 'closed'], 'A request before garbage') ??
       unless(await wire.answer(60_000), [400, 431, 'closed'], 'Garbage behind a request')
     )
   })
@@ -192,7 +192,8 @@ const wrongFrames: readonly [string, readonly (number | string)[]][] = [
   [`${head(logs, 'Transfer-Encoding: chunked, identity')}${body}`, [400]],
   [`GET /health HTTP/1.1\r\n\r\n`, [200, 400]],
   [`GET /health HTTP/9.9\r\nHost: x\r\n\r\n`, [400, 505]],
-  [`GET /health\r\n\r\n`, [400]],
+  // This is how the first version of HTTP asked.
+  [`GET /health\r\n\r\n`, [200, 400]],
   [head('GET /health', ' folded: x'), [400]],
   [head('GET /health', 'Bad Name: x'), [400]],
   [head('GET /health', 'X: a\0b'), [400]],
@@ -219,5 +220,5 @@ export const expectations: Attack = ({ run, port }) =>
       return unless(await wire.answer(60_000), [200], 'A body that was announced')
     }
     wire.write(head('GET /health', 'Expect: wonders'))
-    return unless(await wire.answer(60_000), [200, 417], 'A strange expectation')
+    return unless(await wire.answer(60_000), [200], 'A strange expectation')
   })

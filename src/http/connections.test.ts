@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { answersAnother, boundConnections, type ConnectionLimits } from './connections.ts'
+
+const opened: { close(): void }[] = []
+afterEach(() => {
+  for (const each of opened.splice(0)) each.close()
+})
+
+async function serve(answer: RequestListener, limits: Partial<ConnectionLimits> = {}) {
+  const server = createServer(answer)
+  boundConnections(server, {
+    maxConnections: 10,
+    headersWithinMs: 10_000,
+    stalledAfterMs: 100,
+    ...limits,
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push({ close: () => server.close().closeAllConnections() })
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+async function ask(port: number, text: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  opened.push({ close: () => socket.destroy() })
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.write(text)
+  return socket
+}
+
+async function textOf(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+test('a reader that takes nothing of a large answer is given up', async () => {
+  const { server, port } = await serve((_request, response) => response.end(Buffer.alloc(64 * 2 ** 20)))
+  const accepted = once(server, 'connection') as Promise<[Socket]>
+  const reader = await ask(port, get)
+  reader.pause()
+  const [socket] = await accepted
+  await once(socket, 'close')
+  expect(socket.destroyed).toBe(true)
+})
+
+test('a caller whose answer takes its time is waited for', async () => {
+  const { port } = await serve((_request, response) => {
+    setTimeout(() => response.end('at last'), 400)
+  })
+  const socket = await ask(port, get.replace('Host', 'Connection: close\r\nHost'))
+  expect(await textOf(socket)).toContain('at last')
+})
+
+test('a connection that is kept and not used is closed', async () => {
+  const { server, port } = await serve((_request, response) => response.end('fine'))
+  server.keepAliveTimeout = 50
+  expect(await textOf(await ask(port, get))).toContain('fine')
+})
+
+test('beyond the bound connections are closed at once', async () => {
+  const { port } = await serve((_request, response) => response.end('fine'), { maxConnections: 1 })
+  const first = await ask(port, '')
+  expect(await textOf(await ask(port, get))).toBe('')
+  first.write(get.replace('Host', 'Connection: close\r\nHost'))
+  expect(await textOf(first)).toContain('fine')
+})
+
+test('a strange expectation is passed over', async () => {
+  const { port } = await serve((_request, response) => response.end('fine'))
+  const text = await textOf(await ask(port, get.replace('Host', 'Expect: x\r\nConnection: close\r\nHost')))
+  expect(text).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('an error is told of a request that cannot be read, and not in place of the answer before it', async () => {
+  const { server, port } = await serve((request, response) => {
+    request.resume()
+    if (request.method === 'GET') setTimeout(() => response.end('fine'), 50)
+  })
+  const told: boolean[] = []
+  server.on('clientError', (_error, socket) => {
+    told.push(!answersAnother(socket as Socket))
+    socket.destroy()
+  })
+  await textOf(await ask(port, 'no request\r\n\r\n'))
+  await textOf(await ask(port, 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'))
+  await textOf(await ask(port, `${get}no request\r\n\r\n`))
+  expect(told).toEqual([true, true, false])
+})
