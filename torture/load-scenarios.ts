@@ -1,8 +1,9 @@
 import { clients } from './clients.ts'
 import { fuzzHttp } from './fuzz-http.ts'
 import { fuzzSql } from './fuzz-sql.ts'
+import { overload } from './overload.ts'
 import type { Scenario } from './support/scenario.ts'
 import { tenants } from './tenants.ts'
 
 /** Those of load and of hostile callers. In short they share one service, which the last of them leaves in pieces. */
-export const loadScenarios: readonly Scenario[] = [tenants, clients, fuzzSql, fuzzHttp]
+export const loadScenarios: readonly Scenario[] = [tenants, overload, clients, fuzzSql, fuzzHttp]

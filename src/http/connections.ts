@@ -26,10 +26,17 @@ function closeUnlessWorkedFor(socket: Socket): void {
   if (!answerOf(socket) || socket.writableLength > 0) socket.destroy()
 }
 
-/** Whether whatever is written to the connection now would be taken for the answer to another request, or for a part of it. */
-export function answersAnother(socket: Socket): boolean {
+/**
+ * Whether a connection ends with an answer that was asked for before. What else would be written now would be taken
+ * for that answer, or for a part of it.
+ */
+export function endsWithAnswer(socket: Socket): boolean {
   const answer = answerOf(socket)
-  return answer !== undefined && (answer.headersSent || answer.req.complete)
+  if (!answer || !(answer.headersSent || answer.req.complete)) return false
+  answer.shouldKeepAlive = false
+  // One that has begun may never end by itself.
+  if (answer.headersSent) socket.destroy()
+  return true
 }
 
 /** The answer that is being made for this connection. */

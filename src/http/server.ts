@@ -37,7 +37,7 @@ import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCacheRoutes } from './cache-routes.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
-import { answersAnother, boundConnections } from './connections.ts'
+import { boundConnections, endsWithAnswer } from './connections.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { addConsoleRoutes } from './console-routes.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
@@ -264,8 +264,8 @@ function decodedPath(request: FastifyRequest): string {
 
 /** What Node's parser refuses never reaches a route, but gets the same shape of answer. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Behind a request whose answer is on its way there is no place for another one.
-  if (error.code === 'ECONNRESET' || !socket.writable || answersAnother(socket)) return void socket.destroy()
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (endsWithAnswer(socket)) return
   const refusal = brokenRequest(error)
   const body = JSON.stringify(errorBody(refusal, randomUUID()))
   const headers = Object.entries(headersOfUnread).map(([name, value]) => `${name}: ${value}\r\n`)
