@@ -11,7 +11,6 @@ import type { Clock } from './base/clock.ts'
 import { freeBelow, prepareDataDirectory } from './base/data-directory.ts'
 import { WellheadError } from './base/errors.ts'
 import type { Log } from './base/log.ts'
-import { openFileLimit } from './base/open-file-limit.ts'
 import type { Settings } from './base/settings.ts'
 import { type CacheTime, systemTime } from './cache/cache-time.ts'
 import { HotKeysFile } from './cache/hot-keys-file.ts'
@@ -88,9 +87,6 @@ const maxKnownSandboxes = 1000
 
 /** Bounds of what is sent by itself: the newest entries of sources that are read, what is on its way to a reader, results. */
 const live = { ringBytes: 64 * 2 ** 20, readerBytes: 512 * 2 ** 10, resultBytes: 64 * 2 ** 20 }
-
-/** Connections beside those of live streams, and files that are left for everything else. */
-const connections = { beside: 10_000, filesLeft: 256, atLeast: 64 }
 
 /** A backup whose reader takes nothing for so long is given up. */
 const backupStalledAfterMs = 300_000
@@ -254,7 +250,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     engineStatus: () => statusOf(engine),
     stopping: () => stopping,
     open: () => open,
-    maxConnections: maxConnections(settings.liveStreams),
+    maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
     intake,
     sources: new SourceAdmin(engine, sources),
@@ -353,12 +349,6 @@ function createEngine(
     clock: time,
     log,
   })
-}
-
-/** As many as can be open without taking what the engine and the disk need. */
-function maxConnections(liveStreams: number): number {
-  const { beside, filesLeft, atLeast } = connections
-  return Math.max(atLeast, Math.min(beside + liveStreams, (openFileLimit() ?? Infinity) - filesLeft))
 }
 
 /** The disk of a ClickHouse server is its own affair. */

@@ -72,18 +72,24 @@ export const soak: Scenario = {
 
 type Dice = ReturnType<typeof diceOf>
 
+/** The worst of several stretches: what else the machine has to do comes and goes. */
 async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promise<number> {
-  const lengthMs = run.size(15_000, 2_000)
-  const until = performance.now() + lengthMs
-  let served = 0
-  const caller = async () => {
-    while (performance.now() < until) {
-      await http.call(mixedCall(dice))
-      served++
+  const lengthMs = run.size(10_000, 1_500)
+  const rates: number[] = []
+  for (let times = run.size(4, 2); times > 0; times--) {
+    const until = performance.now() + lengthMs
+    let served = 0
+    const caller = async () => {
+      while (performance.now() < until) {
+        await http.call(mixedCall(dice))
+        served++
+      }
     }
+    await Promise.all(Array.from({ length: 8 }, caller))
+    rates.push((served / (performance.now() - until + lengthMs)) * 1000)
   }
-  await Promise.all(Array.from({ length: 8 }, caller))
-  const rate = (served / lengthMs) * 1000
+  // The first fills the cache.
+  const rate = Math.min(...rates.slice(1))
   run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * share).toFixed(1)} are sent`)
   return rate
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { boundConnections, type ConnectionLimits, endsWithAnswer } from './connections.ts'
+import { boundConnections, type ConnectionLimits, endsWithAnswer, maxConnections } from './connections.ts'
 
 const opened: { close(): void }[] = []
 afterEach(() => {
@@ -94,4 +94,10 @@ test('an error is told of a request that cannot be read, and not in place of the
   expect(first).toMatch(/^HTTP\/1\.1 200 .*Connection: close.*fine$/s)
   const endless = await answer(`${get.replace('/', '/endless')}no request\r\n\r\n`)
   expect(endless).not.toContain('refused')
+})
+
+test('there may be as many connections as streams and others need, and as there are files for', () => {
+  expect([1000, 100_000].map((streams) => maxConnections(streams, 1_048_576))).toEqual([11_000, 110_000])
+  expect([4096, 1024, 256].map((files) => maxConnections(1000, files))).toEqual([3840, 768, 64])
+  expect(maxConnections(1000)).toBeGreaterThanOrEqual(64)
 })

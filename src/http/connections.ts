@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { openFileLimit } from '../base/open-file-limit.ts'
 
 export interface ConnectionLimits {
   /** So many are open at once; whoever comes then is sent away at once. */
@@ -8,6 +9,14 @@ export interface ConnectionLimits {
   headersWithinMs: number
   /** A reader that takes nothing for so long of what is there for it is given up. */
   stalledAfterMs: number
+}
+
+/** Beside streams of events, and files that are left for everything else. */
+const beside = { connections: 10_000, files: 256, atLeast: 64 } as const
+
+/** As many as can be open without taking what the engine and the disk need. */
+export function maxConnections(maxStreams: number, openFiles = openFileLimit() ?? Infinity): number {
+  return Math.max(beside.atLeast, Math.min(beside.connections + maxStreams, openFiles - beside.files))
 }
 
 /** Bounds on connections that the framework has no words for. */

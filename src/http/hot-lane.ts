@@ -12,6 +12,7 @@ import { queryRoute } from './query-route.ts'
 import { requestIdOf } from './request-id.ts'
 import { type RequestTraces, traceFields } from './request-traces.ts'
 import { securityHeaders } from './security-headers.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
 export interface HotLaneOptions {
   access: Access
@@ -21,6 +22,7 @@ export interface HotLaneOptions {
   statistics: CallStatistics | undefined
   requests: RequestCounts
   traces: RequestTraces
+  unread: UnreadAnswers
   /** So many calls are known at once. */
   maxKnown: number
   /** What an answer depends on beside the address. */
@@ -137,7 +139,10 @@ export class HotLane {
     response.writeHead(status, sent)
     if (held !== undefined) response.end()
     else if (form.body.length <= maxBytesOfOneWrite) endWithOneWrite(response, form.body)
-    else response.end(form.body)
+    else {
+      this.#options.unread.add(form.body, response)
+      response.end(form.body)
+    }
     requests.add(status)
     if (statistics !== undefined && call.subject !== undefined) {
       statistics.add({

@@ -37,7 +37,7 @@ import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCacheRoutes } from './cache-routes.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
-import { boundConnections, endsWithAnswer } from './connections.ts'
+import { boundConnections, endsWithAnswer, maxConnections } from './connections.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { addConsoleRoutes } from './console-routes.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
@@ -65,6 +65,7 @@ import { addSourceRoutes } from './source-routes.ts'
 import type { EngineStatus } from './status.ts'
 import { addTailRoutes } from './tail-routes.ts'
 import { addTokenRoutes } from './token-routes.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 import { addWhoamiRoutes } from './whoami-routes.ts'
 
 declare module 'fastify' {
@@ -99,8 +100,8 @@ export interface ServerOptions {
   console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
-  /** So many connections are open at once. */
-  maxConnections: number
+  /** So many of the connections may be streams of events. */
+  maxStreams: number
   /** Origins of pages that may call; `*` is all of them. */
   corsOrigins?: readonly string[] | undefined
   observability: ObservabilityRoutes & {
@@ -120,6 +121,7 @@ const limits = {
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
   stalledAfterMs: 300_000,
+  maxUnreadBytes: 256 * 2 ** 20,
   keepAliveMs: 65_000,
   checkConnectionsEveryMs: 2_000,
   maxRequestsPerSocket: 0,
@@ -152,7 +154,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     exposeHeadRoutes: true,
   })
-  boundConnections(server.server, { ...limits, maxConnections: options.maxConnections })
+  boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request)
@@ -176,7 +178,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     request.caller = admitCaller(options.access, access, request, reply)
     if (!options.open()) throw engineUnavailable('The service is starting.')
   })
-  server.addHook('onSend', async (_request, reply) => {
+  const unread = new UnreadAnswers({
+    maxBytes: limits.maxUnreadBytes,
+    onGivenUp: (readers, bytes) =>
+      options.log.warn({ readers, bytes }, 'an answer that was not read was given up'),
+  })
+  server.addHook('onSend', async (_request, reply, payload) => {
+    if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
     // A connection that is kept would keep the process.
     if (options.stopping()) reply.header('Connection', 'close')
   })
@@ -194,7 +202,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addBackupRoutes(server, options.backups)
   const { endpoints } = options.queries
   const recorder = statistics && new CallRecorder(statistics, endpoints)
-  addQueryRoutes(server, options.queries, options.streams, addHotLane(server, options, traces), recorder)
+  addQueryRoutes(
+    server,
+    options.queries,
+    options.streams,
+    addHotLane(server, options, traces, unread),
+    recorder,
+  )
   addObservabilityRoutes(server, options.observability, endpoints)
   addOpenApiRoutes(server, endpoints)
   addWhoamiRoutes(server, endpoints)
@@ -209,6 +223,7 @@ function addHotLane(
   server: FastifyInstance,
   { access, queries, log, open, stopping, corsOrigins, observability }: ServerOptions,
   traces: RequestTraces,
+  unread: UnreadAnswers,
 ): HotLane {
   const { calls, endpoints } = queries
   const lane = new HotLane({
@@ -218,6 +233,7 @@ function addHotLane(
     statistics: observability.statistics,
     requests: observability.requests,
     traces,
+    unread,
     maxKnown: maxHotCalls,
     vary: variesByOrigin(corsOrigins) ? `${cachedVary}, Origin` : cachedVary,
     open: () => open() && !stopping(),

@@ -246,7 +246,7 @@ function halfServer(lines: string[], open: () => boolean) {
     console: { page: undefined, assets: new Map() },
     tokens: unreached,
     backups: unreached,
-    maxConnections: 100,
+    maxStreams: 100,
     observability: {
       statistics: undefined,
       metrics: unreached,

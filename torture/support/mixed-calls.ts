@@ -12,7 +12,7 @@ export async function makeSoakEndpoints(target: Target): Promise<void> {
     'SELECT project, count() AS n, max(timestamp) AS newest FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 10 SECOND GROUP BY project'
   const parameters = { project: { required: true } }
   for (const [name, cache] of [
-    [soakEndpoints.cached, 2],
+    [soakEndpoints.cached, 60],
     [soakEndpoints.uncached, null],
   ] as const) {
     await target.json('/api/endpoints', {
