@@ -117,7 +117,7 @@ export const fuzzSql: Scenario = {
 function statements(dice: Dice, known: readonly string[], made: () => string): () => string {
   return () => {
     let sql = dice.percent(50) ? made() : dice.pick(known)
-    for (let times = dice.below(3); times > 0; times--) {
+    for (let times = dice.percent(50) ? 0 : 1 + dice.below(2); times > 0; times--) {
       sql = dice.percent(50) ? spliced(sql, dice.pick(known), dice) : mutatedText(sql, dice)
     }
     // The body that holds it is well-formed, so that SQL is what is tried here.

@@ -28,7 +28,6 @@ const columns = [
   'n',
   'x',
 ]
-const parameters = ['@project', '@a', '@b', '@now', '@c1']
 const aggregates = ['count()', 'uniq(project)', 'max(timestamp)', 'groupArray(5)(id)', 'any(event_message)']
 const operators = [
   '=',
@@ -144,57 +143,103 @@ export function sqlGrammar({ dice, tables, forbidden }: GrammarOptions): () => s
   ]
   const chance = (of: number) => dice.percent(of)
 
-  const expression = (depth: number): string => {
-    if (depth <= 0 || chance(35)) {
-      if (chance(15)) return dice.pick(parameters)
-      return chance(50) ? dice.pick(columns) : dice.pick(literals)
-    }
-    const deeper = () => expression(depth - 1)
-    switch (dice.below(9)) {
+  /** Of any type and with anything in it: most are refused for what they are, and that is tried, too. */
+  const wild = (depth: number): string => {
+    if (depth <= 0 || chance(35)) return chance(50) ? dice.pick(columns) : dice.pick(literals)
+    const deeper = () => wild(depth - 1)
+    switch (dice.below(6)) {
       case 0:
         return `${deeper()} ${dice.pick(operators)} ${deeper()}`
       case 1:
-        return `(${deeper()})`
-      case 2:
-        return `CASE WHEN ${deeper()} THEN ${deeper()} ELSE ${deeper()} END`
-      case 3:
         return `CAST(${deeper()} AS ${dice.pick(types)})`
-      case 4:
+      case 2:
         return chance(50) ? `(${select(depth - 1)})` : `${deeper()} IN (${select(depth - 1)})`
-      case 5:
-        return `x -> ${deeper()}`
-      case 6:
+      case 3:
         return `${dice.pick(aggregates)}${chance(30) ? ' OVER (PARTITION BY project ORDER BY id)' : ''}`
-      default: {
-        const count = dice.below(4)
-        return `${dice.pick(functions)}(${Array.from({ length: count }, deeper).join(', ')})`
-      }
+      default:
+        return `${dice.pick(functions)}(${Array.from({ length: dice.below(4) }, deeper).join(', ')})`
     }
+  }
+
+  const text = (depth: number): string => {
+    if (depth <= 0 || chance(40))
+      return dice.pick(['id', 'project', 'event_message', "'x'", "'%'", '@a', '$$a$$'])
+    switch (dice.below(6)) {
+      case 0:
+        return `lower(${text(depth - 1)})`
+      case 1:
+        return `concat(${text(depth - 1)}, ${text(depth - 1)})`
+      case 2:
+        return `if(${condition(depth - 1)}, ${text(depth - 1)}, ${text(depth - 1)})`
+      case 3:
+        return `substring(${text(depth - 1)}, ${1 + dice.below(5)})`
+      case 4:
+        return `replaceRegexpAll(${text(depth - 1)}, ${dice.pick(["'a+'", "'(.)'", "'['"])}, '')`
+      default:
+        return `toString(${number(depth - 1)})`
+    }
+  }
+
+  const number = (depth: number): string => {
+    if (depth <= 0 || chance(40))
+      return dice.pick(['1', '0', '-1', '1.5', 'length(id)', '18446744073709551615'])
+    switch (dice.below(5)) {
+      case 0:
+        return `(${number(depth - 1)} ${dice.pick(['+', '-', '*', '/', '%'])} ${number(depth - 1)})`
+      case 1:
+        return `intDiv(${number(depth - 1)}, ${number(depth - 1)})`
+      case 2:
+        return `sipHash64(${text(depth - 1)})`
+      case 3:
+        return `toUInt8(${text(depth - 1)})`
+      default:
+        return `length(${text(depth - 1)})`
+    }
+  }
+
+  const condition = (depth: number): string => {
+    switch (depth <= 0 ? 0 : dice.below(5)) {
+      case 0:
+        return `${text(depth - 1)} ${dice.pick(['=', '!=', '<', 'LIKE', 'ILIKE'])} ${text(depth - 1)}`
+      case 1:
+        return `${number(depth - 1)} ${dice.pick(['=', '<', '>='])} ${number(depth - 1)}`
+      case 2:
+        return `(${condition(depth - 1)} ${dice.pick(['AND', 'OR'])} NOT ${condition(depth - 1)})`
+      case 3:
+        return `${text(depth - 1)} IN (SELECT ${text(0)} FROM ${dice.pick(tables)})`
+      default:
+        return `match(${text(depth - 1)}, ${dice.pick(["'a+'", "'(?i)secret.*'", '@project', "'('"])})`
+    }
+  }
+
+  /** Mostly of a type that fits. */
+  const expression = (depth: number): string => {
+    if (chance(12)) return wild(depth)
+    return chance(60) ? text(depth) : number(depth)
   }
 
   const table = (depth: number): string => {
     if (depth > 0 && chance(25)) return `(${select(depth - 1)})`
     if (chance(10)) return `numbers(${dice.pick(['0', '3', '1000', '100000000000', '-1', "'a'"])})`
-    if (chance(8)) return dice.pick(outside)
+    if (chance(5)) return dice.pick(outside)
     return dice.pick(tables)
   }
 
   const select = (depth: number): string => {
-    const list = Array.from({ length: 1 + dice.below(3) }, () =>
-      chance(60)
-        ? `${expression(depth)} AS ${dice.pick(['n', 'x', 'id', 'project', '`a b`'])}`
-        : expression(depth),
-    )
-    let sql = `SELECT ${chance(10) ? 'DISTINCT ' : ''}${list.join(', ')}`
-    if (chance(85)) sql += ` FROM ${table(depth)}${chance(30) ? ' AS t' : ''}`
-    if (chance(15)) sql += ` ${dice.pick(joins)} ${table(depth)} AS u ON ${expression(1)}`
-    if (chance(8)) sql += ` ARRAY JOIN [${expression(1)}] AS x`
-    if (chance(8)) sql += ` PREWHERE ${expression(1)}`
-    if (chance(40)) sql += ` WHERE ${expression(depth)}`
-    if (chance(20)) sql += ` GROUP BY ${dice.pick(['project', 'ALL', expression(1), 'ROLLUP(project)'])}`
-    if (chance(8)) sql += ` HAVING ${expression(1)}`
-    if (chance(25)) sql += ` ORDER BY ${expression(1)}${chance(20) ? ' WITH FILL' : ''}`
-    if (chance(30)) sql += ` LIMIT ${dice.pick(['1', '10', '0', '-1', '1 BY id', '@a'])}`
+    const grouped = chance(15)
+    const list = grouped
+      ? ['project AS project', ...Array.from({ length: 1 + dice.below(2) }, () => dice.pick(aggregates))]
+      : ['id AS id', 'project AS project', 'event_message AS event_message', expression(depth)]
+    let sql = `SELECT ${chance(10) ? 'DISTINCT ' : ''}${list.map((each, at) => (at < 3 && !grouped ? each : `${each.replace(/ AS \w+$/, '')} AS ${grouped && at === 0 ? 'project' : `c${at}`}`)).join(', ')}`
+    sql += ` FROM ${table(depth)}${chance(20) ? ' AS t' : ''}`
+    if (chance(8)) sql += ` ${dice.pick(joins)} ${table(depth)} AS u ON t.id = u.id`
+    if (chance(5)) sql += ` ARRAY JOIN [${text(1)}] AS x`
+    if (chance(3)) sql += ` PREWHERE ${condition(1)}`
+    if (chance(50)) sql += ` WHERE ${chance(90) ? condition(depth) : wild(depth)}`
+    if (grouped) sql += ` GROUP BY ${dice.pick(['project', 'project', 'project', 'ALL', 'ROLLUP(project)'])}`
+    if (chance(4)) sql += ` HAVING ${wild(1)}`
+    if (chance(25)) sql += ` ORDER BY ${chance(80) ? 'project' : wild(1)}${chance(5) ? ' WITH FILL' : ''}`
+    if (chance(30)) sql += ` LIMIT ${dice.pick(['1', '10', '10', '0', '5 BY project', '-1', '@a'])}`
     return sql
   }
 
