@@ -24,8 +24,10 @@ export const overload: Scenario = {
     await makeEndpoint(target)
     const before = { memory: residentMiB(target), restarts: await engineRestarts(target) }
     const url = await target.url()
-    const { answers, counts } = run.size(1, 0) === 1 ? await offered(run, url) : await flooded(run, url)
+    const { answers, counts, p99 } = run.size(1, 0) === 1 ? await offered(run, url) : await flooded(run, url)
     const faults = judged(answers)
+    if (p99 > queue.maxWaitMs + slackMs)
+      faults.push(`The slowest hundredth waited for ${Math.round(p99)} ms.`)
     const recoveredAt = performance.now()
     const http = new HttpCaller(url, 1)
     const again = await comesTrue(async () => {
@@ -118,10 +120,9 @@ async function offered(run: TortureRun, url: string) {
   http.close()
   const waits = answers.filter(({ status }) => status === 200).map(({ ms }) => ms)
   const slowest = percentile(waits, 99)
-  if (slowest > queue.maxWaitMs + slackMs)
-    throw new Error(`The slowest hundredth waited ${Math.round(slowest)} ms.`)
   return {
     answers,
+    p99: slowest,
     counts: {
       'served a second before': Math.round(rate * 10) / 10,
       sent: answers.length,
@@ -150,5 +151,10 @@ async function flooded(run: TortureRun, url: string) {
     }),
   )
   http.close()
-  return { answers, counts: { sent: count, left: answers.filter(({ status }) => status === 0).length } }
+  // Times say nothing of so few.
+  return {
+    answers,
+    p99: 0,
+    counts: { sent: count, left: answers.filter(({ status }) => status === 0).length },
+  }
 }
