@@ -274,8 +274,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     observability: { ...observing, openMetrics: settings.metrics === 'open' },
   })
   try {
-    // The port is taken first: a busy one is told before an engine is started for nothing.
-    await http.listen({ host: settings.host, port: settings.port })
+    // The port is taken first: a busy one is told before an engine is started for nothing. The backlog is for callers who
+    // come all at once.
+    await http.listen({ host: settings.host, port: settings.port, backlog: 4096 })
     await engine.start()
     await backups.open()
     await catalog.open()

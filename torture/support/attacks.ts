@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { many } from '../../test/support/engines.ts'
 import type { TortureRun } from './scenario.ts'
 import { adminToken } from './target.ts'
 import { type Outcome, Wire } from './wire.ts'
@@ -22,22 +23,23 @@ const head = (line: string, ...headers: string[]) =>
 
 const logs = 'POST /api/logs?source=edge_logs'
 
-/** Connections that do this, all at once; what it returns is a fault. */
+/** So many connections are being opened at once: what is tried here is not how fast the system can open them. */
+const openedAtOnce = 50
+
+/** Connections that do this, side by side; what it returns is a fault. */
 async function inParallel(
   count: number,
   port: number,
   each: (wire: Wire, index: number) => Promise<string | undefined>,
 ): Promise<AttackResult> {
-  const faults = await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const wire = await Wire.open(port)
-      try {
-        return await each(wire, index)
-      } finally {
-        wire.close()
-      }
-    }),
-  )
+  const working: Promise<string | undefined>[] = []
+  for (let index = 0; index < count; index += openedAtOnce) {
+    const opening = Array.from({ length: Math.min(openedAtOnce, count - index) }, () => Wire.open(port))
+    for (const wire of await Promise.all(opening)) {
+      working.push(each(wire, working.length).finally(() => wire.close()))
+    }
+  }
+  const faults = await Promise.all(working)
   return { count, faults: faults.filter((fault) => fault !== undefined) }
 }
 
@@ -96,7 +98,7 @@ export const halfClosed: Attack = ({ run, port }) =>
 
 /** They ask once, and then hold what they have. */
 export const idleConnections: Attack = async ({ run, port }) => {
-  const count = run.size(5_000, 300)
+  const count = run.size(many(5_000, 2_000), 300)
   const result = await inParallel(count, port, async (wire) => {
     wire.write(head('GET /health'))
     const outcome = await wire.answer(60_000)
@@ -132,7 +134,7 @@ export const garbage: Attack = ({ run, port }) =>
 
 export const pipelines: Attack = ({ run, port }) =>
   inParallel(run.size(20, 2), port, async (wire) => {
-    const count = run.size(10_000, 500)
+    const count = run.size(many(10_000, 1_000), 500)
     wire.write(head('GET /health').repeat(count))
     for (let at = 0; at < count; at++) {
       const fault = unless(await wire.answer(120_000), [200], `Request ${at} of a pipeline`)
@@ -146,7 +148,7 @@ export const gzipBombs: Attack = ({ run, port }) => {
   const member = gzipSync(Buffer.alloc(16 * 2 ** 20))
   const bomb = Buffer.concat(Array.from({ length: 40 }, () => member))
   const noise = gzipSync(randomFillSync(Buffer.alloc(1000)))
-  return inParallel(run.size(60, 4), port, async (wire, index) => {
+  return inParallel(run.size(many(60, 20), 4), port, async (wire, index) => {
     const body = index % 4 === 3 ? Buffer.concat([noise, bomb]) : bomb
     const path = index % 2 === 0 ? logs : 'POST /v1/logs'
     const headers = [
