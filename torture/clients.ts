@@ -21,12 +21,18 @@ import { slowReaders } from './support/slow-readers.ts'
 import { adminToken, type Target } from './support/target.ts'
 import { tenantsOf } from './support/tenants.ts'
 
-const attacks: Record<string, Attack> = {
+/** Those that only wait: they last from the beginning to the end, side by side. */
+const waiting: Record<string, Attack> = {
   'slow headers': slowHeaders,
   'silent connections': nothingSent,
   'slow bodies': slowBodies,
-  'half-closed': halfClosed,
   'idle connections': idleConnections,
+  'slow readers': slowReaders,
+}
+
+/** Those that keep the service busy, one after the other: together they would be a trial of the machine. */
+const working: Record<string, Attack> = {
+  'half-closed': halfClosed,
   'huge headers': hugeHeaders,
   garbage,
   pipelines,
@@ -34,7 +40,6 @@ const attacks: Record<string, Attack> = {
   'cut off': cutOff,
   'wrong frames': brokenFrames,
   expectations,
-  'slow readers': slowReaders,
 }
 
 /** What the attacks may add to the memory of the service: bodies and answers on their way are bounded by 256 MiB each. */
@@ -52,13 +57,14 @@ export const clients: Scenario = {
     const faults: string[] = []
     let over = false
     const bystander = stand(target, () => over)
-    await Promise.all(
-      Object.entries(attacks).map(async ([name, attack]) => {
-        const result = await attack({ run, port }).catch((error) => ({ count: 0, faults: [String(error)] }))
-        counts[name] = result.count
-        for (const fault of [...new Set(result.faults)].slice(0, 5)) faults.push(`${name}: ${fault}`)
-      }),
-    )
+    const attacked = async ([name, attack]: [string, Attack]) => {
+      const result = await attack({ run, port }).catch((error) => ({ count: 0, faults: [String(error)] }))
+      counts[name] = result.count
+      for (const fault of [...new Set(result.faults)].slice(0, 5)) faults.push(`${name}: ${fault}`)
+    }
+    const lasting = Promise.all(Object.entries(waiting).map(attacked))
+    for (const attack of Object.entries(working)) await attacked(attack)
+    await lasting
     const worst = residentMiB(target)
     over = true
     const { served, refused, slowest } = await bystander

@@ -93,7 +93,7 @@ export const halfClosed: Attack = ({ run, port }) =>
       head(logs, 'Content-Length: 9'),
     ]
     wire.socket.end(kinds[index % kinds.length] as string)
-    return unless(await wire.answer(60_000), [200, 400, 'closed'], 'A connection that is half closed')
+    return unless(await wire.answer(60_000), [200, 400, 503, 'closed'], 'A connection that is half closed')
   })
 
 /** They ask once, and then hold what they have. */
