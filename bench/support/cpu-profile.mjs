@@ -55,5 +55,7 @@ function nodePart(place) {
 
 function placeOf(url) {
   const path = url.startsWith('file:') ? fileURLToPath(url) : url
-  return path.startsWith(repository) ? path.slice(repository.length) : path
+  if (path.startsWith(repository)) return path.slice(repository.length)
+  // Libraries may lie elsewhere, behind a link.
+  return path.slice(Math.max(0, path.indexOf('node_modules/')))
 }
