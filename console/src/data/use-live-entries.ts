@@ -5,7 +5,7 @@ import { LiveBuffer } from './live-buffer.ts'
 import { followEntries, type TailFilter } from './live-tail.ts'
 
 /** Newest entries that a live view holds; older ones are a search away. */
-export const maxLive = 2_000
+const maxLive = 2_000
 const firstEntries = 200
 
 export interface Live {

@@ -69,7 +69,11 @@ function Shown({ source }: { source: Source }) {
           <dt>Last hour</dt>
           <dd>{usage ? short(lastHour) : '…'}</dd>
           <dd className="under">
-            {usage && <Spark values={usage.per_minute} label="Entries in the last hour" />}
+            {usage ? (
+              <Spark values={usage.per_minute} label="Entries in the last hour" />
+            ) : (
+              <div className="spark" />
+            )}
           </dd>
         </div>
         <div className="figure">
