@@ -7,8 +7,9 @@ export function LiveStatus({ tail, paused }: { tail: Live; paused: boolean }) {
   const isOpen = state === 'open' && !paused
   return (
     <p className={`live${isOpen ? '' : ' still'}`} role="status">
-      <span className="dot" />
-      {textOf(tail, paused)}
+      <span>
+        <span className="dot" /> {textOf(tail, paused)}
+      </span>
       {paused && waiting > 0 && <span className="badge">{count(waiting)} waiting</span>}
       {missed > 0 && <span className="badge warn">{count(missed)} were too many to show</span>}
       {hasGap && <span className="badge warn">Some may be missing</span>}
