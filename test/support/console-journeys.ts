@@ -89,6 +89,10 @@ export function consoleJourneys(stage: Stage): void {
         await page.getByText(/^Line 3, column \d+: Syntax error/).waitFor()
         await page.locator('.cm-lintRange-error').waitFor()
         expect(await page.getByRole('button', { name: 'Create endpoint' }).isDisabled()).toBe(true)
+        await write('SELECT 1 +')
+        await page
+          .getByText('Line 1, column 11: Syntax error at the end of the query.', { exact: true })
+          .waitFor()
         await write('SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project')
         await page.getByText('The query compiles.').waitFor()
         await page.getByLabel('project', { exact: false }).first().fill(shop)

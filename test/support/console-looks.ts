@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { ask } from './callers.ts'
 import { faultsOf, openConsole } from './console-browser.ts'
 import { projects } from './console-data.ts'
 import { onPage, type Stage } from './console-journeys.ts'
@@ -27,7 +28,7 @@ const pages: [string, (page: Page) => Promise<void>][] = [
   ]),
   ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByText('Declared parameters').waitFor()],
   [
-    '/console/endpoints/console.two?_tab=versions',
+    '/console/endpoints/console.looks?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
   ],
   ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
@@ -71,6 +72,11 @@ export function consoleLooks(stage: Stage): void {
   describe('every page of the console', () => {
     test('has no fault for people who cannot see it, in either theme, narrow or wide, and fits 360 pixels', async () => {
       const found: Record<string, unknown> = {}
+      const { token } = admin()
+      const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
+      await ask(stage.service(), token, 'POST', '/api/endpoints', looks)
+      const changed = { query: "SELECT 2 AS one, 'b' AS text -- second", max_rows: 5 }
+      await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks', changed)
       const tab = await openConsole(stage.browser(), stage.service(), '/', {
         ...admin(),
         width: 360,
