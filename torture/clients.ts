@@ -18,7 +18,7 @@ import { HttpCaller } from './support/http-caller.ts'
 import { comesTrue, loadTarget, percentile, residentMiB, stillRuns } from './support/load-target.ts'
 import type { Scenario } from './support/scenario.ts'
 import { slowReaders } from './support/slow-readers.ts'
-import { adminToken, type Target } from './support/target.ts'
+import type { Target } from './support/target.ts'
 import { tenantsOf } from './support/tenants.ts'
 
 /** Those that only wait: they last from the beginning to the end, side by side. */
@@ -90,6 +90,12 @@ export const clients: Scenario = {
 
 /** Somebody who only wants to be served, from the first attack to the last. */
 async function stand(target: Target, over: () => boolean) {
+  // With a token of its own, which has its own turns.
+  const { token } = await target.json<{ token: string }>('/api/access-tokens', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ description: 'bystander', scopes: ['query', 'ingest'] }),
+  })
   const http = new HttpCaller(await target.url(), 2)
   const refused: string[] = []
   const times: number[] = []
@@ -99,7 +105,7 @@ async function stand(target: Target, over: () => boolean) {
     const path = paths[index % 3] as string
     const { status, text, ms } = await http.call({
       path,
-      token: adminToken,
+      token,
       ...(index % 3 === 2 && { body }),
     })
     times.push(ms)
