@@ -101,6 +101,7 @@ async function takePictures(url, token) {
     for (const [name, path, prepare] of pages) {
       await page.goto(path)
       await prepare(page)
+      await page.locator('.figure dd', { hasText: /^…$/ }).first().waitFor({ state: 'detached' })
       await page.waitForTimeout(500)
       await page.screenshot({ path: `${images}${name}-${theme}.png` })
       console.error(`${name} ${theme}`)

@@ -58,6 +58,7 @@ export function sqlTheme(height: number): Extension {
         paddingLeft: '6px',
       },
       '.cm-insertedLine, .cm-deletedLine, .cm-deletedLine del': { textDecoration: 'none' },
+      '.cm-changedLine .cm-insertedLine': { backgroundColor: 'transparent' },
       '.cm-changedText, .cm-deletedText': {
         background: 'none !important',
         boxShadow: 'inset 0 -2px var(--good)',
