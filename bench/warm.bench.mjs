@@ -3,6 +3,7 @@
  * more and more entries and the same number of new ones comes. Both on the same engine, in alternating rounds.
  */
 import { readFileSync } from 'node:fs'
+import { systemTime } from '../dist/cache/cache-time.js'
 import { readDefinition } from '../dist/endpoints/definition-file.js'
 import { compileEndpoint } from '../dist/endpoints/endpoint.js'
 import { EndpointRunner } from '../dist/endpoints/endpoint-runner.js'
@@ -39,7 +40,13 @@ export async function run({ engineNode, patience, choose }) {
   const sources = new Set(cases.map(({ source }) => source))
   const runner = new EndpointRunner({
     engine: service.engine,
-    queue: new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 1, maxWaiting: 1 }),
+    queue: new QueryQueue({
+      maxRunning: 1,
+      maxWaitingPerCaller: 1,
+      maxWaiting: 1,
+      maxWaitMs: 600_000,
+      time: systemTime(clock),
+    }),
     clock,
     maxMemoryBytes: 2 ** 30,
     maxThreads: 1,
