@@ -42,8 +42,10 @@ export function setErrorHeaders(
   reply: FastifyReply,
 ): void {
   request.errorCode = known.code
-  if (known.status >= 500)
-    request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
+  const { status, code, cause } = known
+  // What is refused on purpose has nothing inside that a stack could show, and may be refused a thousand times a second.
+  if (status >= 500 && known === error && cause === undefined) request.log.warn({ code }, 'request refused')
+  else if (status >= 500) request.log.error({ err: cause ?? error, code }, 'request failed')
   if (known.retryAfterSeconds !== undefined) reply.header('Retry-After', String(known.retryAfterSeconds))
   if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer realm="wellhead"')
   if (known.status === 405) reply.header('Allow', known.details.allowed?.join(', ') ?? '')
