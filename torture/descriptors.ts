@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { many } from '../test/support/engines.ts'
-import { answerOf, unexpected, until } from './support/answers.ts'
+import { answerOf, until } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openPlain } from './support/mounted-service.ts'
@@ -48,7 +48,7 @@ export const descriptors: Scenario = {
       const { counts, faults: wrong } = await load.stop()
       faults.push(
         ...wrong,
-        ...unexpected(load.statuses, ['0', '200', '503 engine_unavailable', '503 overloaded']),
+        ...load.unexpected(['0', '200', '503 engine_unavailable', '503 overloaded']),
         ...load.ledger.faults(await storedIds(target, project)),
       )
       return {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { many } from '../test/support/engines.ts'
-import { answerOf, unexpected } from './support/answers.ts'
+import { answerOf } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
 import { MixedLoad } from './support/mixed-load.ts'
@@ -41,7 +41,7 @@ export const diskFull: Scenario = {
         await load.acknowledgesMore(2, patienceMs)
       }
       const { counts, faults: wrong } = await load.stop()
-      faults.push(...wrong, ...unexpected(load.statuses, ['200', '507 disk_full']))
+      faults.push(...wrong, ...load.unexpected(['200', '507 disk_full']))
       faults.push(...load.ledger.faults(await storedIds(target, project)))
       return { counts: { 'times filled': rounds, 'refusals with 507': refusals(), ...counts }, faults }
     })

@@ -1,5 +1,4 @@
 import { many } from '../test/support/engines.ts'
-import { unexpected } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { injectFaults, needsForStrace } from './support/injected-faults.ts'
 import { MixedLoad } from './support/mixed-load.ts'
@@ -38,7 +37,7 @@ export const fsync: Scenario = {
         await whenAnswering(target, patienceMs)
       }
       const { counts, faults } = await load.stop()
-      faults.push(...unexpected(load.statuses, ['200', '503 engine_unavailable']))
+      faults.push(...load.unexpected(['200', '503 engine_unavailable']))
       faults.push(...load.ledger.faults(await storedIds(target, project)))
       return { counts: { 'syncs that failed': failures, 'refusals with 503': refusals(), ...counts }, faults }
     })

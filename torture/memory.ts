@@ -1,5 +1,5 @@
 import { many } from '../test/support/engines.ts'
-import { answerOf, unexpected } from './support/answers.ts'
+import { answerOf } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { MemoryGroup, needsForMemoryGroup } from './support/memory-group.ts'
 import { MixedLoad } from './support/mixed-load.ts'
@@ -48,7 +48,7 @@ export const memory: Scenario = {
       const { counts, faults: wrong } = await load.stop()
       faults.push(
         ...wrong,
-        ...unexpected(load.statuses, ['200', '503 engine_unavailable', '503 overloaded']),
+        ...load.unexpected(['200', '503 engine_unavailable', '503 overloaded']),
         ...load.ledger.faults(await storedIds(target, project)),
       )
       return { counts: { 'engines killed': rounds, ...counts }, faults }

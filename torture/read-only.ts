@@ -1,5 +1,5 @@
 import { many } from '../test/support/engines.ts'
-import { answerOf, unexpected, until } from './support/answers.ts'
+import { answerOf, until } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
 import { MixedLoad } from './support/mixed-load.ts'
@@ -56,7 +56,7 @@ export const readOnly: Scenario = {
         }
         await load.acknowledgesMore(2, patienceMs)
         const { counts, faults: wrong } = await load.stop()
-        faults.push(...wrong, ...unexpected(load.statuses, ['0', '200', '503 engine_unavailable']))
+        faults.push(...wrong, ...load.unexpected(['0', '200', '503 engine_unavailable']))
         faults.push(...load.ledger.faults(await storedIds(target, project)))
         return {
           counts: { 'times read-only': 2 * rounds, 'refusals with 503': refusals(), ...counts },

@@ -72,6 +72,12 @@ describe('what the system says of the disk', () => {
     ['CANNOT_WRITE_TO_FILE_DESCRIPTOR', 'Cannot write: errno: 28, No space left on device', 507, 'disk_full'],
     ['STD_EXCEPTION', 'filesystem error: Read-only file system [/data]', 503, 'engine_unavailable'],
     ['CANNOT_OPEN_FILE', 'Cannot open file x: errno: 24, Too many open files', 503, 'engine_unavailable'],
+    [
+      'CANNOT_PIPE',
+      'Cannot create pipe: , errno: 24, strerror: Too many open files',
+      503,
+      'engine_unavailable',
+    ],
     ['CANNOT_FSYNC', 'Cannot fsync x: errno: 5, Input/output error', 503, 'engine_unavailable'],
     ['STD_EXCEPTION', 'EIO: i/o error, fdatasync', 503, 'engine_unavailable'],
     ['CANNOT_CREATE_DIRECTORY', 'Something that nobody has seen yet', 503, 'engine_unavailable'],

@@ -69,11 +69,13 @@ function withoutValues({ message, code, type }: ClickHouseError): ClickHouseErro
 
 /** The engine's names of errors that the system gave it, and not somebody's SQL. */
 const ofTheSystem =
-  /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
+  /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK|PIPE)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
 
 /** What the system said of the disk, which is never a mistake in SQL. */
 function storageError(error: ClickHouseError): WellheadError | undefined {
-  if (!ofTheSystem.test(error.type ?? '')) return undefined
+  const { type = '' } = error
+  const numbered = type.startsWith('CANNOT_') && /errno: \d+/.test(error.message)
+  if (!numbered && !ofTheSystem.test(type)) return undefined
   const { message } = error
   if (/no space left|disk quota exceeded/i.test(message)) return diskFull()
   if (/read-only file system/i.test(message)) {
@@ -82,7 +84,7 @@ function storageError(error: ClickHouseError): WellheadError | undefined {
   if (/too many open files/i.test(message)) {
     return engineUnavailable('The engine cannot open more files at the moment.', error)
   }
-  if (/input\/output error|i\/o error/i.test(message) || /^CANNOT_/.test(error.type ?? '')) {
+  if (/input\/output error|i\/o error/i.test(message) || type.startsWith('CANNOT_')) {
     return engineUnavailable('The disk does not do what it is asked for at the moment.', error)
   }
   return undefined

@@ -7,8 +7,8 @@ export interface SenderOptions {
   call: (path: string, init: RequestInit) => Promise<Response>
   stopped: () => boolean
   ledger: Ledger
-  /** Hears the status of every answer; 0 where there was none. */
-  onStatus?: (status: number, code: string | undefined) => void
+  /** Hears the status of every answer and its error; 0 where there was none. */
+  onStatus?: (status: number, error: { code: string; message: string } | undefined) => void
 }
 
 /** Sends batches one after the other until it is told to stop, and notes what it heard of each. */
@@ -35,8 +35,11 @@ async function send(
       body: JSON.stringify(ids.map((id) => ({ id, project, metadata: { key } }))),
       ...(keyed && { headers: { 'Idempotency-Key': key } }),
     })
-    const answer = (await response.json()) as { accepted?: number; error?: { code: string } }
-    onStatus?.(response.status, answer.error?.code)
+    const answer = (await response.json()) as {
+      accepted?: number
+      error?: { code: string; message: string }
+    }
+    onStatus?.(response.status, answer.error)
     return response.status === 200 && answer.accepted === ids.length ? 'acknowledged' : 'refused'
   } catch {
     onStatus?.(0, undefined)

@@ -40,10 +40,3 @@ export async function until(
   }
   return performance.now() - since
 }
-
-/** Errors that senders and callers were told of, against those that they may be told of. */
-export function unexpected(statuses: ReadonlyMap<string, number>, allowed: readonly string[]): string[] {
-  return [...statuses.keys()]
-    .filter((heard) => !allowed.includes(heard))
-    .map((heard) => `senders heard ${heard}, ${statuses.get(heard)} times`)
-}

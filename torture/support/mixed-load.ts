@@ -19,6 +19,8 @@ export class MixedLoad {
   readonly ledger = new Ledger()
   /** How often each status was heard by senders, with its code where it was an error; 0 is no answer. */
   readonly statuses = new Map<string, number>()
+  /** The last message of each. */
+  readonly #words = new Map<string, string>()
   readonly #options: MixedLoadOptions
   readonly #senders: Promise<unknown>
   readonly #counters: Promise<Counted>[]
@@ -39,8 +41,9 @@ export class MixedLoad {
           call: target.call,
           stopped,
           ledger,
-          onStatus: (status, code) => {
-            const heard = code === undefined ? `${status}` : `${status} ${code}`
+          onStatus: (status, error) => {
+            const heard = error === undefined ? `${status}` : `${status} ${error.code}`
+            if (error !== undefined) this.#words.set(heard, error.message)
             this.statuses.set(heard, (this.statuses.get(heard) ?? 0) + 1)
           },
         }),
@@ -68,6 +71,13 @@ export class MixedLoad {
     return [...this.statuses].reduce((sum, [status, times]) => sum + (which(status) ? times : 0), 0)
   }
 
+  /** What senders heard and must not hear. */
+  unexpected(allowed: readonly string[]): string[] {
+    return [...this.statuses]
+      .filter(([heard]) => !allowed.includes(heard))
+      .map(([heard, times]) => `senders heard ${heard}, ${times} times: ${this.#words.get(heard)}`)
+  }
+
   /** Resolves when so many more batches were acknowledged; throws when that takes too long. */
   async acknowledgesMore(batches: number, withinMs: number): Promise<void> {
     const wanted = this.ledger.acknowledgedBatches + batches
@@ -79,7 +89,7 @@ export class MixedLoad {
     while (!what()) {
       if (performance.now() > until) {
         const heard = JSON.stringify(Object.fromEntries(this.statuses))
-        const words = this.#options.target.stderr().slice(-2000)
+        const words = this.#options.target.words()
         throw new Error(`${complaint} for ${withinMs / 1000} s; senders heard ${heard}; ${words}`)
       }
       await new Promise((resolve) => setTimeout(resolve, 1))

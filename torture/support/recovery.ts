@@ -1,15 +1,14 @@
+import { answerOf } from './answers.ts'
 import type { Target } from './target.ts'
 
 /** Resolves when an endpoint that is not cached gives an answer of the engine. */
 export async function whenAnswering(target: Target, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
   for (;;) {
-    const status = await target.call('/api/endpoints/query/torture.count?project=').then(
-      (response) => response.status,
-      () => 0,
-    )
+    const { status, code } = await answerOf(target.call('/api/endpoints/query/torture.count?project='))
     if (status === 200) return
-    if (performance.now() > until) throw new Error(`It did not recover: ${target.stderr().slice(-2000)}`)
+    if (performance.now() > until)
+      throw new Error(`It did not recover (${status} ${code}): ${target.words()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

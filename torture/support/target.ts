@@ -55,12 +55,9 @@ export class Target implements Shared {
     return this.#url
   }
 
-  stderr(): string {
-    return this.#process.stderr()
-  }
-
-  stdout(): string {
-    return this.#process.stdout()
+  /** The last of what it said and wrote down. */
+  words(): string {
+    return `${this.#process.stderr().slice(-1000)}\n${this.#process.stdout().slice(-3000)}`
   }
 
   /** A call with the admin token, which waits for a service that is being started. */
