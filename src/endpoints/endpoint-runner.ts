@@ -121,10 +121,9 @@ export class EndpointRunner {
       )
       return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
     }).finally(() => {
-      // Who left the queue was never let in; for all others this is over already.
-      queued?.end()
       call.spent?.end()
-      if (startedAt === undefined) return
+      // Who left the queue was never let in.
+      if (startedAt === undefined) return queued?.end()
       engineMs = performance.now() - startedAt
       this.#options.onRun?.(call.purpose ?? 'call', engineMs)
     })

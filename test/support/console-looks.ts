@@ -120,6 +120,7 @@ export function consoleLooks(stage: Stage): void {
 
     test('can be used with the keyboard alone', () =>
       visit('/', {}, async (page) => {
+        await page.locator('#token:focus').waitFor()
         await page.keyboard.type(stage.service().adminToken.token)
         await page.keyboard.press('Enter')
         await page.getByRole('heading', { name: 'Overview' }).waitFor()
