@@ -1,12 +1,11 @@
-import { many } from '../test/support/engines.ts'
 import { answerOf, until } from './support/answers.ts'
 import { saveCountingEndpoints, storedIds } from './support/counting.ts'
 import { FakedClock, needsForFakedClock } from './support/faked-clock.ts'
+import { patienceMs } from './support/patience.ts'
 import type { Scenario } from './support/scenario.ts'
 import { openTarget, type Target } from './support/target.ts'
 
 const project = 'clock'
-const patienceMs = many(20_000, 90_000)
 const hour = 3_600
 /** Offsets of the clock in seconds, one after the other. */
 const steps = [0, hour, 0, -hour, 0, 24 * hour + 60, 0]

@@ -1,17 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { many } from '../test/support/engines.ts'
 import { answerOf, until } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openPlain } from './support/mounted-service.ts'
+import { patienceMs } from './support/patience.ts'
 import { whenAnswering } from './support/recovery.ts'
 import type { Scenario } from './support/scenario.ts'
 import type { Target } from './support/target.ts'
 
 const project = 'descriptors'
-const patienceMs = many(30_000, 120_000)
 
 export const descriptors: Scenario = {
   name: 'descriptors',

@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { many } from '../test/support/engines.ts'
 import { answerOf } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openMounted } from './support/mounted-service.ts'
+import { patienceMs } from './support/patience.ts'
 import type { Scenario } from './support/scenario.ts'
 
 const project = 'diskfull'
-const patienceMs = many(30_000, 120_000)
 const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
 
 export const diskFull: Scenario = {

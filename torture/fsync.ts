@@ -1,13 +1,12 @@
-import { many } from '../test/support/engines.ts'
 import { storedIds } from './support/counting.ts'
 import { injectFaults, needsForStrace } from './support/injected-faults.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openPlain } from './support/mounted-service.ts'
+import { patienceMs } from './support/patience.ts'
 import { whenAnswering } from './support/recovery.ts'
 import type { Scenario } from './support/scenario.ts'
 
 const project = 'fsync'
-const patienceMs = many(60_000, 180_000)
 
 export const fsync: Scenario = {
   name: 'fsync',

@@ -2,6 +2,7 @@ import { many } from '../test/support/engines.ts'
 import { storedIds } from './support/counting.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openPlain } from './support/mounted-service.ts'
+import { patienceMs } from './support/patience.ts'
 import { whenAnswering } from './support/recovery.ts'
 import type { Scenario } from './support/scenario.ts'
 
@@ -10,7 +11,6 @@ const victims = ['engine', 'service', 'both'] as const
 
 /** A kill comes after up to so many more batches were sent or acknowledged: so many senders are in every state then. */
 const maxEvents = many(60, 12)
-const patienceMs = many(20_000, 180_000)
 
 export const kill: Scenario = {
   name: 'kill',

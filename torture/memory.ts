@@ -1,15 +1,14 @@
-import { many } from '../test/support/engines.ts'
 import { answerOf } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { MemoryGroup, needsForMemoryGroup } from './support/memory-group.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openPlain } from './support/mounted-service.ts'
+import { patienceMs } from './support/patience.ts'
 import { whenAnswering } from './support/recovery.ts'
 import type { Scenario } from './support/scenario.ts'
 import type { Target } from './support/target.ts'
 
 const project = 'memory'
-const patienceMs = many(30_000, 180_000)
 const limitBytes = 64 * 2 ** 20
 
 export const memory: Scenario = {

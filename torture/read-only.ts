@@ -1,14 +1,13 @@
-import { many } from '../test/support/engines.ts'
 import { answerOf, until } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openMounted } from './support/mounted-service.ts'
+import { patienceMs } from './support/patience.ts'
 import { whenAnswering } from './support/recovery.ts'
 import type { Scenario } from './support/scenario.ts'
 
 const project = 'readonly'
-const patienceMs = many(30_000, 120_000)
 const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
 
 export const readOnly: Scenario = {

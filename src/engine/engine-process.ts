@@ -82,7 +82,8 @@ export class EngineProcess {
   /** Resolves at the first ready; rejects when the engine says that it cannot work here. */
   start(): Promise<void> {
     this.#spawn()
-    return this.whenReady(this.#options.startWithinMs)
+    // Long enough for a second one, where the first one hangs and is ended.
+    return this.whenReady(2 * this.#options.startWithinMs)
   }
 
   whenReady(withinMs: number, signal?: AbortSignal): Promise<void> {

@@ -11,6 +11,8 @@ export interface SenderOptions {
   onStatus?: (status: number, error: { code: string; message: string } | undefined) => void
 }
 
+const pauseMs = 20
+
 /** Sends batches one after the other until it is told to stop, and notes what it heard of each. */
 export async function sendUntilStopped(options: SenderOptions): Promise<void> {
   const { name, keyed, ledger } = options
@@ -19,6 +21,8 @@ export async function sendUntilStopped(options: SenderOptions): Promise<void> {
     const batch = ledger.begin(ids, keyed)
     do {
       ledger.settle(batch, await send(options, batch, `${name}-${number}`))
+      // A service that refuses at once, or is not there, would hear of nothing else.
+      if (batch.state !== 'acknowledged') await new Promise((resolve) => setTimeout(resolve, pauseMs))
       // As shippers do: the same batch with the same key until somebody says that it is stored.
     } while (keyed && batch.state !== 'acknowledged' && !options.stopped())
   }

@@ -12,7 +12,7 @@ export interface ServiceProcess {
   stderr(): string
   stdout(): string
   /** Waits until the service says that calls are served; gives its address. */
-  ready(): Promise<string>
+  ready(withinMs?: number): Promise<string>
   exit: Promise<number | null>
 }
 
@@ -40,14 +40,14 @@ export function spawnService(
     child,
     stderr: () => stderr,
     stdout: () => stdout,
-    ready: () =>
+    ready: (withinMs = 120_000) =>
       vi.waitFor(
         () => {
           const url = /serves (http:\S+)/.exec(stderr)?.[1]
           if (url === undefined) throw new Error(`not ready: ${stderr} ${stdout}`)
           return url
         },
-        { timeout: 120_000, interval: 50 },
+        { timeout: withinMs, interval: 50 },
       ),
     exit: once(child, 'close').then(([code]) => code as number | null),
   }

@@ -15,7 +15,7 @@ export function testShortForms(file: string, scenarios: readonly Scenario[]): vo
     test.skipIf(skipped !== undefined)(
       skipped === undefined ? title : `${title} [${skipped}]`,
       {
-        timeout: 400_000,
+        timeout: 900_000,
       },
       async () => {
         const { faults, kept } = await runScenario(scenario, {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../test/support/service-process.ts'
+import { enginePatience, patienceMs } from './patience.ts'
 import type { Shared } from './scenario.ts'
 
 export interface TargetOptions {
@@ -26,12 +27,13 @@ export class Target implements Shared {
     return spawnService(['--port', '0', '--data-dir', this.#options.dataDir], {
       WELLHEAD_ADMIN_TOKEN: adminToken,
       WELLHEAD_LOG_LEVEL: 'warn',
+      ...enginePatience,
       ...this.#options.environment,
     })
   }
 
   #ready(): Promise<string> {
-    const url = this.#process.ready()
+    const url = this.#process.ready(patienceMs)
     // Whoever calls hears of it; until then nobody may be there.
     url.catch(() => {})
     return url
