@@ -35,10 +35,11 @@ for (const name of names) {
   const result = await runOne(name)
   results.push(result)
   console.log(`${textOf(result)}\n`)
-}
-if (values.json !== undefined) {
-  const run = { machine, emulated, quick: values.quick, results }
-  writeFileSync(values.json, `${JSON.stringify(run, rounded, 2)}\n`)
+  // A run that is broken off has what it came to.
+  if (values.json !== undefined) {
+    const run = { machine, emulated, quick: values.quick, results }
+    writeFileSync(values.json, `${JSON.stringify(run, rounded, 2)}\n`)
+  }
 }
 const failed = results.filter((result) => result.failed !== undefined)
 if (failed.length > 0) console.error(`Failed: ${failed.map(({ name }) => name).join(', ')}`)
