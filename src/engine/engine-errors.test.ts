@@ -78,6 +78,18 @@ describe('what the system says of the disk', () => {
       503,
       'engine_unavailable',
     ],
+    [
+      'EPOLL_ERROR',
+      'Cannot open epoll descriptor: , errno: 24, strerror: Too many open files',
+      503,
+      'engine_unavailable',
+    ],
+    [
+      'PATH_ACCESS_DENIED',
+      'Cannot set modification time to file: /data/: , errno: 30, strerror: Read-only file system',
+      503,
+      'engine_unavailable',
+    ],
     ['CANNOT_FSYNC', 'Cannot fsync x: errno: 5, Input/output error', 503, 'engine_unavailable'],
     ['STD_EXCEPTION', 'EIO: i/o error, fdatasync', 503, 'engine_unavailable'],
     ['CANNOT_CREATE_DIRECTORY', 'Something that nobody has seen yet', 503, 'engine_unavailable'],
@@ -86,8 +98,10 @@ describe('what the system says of the disk', () => {
   })
 
   test('is not looked for in what a query says', () => {
-    const thrown = said('FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', 'No space left on device')
-    expect(thrown).toMatchObject({ code: 'invalid_query' })
+    for (const words of ['No space left on device', 'x, errno: 28, strerror: No space left on device']) {
+      const thrown = said('FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', words)
+      expect(thrown).toMatchObject({ code: 'invalid_query' })
+    }
   })
 
   test('is not cured by trying again at once', () => {

@@ -71,12 +71,14 @@ function withoutValues({ message, code, type }: ClickHouseError): ClickHouseErro
 const ofTheSystem =
   /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK|PIPE)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
 
+/** These repeat words of a statement, which may be any. */
+const ofTheStatement = /^(?:FUNCTION_|UNKNOWN_|SYNTAX_|ILLEGAL_|BAD_|CANNOT_PARSE_)/
+
 /** What the system said of the disk, which is never a mistake in SQL. */
 function storageError(error: ClickHouseError): WellheadError | undefined {
-  const { type = '' } = error
-  const numbered = type.startsWith('CANNOT_') && /errno: \d+/.test(error.message)
+  const { type = '', message } = error
+  const numbered = /\berrno: \d+, strerror: /.test(message) && !ofTheStatement.test(type)
   if (!numbered && !ofTheSystem.test(type)) return undefined
-  const { message } = error
   if (/no space left|disk quota exceeded/i.test(message)) return diskFull()
   if (/read-only file system/i.test(message)) {
     return engineUnavailable('The disk can only be read at the moment.', error)
@@ -84,7 +86,7 @@ function storageError(error: ClickHouseError): WellheadError | undefined {
   if (/too many open files/i.test(message)) {
     return engineUnavailable('The engine cannot open more files at the moment.', error)
   }
-  if (/input\/output error|i\/o error/i.test(message) || type.startsWith('CANNOT_')) {
+  if (/input\/output error|i\/o error/i.test(message) || numbered || type.startsWith('CANNOT_')) {
     return engineUnavailable('The disk does not do what it is asked for at the moment.', error)
   }
   return undefined
