@@ -3,16 +3,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take longest where the engine is emulated begin first, so that none of them runs alone at the end. */
 const slow = [
-  'engine-guards',
-  'access',
-  'getting-started',
-  'seed-sql',
+  'console',
   'torture-disks',
+  'service',
+  'access',
   'torture-load',
+  'engine-guards',
+  'getting-started',
+  'backup',
+  'seed-sql',
   'caching',
   'logs',
-  'endpoints',
-  'sandbox',
+  'openapi',
+  'shared-catalog',
 ]
 
 class SlowFirst extends BaseSequencer {
