@@ -102,6 +102,13 @@ describe('what the system says of the disk', () => {
       const thrown = said('FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', words)
       expect(thrown).toMatchObject({ code: 'invalid_query' })
     }
+    const words = 'x, errno: 28, strerror: No space left on device'
+    const row = new ClickHouseError({
+      code: '27',
+      type: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
+      message: words,
+    })
+    expect(isDiskTrouble(toWellheadError(row, { deadlineMs: 1, ended: 'by-engine' }))).toBe(false)
   })
 
   test('is not cured by trying again at once', () => {

@@ -69,7 +69,10 @@ function withoutValues({ message, code, type }: ClickHouseError): ClickHouseErro
 
 /** The engine's names of errors that the system gave it, and not somebody's SQL. */
 const ofTheSystem =
-  /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK|PIPE)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
+  /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
+
+/** Whatever the error is called: so does a message look that has the system's own words. */
+const wordsOfTheSystem = /\berrno: \d+, strerror: /
 
 /** These repeat words of a statement, which may be any. */
 const ofTheStatement = /^(?:FUNCTION_|UNKNOWN_|SYNTAX_|ILLEGAL_|BAD_|CANNOT_PARSE_)/
@@ -77,7 +80,9 @@ const ofTheStatement = /^(?:FUNCTION_|UNKNOWN_|SYNTAX_|ILLEGAL_|BAD_|CANNOT_PARS
 /** What the system said of the disk, which is never a mistake in SQL. */
 function storageError(error: ClickHouseError): WellheadError | undefined {
   const { type = '', message } = error
-  const numbered = /\berrno: \d+, strerror: /.test(message) && !ofTheStatement.test(type)
+  // Texts of callers and senders are in these messages, and may say anything.
+  if (unreadableRow.has(Number(error.code)) || ofTheStatement.test(type)) return undefined
+  const numbered = wordsOfTheSystem.test(message)
   if (!numbered && !ofTheSystem.test(type)) return undefined
   if (/no space left|disk quota exceeded/i.test(message)) return diskFull()
   if (/read-only file system/i.test(message)) {
