@@ -57,6 +57,11 @@ describe('what a renewal computes', () => {
 
 const everything = { sources: ['s'], column: 'timestamp', maxRows: 10_000 }
 
+function answerOf(rows: string[]): EndpointAnswer {
+  const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
+  return { body: bodyOf(rows), rows: rows.length, truncated: false, ...cost }
+}
+
 test('rows that are not in the order of their buckets, or have none, are computed anew', async () => {
   const clock = manualClock(Date.UTC(2026, 0, 2))
   const span = { window_seconds: 3600, bucket_seconds: 60 }
@@ -64,15 +69,7 @@ test('rows that are not in the order of their buckets, or have none, are compute
     const parts: Part[] = []
     const run = async (part: Part) => {
       parts.push(part)
-      return {
-        body: bodyOf(rows),
-        rows: rows.length,
-        truncated: false,
-        queueMs: 0,
-        engineMs: 0,
-        rowsRead: 0,
-        bytesRead: 0,
-      }
+      return answerOf(rows)
     }
     const renewing = new RenewingRun()
     const options = { ...everything, run, clock, arrivals: new Arrivals(), span, wholeBuckets: true }
@@ -112,15 +109,7 @@ function counting(
     const rows = [...counts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([t, n]) => `{"timestamp":${t},"n":${n}}`)
-    return {
-      body: bodyOf(rows),
-      rows: rows.length,
-      truncated: false,
-      queueMs: 0,
-      engineMs: 0,
-      rowsRead: 0,
-      bytesRead: 0,
-    }
+    return answerOf(rows)
   }
   return { run, read: () => read }
 }

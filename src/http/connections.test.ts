@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { boundConnections, type ConnectionLimits, endsWithAnswer, maxConnections } from './connections.ts'
@@ -50,8 +50,9 @@ test('a reader that takes nothing of a large answer is given up', async () => {
 })
 
 test('a caller whose answer takes its time is waited for', async () => {
-  const { port } = await serve((_request, response) => {
-    setTimeout(() => response.end('at last'), 400)
+  const { server, port } = await serve((_request, response) => {
+    // It ends only after the connection was looked at for having been silent too long.
+    server.once('timeout', () => setImmediate(() => response.end('at last')))
   })
   const socket = await ask(port, get.replace('Host', 'Connection: close\r\nHost'))
   expect(await textOf(socket)).toContain('at last')
@@ -78,13 +79,16 @@ test('a strange expectation is passed over', async () => {
 })
 
 test('an error is told of a request that cannot be read, and not in place of the answer before it', async () => {
+  const whole: ServerResponse[] = []
   const { server, port } = await serve((request, response) => {
     request.resume()
     if (request.url === '/endless') response.write('begun')
-    else if (request.method === 'GET') setTimeout(() => response.end('fine'), 50)
+    else if (request.method === 'GET') whole.push(response)
   })
   server.on('clientError', (_error, socket) => {
     if (!endsWithAnswer(socket as Socket)) socket.end('refused')
+    // The answer is made after what is behind it turned out to be broken.
+    whole.pop()?.end('fine')
   })
   const answer = async (text: string) => textOf(await ask(port, text))
   expect(await answer('no request\r\n\r\n')).toBe('refused')

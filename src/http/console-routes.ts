@@ -19,20 +19,20 @@ const options = { config, logLevel: 'warn' } as const
 export function addConsoleRoutes(server: FastifyInstance, { page, assets }: ConsoleFiles): void {
   const pages = new Set<string>(consolePages)
   const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
-    if (!page) throw notFound(request.method, `${pathOf(request)}: the console was not built`)
+    if (!page) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
     reply.header('Content-Security-Policy', consolePolicy).header('Cache-Control', 'no-cache')
     return send(request, reply, page)
   }
   server.get('/', options, async (request, reply) => sendPage(request, reply))
   for (const path of ['/console/:page', '/console/:page/:name']) {
     server.get<{ Params: { page: string } }>(path, options, async (request, reply) => {
-      if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request))
+      if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
       return sendPage(request, reply)
     })
   }
   server.get<{ Params: { file: string } }>('/console/assets/:file', options, async (request, reply) => {
     const file = assets.get(request.params.file)
-    if (!file) throw notFound(request.method, pathOf(request))
+    if (!file) throw notFound(request.method, pathOf(request.url))
     // The names tell their content.
     reply.header('Cache-Control', 'public, max-age=31536000, immutable')
     return send(request, reply, file)

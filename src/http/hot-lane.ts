@@ -10,6 +10,7 @@ import type { RequestCounts } from '../stats/request-counts.ts'
 import { cacheControl, cacheStatus, chooseCoding } from './cache-headers.ts'
 import { queryRoute } from './query-route.ts'
 import { requestIdOf } from './request-id.ts'
+import { pathOf } from './request-path.ts'
 import { type RequestTraces, traceFields } from './request-traces.ts'
 import { securityHeaders } from './security-headers.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
@@ -218,11 +219,6 @@ function endWithOneWrite(response: ServerResponse & WithSend, body: Buffer): voi
   }
   response._send(body.toString('latin1'), 'latin1')
   response.end()
-}
-
-function pathOf(url: string): string {
-  const end = url.indexOf('?')
-  return end < 0 ? url : url.slice(0, end)
 }
 
 /** Places of what differs from answer to answer. */

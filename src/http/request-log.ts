@@ -11,7 +11,7 @@ export function logRequests(ends: RequestEnds, requests: RequestCounts): void {
     request.log.info(
       {
         method: request.method,
-        path: pathOf(request),
+        path: pathOf(request.url),
         status,
         ms: Math.round(reply.elapsedTime * 100) / 100,
         ...traceFields(request.trace),

@@ -157,7 +157,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
-    const path = pathOf(request)
+    const path = pathOf(request.url)
     const allowed = methods.filter((method) => server.findRoute({ method, url: path }) !== null)
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
@@ -270,7 +270,7 @@ function accessOf(request: FastifyRequest): RouteAccess {
 }
 
 function decodedPath(request: FastifyRequest): string {
-  const path = URL.canParse(request.url) ? new URL(request.url).pathname : pathOf(request)
+  const path = URL.canParse(request.url) ? new URL(request.url).pathname : pathOf(request.url)
   try {
     return decodeURIComponent(path)
   } catch {

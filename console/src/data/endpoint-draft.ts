@@ -26,35 +26,15 @@ export const newDraft: EndpointDraft = {
   sandbox: false,
 }
 
+const draftFields = Object.keys(newDraft) as (keyof EndpointDraft)[]
+
 export function draftOf(endpoint: Endpoint): EndpointDraft {
-  const {
-    name,
-    description,
-    query,
-    parameters,
-    max_rows,
-    cache_seconds,
-    warm_seconds,
-    timeout_seconds,
-    sandbox,
-  } = endpoint
-  return {
-    name,
-    description,
-    query,
-    parameters,
-    max_rows,
-    cache_seconds,
-    warm_seconds,
-    timeout_seconds,
-    sandbox,
-  }
+  return Object.fromEntries(draftFields.map((field) => [field, endpoint[field]])) as unknown as EndpointDraft
 }
 
 /** The fields in which two drafts differ. */
 export function changedFields(one: EndpointDraft, other: EndpointDraft): (keyof EndpointDraft)[] {
-  const names = Object.keys(one) as (keyof EndpointDraft)[]
-  return names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
+  return draftFields.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
 }
 
 /** A draft made from an older version, as one made from a newer one: what was not changed in it is that of the newer. */
