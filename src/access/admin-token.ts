@@ -1,16 +1,8 @@
 import { hash, randomInt } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { writeWhole } from '../base/write-whole.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 32
@@ -63,14 +55,7 @@ export function loadAdminToken(dataDir: string, configured: string | undefined):
     keep: () => {
       mkdirSync(dataDir, { recursive: true, mode: 0o700 })
       // It is shown once: a power cut right after that must not leave an empty file, and another token.
-      const temporary = `${path}.new`
-      writeFileSync(temporary, `${token}\n`, { mode: 0o600, flush: true })
-      // The mode above holds for a new file only.
-      chmodSync(temporary, 0o600)
-      renameSync(temporary, path)
-      const directory = openSync(dataDir, 'r')
-      fsyncSync(directory)
-      closeSync(directory)
+      writeWhole(path, `${token}\n`, 0o600)
     },
   }
 }

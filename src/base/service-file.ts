@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { writeWhole } from './write-whole.ts'
 
 const shape = z.object({
   url: z.string(),
@@ -18,10 +19,7 @@ export function serviceFilePath(dataDir: string): string {
 
 /** Whole or not at all: a command may read it at any moment. */
 export function writeServiceFile(dataDir: string, content: ServiceFile): void {
-  const path = serviceFilePath(dataDir)
-  const temporary = `${path}.${content.pid}`
-  writeFileSync(temporary, `${JSON.stringify(content)}\n`, { mode: 0o600 })
-  renameSync(temporary, path)
+  writeWhole(serviceFilePath(dataDir), `${JSON.stringify(content)}\n`, 0o600)
 }
 
 /** Undefined where there is none, or none that can be read. */

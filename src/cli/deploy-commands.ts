@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { writeWhole } from '../base/write-whole.ts'
 import { isBuiltIn } from '../catalog/built-in-sources.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { DeploymentView } from '../endpoints/deployments.ts'
@@ -290,11 +291,4 @@ async function pullSources(directory: string, client: ServiceClient) {
   if (files.length > 0) mkdirSync(join(directory, 'sources'), { recursive: true })
   for (const { file, content } of files) writeWhole(join(directory, file), content)
   return files.map(({ file }) => ({ file, action: 'written' }))
-}
-
-/** A file is the old one or the new one, whatever happens in between. */
-function writeWhole(path: string, content: string): void {
-  const temporary = `${path}.new`
-  writeFileSync(temporary, content)
-  renameSync(temporary, path)
 }
