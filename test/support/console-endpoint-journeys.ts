@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ask } from './callers.ts'
 import { projects } from './console-data.ts'
@@ -83,16 +83,56 @@ export function consoleEndpointJourneys(stage: Stage): void {
       })
     })
 
-    test('is completed with names that the engine knows, before the source is written, too', () =>
+    test(
+      'is completed with names that the engine knows, before the source is written, too',
+      { repeats: 12 },
+      () =>
+        visit('/console/new-endpoint', admin(), async (page) => {
+          const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
+          await write(page, 'SELECT ')
+          await page.keyboard.type('tostartofmi')
+          await page.getByRole('option', { name: 'toStartOfMinute' }).waitFor()
+          const accepted = async () => {
+            await page.keyboard.press('Tab')
+            return editor.textContent()
+          }
+          await expect.poll(accepted).toContain('toStartOfMinute')
+          await page.keyboard.type('(timestamp), metadata.resp')
+          await page.getByRole('option', { name: 'metadata.response.status_code' }).waitFor()
+          expect(await editor.textContent()).toContain('toStartOfMinute(timestamp)')
+        }),
+    )
+
+    test('keeps every letter, however slowly the page follows, and follows the page', () =>
       visit('/console/new-endpoint', admin(), async (page) => {
         const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
-        await write(page, 'SELECT ')
-        await page.keyboard.type('tostartofmi')
-        await page.getByRole('option', { name: 'toStartOfMinute' }).waitFor()
-        await page.keyboard.press('Tab')
-        await page.keyboard.type('(timestamp), metadata.resp')
-        await page.getByRole('option', { name: 'metadata.response.status_code' }).waitFor()
-        expect(await editor.textContent()).toContain('toStartOfMinute(timestamp)')
+        const text = 'select 1 as one, 2 as two, 3 as three, 4 as four'
+        await write(page, '-- \n')
+        const slower = await page.context().newCDPSession(page)
+        await slower.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+        await page.keyboard.type(text)
+        expect(await editor.textContent()).toContain(text)
+        await slower.send('Emulation.setCPUThrottlingRate', { rate: 1 })
+        for (const how of ['first', 'again']) {
+          await write(page, text)
+          await page.getByRole('button', { name: 'Format' }).click()
+          await editor.getByText(/^SELECT$/).waitFor()
+          expect(await editor.textContent(), how).toContain('4 AS four')
+        }
+      }))
+
+    test('offers a value late without mixing it with what is typed', () =>
+      visit('/console/endpoints', admin(), async (page) => {
+        const held: Route[] = []
+        await page.route('**/values', (route) => void held.push(route))
+        await page.getByRole('link', { name: 'logs.all' }).click()
+        const project = page.getByLabel('project', { exact: false }).first()
+        await project.click()
+        await expect.poll(() => held.length).toBeGreaterThan(0)
+        for (const route of held) await route.continue()
+        await expect.poll(() => project.inputValue()).toMatch(/abcdefgh/)
+        await page.keyboard.type('mine')
+        expect(await project.inputValue()).toBe('mine')
       }))
 
     test('that is not there is told calmly, and the list tells the age of what is kept', () =>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
+import { type ComponentProps, useId, useLayoutEffect, useRef } from 'react'
 import type { Parameter, Parameters } from '../data/api-types.ts'
 import { fromLocalInput, toLocalInput } from '../data/instants.ts'
 import { queries } from '../data/queries.ts'
@@ -122,7 +122,7 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
   const known = [...new Set([preset, example].filter((one) => one !== undefined && one !== ''))] as string[]
   return (
     <>
-      <input
+      <TextInput
         {...common}
         list={seen || known.length > 0 ? `${id}-seen` : undefined}
         inputMode={type === 'integer' || type === 'number' ? 'decimal' : undefined}
@@ -130,10 +130,34 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
         spellCheck={false}
         autoComplete="off"
         value={value ?? ''}
-        onChange={(event) => onChange(event.target.value || undefined)}
+        onText={(text) => onChange(text || undefined)}
       />
       {seen ? <Seen id={`${id}-seen`} {...seen} /> : <Offered id={`${id}-seen`} values={known} />}
     </>
+  )
+}
+
+/** A value that is offered while the field is in use already comes selected, so that typing takes its place. */
+function TextInput({
+  value,
+  onText,
+  ...rest
+}: ComponentProps<'input'> & { value: string; onText: (text: string) => void }) {
+  const input = useRef<HTMLInputElement>(null)
+  const typed = useRef(value)
+  useLayoutEffect(() => {
+    if (value !== typed.current && document.activeElement === input.current) input.current?.select()
+  }, [value])
+  return (
+    <input
+      {...rest}
+      ref={input}
+      value={value}
+      onChange={({ target }) => {
+        typed.current = target.value
+        onText(target.value)
+      }}
+    />
   )
 }
 

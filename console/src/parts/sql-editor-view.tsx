@@ -4,6 +4,7 @@ import {
   type Completion,
   type CompletionSource,
   completionKeymap,
+  completionStatus,
   startCompletion,
 } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
@@ -11,7 +12,7 @@ import { sql } from '@codemirror/lang-sql'
 import { bracketMatching } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { unifiedMergeView } from '@codemirror/merge'
-import { Compartment, EditorState, type Extension } from '@codemirror/state'
+import { Annotation, Compartment, EditorState, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
 import { clickhouse, wordCompletion } from './sql-dialect.ts'
@@ -50,6 +51,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
   const latest = useRef(props)
   latest.current = props
   const names = useRef(new Compartment())
+  const told = useRef<string[]>([])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is made once; what changes is told to it below
   useEffect(() => {
@@ -58,7 +60,10 @@ export default function SqlEditorView(props: SqlEditorProps) {
     const editor = new EditorView({
       root,
       parent: root,
-      state: EditorState.create({ doc: props.value, extensions: extensions(latest, names.current) }),
+      state: EditorState.create({
+        doc: props.value,
+        extensions: extensions(latest, told.current, names.current),
+      }),
     })
     view.current = editor
     return () => editor.destroy()
@@ -66,8 +71,14 @@ export default function SqlEditorView(props: SqlEditorProps) {
 
   useEffect(() => {
     const editor = view.current
+    // What the editor told comes back late, when the writer may be further already.
+    if (told.current.splice(0, told.current.lastIndexOf(props.value) + 1).length > 0) return
     if (!editor || editor.state.doc.toString() === props.value) return
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value } })
+    told.current.length = 0
+    editor.dispatch({
+      changes: { from: 0, to: editor.state.doc.length, insert: props.value },
+      annotations: fromOutside.of(true),
+    })
   }, [props.value])
 
   useEffect(() => {
@@ -87,7 +98,10 @@ export default function SqlEditorView(props: SqlEditorProps) {
   return <div className="editor" ref={host} style={{ minHeight: props.height }} />
 }
 
-function extensions(latest: { current: SqlEditorProps }, names: Compartment): Extension[] {
+const fromOutside = Annotation.define<boolean>()
+
+/** `told` gathers the texts that were given to the page and have not come back from it yet. */
+function extensions(latest: { current: SqlEditorProps }, told: string[], names: Compartment): Extension[] {
   const { onChange, label, original, height } = latest.current
   return [
     lineNumbers(),
@@ -114,13 +128,17 @@ function extensions(latest: { current: SqlEditorProps }, names: Compartment): Ex
               },
             },
             // Tab leaves the editor, as everywhere on the page, unless something is offered.
-            { key: 'Tab', run: acceptCompletion },
+            { key: 'Tab', run: (view) => acceptCompletion(view) || completionStatus(view.state) !== null },
             ...completionKeymap,
             ...historyKeymap,
             ...defaultKeymap,
           ]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onChange?.(update.state.doc.toString())
+            if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return
+            const text = update.state.doc.toString()
+            if (text === latest.current.value) told.length = 0
+            else told.push(text)
+            latest.current.onChange?.(text)
           }),
         ]
       : [EditorState.readOnly.of(true), EditorView.editable.of(false)]),
