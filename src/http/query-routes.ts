@@ -10,7 +10,7 @@ import { readCacheDirectives } from './cache-headers.ts'
 import type { CallNotes, CallRecorder } from './call-recording.ts'
 import { type EventStreams, eventStreamType } from './event-streams.ts'
 import { followResult } from './follow-result.ts'
-import type { HotLane } from './hot-lane.ts'
+import type { HotCalls } from './hot-calls.ts'
 import { queryRoute } from './query-route.ts'
 import { sendResult } from './send-result.ts'
 
@@ -27,7 +27,7 @@ export function addQueryRoutes(
   server: FastifyInstance,
   { endpoints, calls, results }: QueryRoutes,
   streams: EventStreams,
-  lane: HotLane,
+  hot: HotCalls,
   recorder: CallRecorder | undefined,
 ): void {
   const following = { endpoints, calls, results, streams }
@@ -65,10 +65,11 @@ export function addQueryRoutes(
     const result = answered instanceof Promise ? await answered : answered
     notes.answer = result
     // What had to be waited for may be of an endpoint that changed meanwhile.
-    if (result.kind === 'cached' && result === answered) {
+    if (result.kind === 'cached' && result === answered && request.method === 'GET') {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
       const { version, definition } = endpoint
-      lane.learn(request.raw, { caller, key: result.key, version, endpoint: definition.name, subject })
+      const known = { caller, key: result.key, version, endpoint: definition.name, subject }
+      hot.learn(request.url, request.headers.accept ?? '', known)
     }
     return sendResult(request, reply, result, format.contentType, since)
   }

@@ -46,7 +46,9 @@ import { addDraftRoutes } from './draft-routes.ts'
 import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import type { EventStreams } from './event-streams.ts'
-import { HotLane } from './hot-lane.ts'
+import { HotCalls } from './hot-calls.ts'
+import { HotConnections } from './hot-connections.ts'
+import { hotLane } from './hot-lane.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addObservabilityRoutes, type ObservabilityRoutes } from './observability-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
@@ -206,7 +208,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     server,
     options.queries,
     options.streams,
-    addHotLane(server, options, traces, unread),
+    addHotCalls(server, options, traces, unread),
     recorder,
   )
   addObservabilityRoutes(server, options.observability, endpoints)
@@ -219,30 +221,35 @@ export function createServer(options: ServerOptions): FastifyInstance {
 /** So many different calls are answered at once. */
 const maxHotCalls = 20_000
 
-function addHotLane(
+function addHotCalls(
   server: FastifyInstance,
   { access, queries, log, open, stopping, corsOrigins, observability }: ServerOptions,
   traces: RequestTraces,
   unread: UnreadAnswers,
-): HotLane {
+): HotCalls {
   const { calls, endpoints } = queries
-  const lane = new HotLane({
+  const hot = new HotCalls({
     access,
     calls,
     log,
     statistics: observability.statistics,
     requests: observability.requests,
     traces,
-    unread,
     maxKnown: maxHotCalls,
     vary: variesByOrigin(corsOrigins) ? `${cachedVary}, Origin` : cachedVary,
     open: () => open() && !stopping(),
   })
-  endpoints.onChange(() => lane.clear())
+  endpoints.onChange(() => hot.clear())
+  const connections = new HotConnections(hot, unread, limits.keepAliveMs)
+  connections.watch(server.server)
+  server.addHook('preClose', () => connections.flushed())
   const [usual] = server.server.listeners('request') as [RequestListener]
   server.server.removeListener('request', usual)
-  server.server.on('request', lane.before(usual))
-  return lane
+  server.server.on(
+    'request',
+    hotLane(hot, unread, usual, (...answered) => connections.learn(...answered)),
+  )
+  return hot
 }
 
 function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void {

@@ -1,0 +1,159 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { httpDates } from '../base/http-date.ts'
+import type { HotAnswer, HotCalls, KnownCall } from './hot-calls.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
+import type { UsualHeaders } from './usual-headers.ts'
+
+type DataListener = (chunk: Buffer) => void
+
+/** A request as it came over the connection, and what it asks for. */
+interface KnownHead {
+  url: string
+  headers: UsualHeaders
+  call: KnownCall
+}
+
+/** Where a connection is. It is between two requests only as long as everything that came was whole requests. */
+interface State {
+  /** The request that came last, where that was a whole one without a body. */
+  head: string
+  /** The answer to it. */
+  response: ServerResponse | undefined
+}
+
+/** So many requests are known by heart, and none that is longer. */
+const bounds = { heads: 5_000, headLength: 2_048 } as const
+
+/**
+ * Most of what a cached call costs is reading HTTP and making objects of it. But callers that keep a connection send the
+ * same bytes again and again: a request that is, byte for byte, one that was read and answered from the cache before, is
+ * answered without reading it. Everything else is left to Node, and so is a connection from the first moment on in which
+ * it is not certain that its next bytes begin a request.
+ */
+export class HotConnections {
+  readonly #hot: HotCalls
+  readonly #unread: UnreadAnswers
+  readonly #ending: string
+  readonly #heads = new Map<string, KnownHead>()
+  readonly #states = new Map<Socket, State>()
+  readonly #texts = new WeakMap<readonly string[], string>()
+  readonly #date = httpDates()
+
+  constructor(hot: HotCalls, unread: UnreadAnswers, keepAliveMs: number) {
+    this.#hot = hot
+    this.#unread = unread
+    this.#ending = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`
+    hot.onClear(() => this.#heads.clear())
+  }
+
+  watch(server: Server): void {
+    server.on('connection', (socket) => this.#take(socket))
+    server.on('request', (request, response) => {
+      const state = this.#states.get(request.socket)
+      if (state) state.response = response
+    })
+  }
+
+  /** Remembers the bytes of a request that was answered by itself. */
+  learn(request: IncomingMessage, response: ServerResponse, headers: UsualHeaders, call: KnownCall): void {
+    const head = this.#states.get(request.socket)?.head ?? ''
+    const isAgain = request.httpVersion === '1.1' && response.shouldKeepAlive
+    // What has an id of its own never comes again.
+    const isOneOfMany = headers.requestId === undefined && headers.traceparent === undefined
+    if (head === '' || head.length > bounds.headLength || !isAgain || !isOneOfMany) return
+    this.#heads.set(head, { url: request.url ?? '', headers, call })
+    const [oldest] = this.#heads.keys()
+    if (this.#heads.size > bounds.heads && oldest !== undefined) this.#heads.delete(oldest)
+  }
+
+  /** Settles when what was answered here is with the system: to Node these connections are idle. */
+  async flushed(): Promise<void> {
+    const busy = [...this.#states.keys()].filter(({ writableLength }) => writableLength > 0)
+    await Promise.all(busy.map((socket) => new Promise<void>((resolve) => socket.write('', () => resolve()))))
+  }
+
+  /** Goes between the connection and Node's reader of it. */
+  #take(socket: Socket): void {
+    const readers = socket.listeners('data') as DataListener[]
+    const [read] = readers
+    if (readers.length !== 1 || read === undefined) return
+    const state: State = { head: '', response: undefined }
+    const giveUp = () => {
+      this.#states.delete(socket)
+      socket.removeListener('data', look)
+      socket.on('data', read)
+    }
+    const look: DataListener = (chunk) => {
+      const { response } = state
+      // The first request is always Node's, which gives a connection only so long for it.
+      const isBetween = response === undefined ? state.head === '' : response.writableFinished
+      const text = isBetween && chunk.length <= bounds.headLength ? chunk.toString('latin1') : ''
+      if (response !== undefined && this.#answered(socket, text)) return
+      state.response = undefined
+      state.head = isWholeGet(text) ? text : ''
+      if (state.head === '') giveUp()
+      read.call(socket, chunk)
+    }
+    this.#states.set(socket, state)
+    socket.once('close', () => this.#states.delete(socket))
+    socket.removeListener('data', read)
+    socket.on('data', look)
+  }
+
+  #answered(socket: Socket, text: string): boolean {
+    const known = this.#heads.get(text)
+    // Whoever does not read what was asked for gets Node's patience.
+    if (known === undefined || socket.writableLength > 0 || !socket.writable) return false
+    const answer = this.#hot.answer(known.call, known.url, known.headers)
+    if (answer === undefined) return false
+    this.#write(socket, answer)
+    answer.sent()
+    return true
+  }
+
+  #write(socket: Socket, { status, id, cacheStatus, age, timing, others, body }: HotAnswer): void {
+    let text = this.#texts.get(others)
+    if (text === undefined) {
+      text = ''
+      for (let i = 0; i < others.length; i += 2) text += `${others[i]}: ${others[i + 1]}\r\n`
+      this.#texts.set(others, text)
+    }
+    const head =
+      `HTTP/1.1 ${status === 200 ? '200 OK' : '304 Not Modified'}\r\n` +
+      `X-Request-Id: ${id}\r\nCache-Status: ${cacheStatus}\r\nAge: ${age}\r\nServer-Timing: ${timing}\r\n` +
+      `${text}Date: ${this.#date()}\r\n${this.#ending}`
+    if (body === undefined) socket.write(head, 'latin1')
+    // In latin1 every byte is a character.
+    else if (body.length <= maxBytesOfOneWrite) socket.write(head + body.toString('latin1'), 'latin1')
+    else {
+      socket.cork()
+      socket.write(head, 'latin1')
+      socket.write(body, this.#onTaken(socket, body))
+      socket.uncork()
+    }
+  }
+
+  #onTaken(socket: Socket, body: Buffer): () => void {
+    const taken: (() => void)[] = []
+    this.#unread.add(body, {
+      once: (_event, listener) => taken.push(listener),
+      destroy: () => socket.destroy(),
+    })
+    return () => {
+      for (const listener of taken) listener()
+    }
+  }
+}
+
+/** For more than that, copying the bytes costs what it saves. */
+const maxBytesOfOneWrite = 4096
+
+/** Whether this is all of a request with GET, and of a second one nothing. */
+function isWholeGet(text: string): boolean {
+  return (
+    text.startsWith('GET ') &&
+    text.indexOf('\r\n\r\n') === text.length - 4 &&
+    !/\n(?:content-length|transfer-encoding|upgrade|expect)[ \t]*:/i.test(text)
+  )
+}
