@@ -1,8 +1,9 @@
 import { get as httpGet, type IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock } from '../src/base/clock.ts'
 import { manualTime } from '../src/cache/cache-time.ts'
 import { ask, makeToken } from './support/callers.ts'
+import { KeptConnection } from './support/kept-connection.ts'
 import { pipelined } from './support/pipelined.ts'
 import { openService, type RunningService } from './support/service.ts'
 
@@ -158,17 +159,25 @@ describe('cached endpoints', () => {
     const made = await makeToken(service, { scopes: ['query'] })
     await post('/api/endpoints', { name: 'cached.lane', query: "SELECT 'old' AS word", cache_seconds: 600 })
     const path = '/api/endpoints/query/cached.lane?a=1'
-    const call = (headers?: Record<string, string>) =>
-      ask(service, made.token, 'GET', path, undefined, headers)
+    const kept = new KeptConnection(service, made.token)
+    onTestFinished(() => kept.close())
+    const call = (headers?: Record<string, string>) => kept.get(path, headers)
     await call()
-    const [usual, again] = [await call(), await call()]
+    const usual = await call()
     const namesOf = ({ headers }: typeof usual) => [...headers.keys()].sort()
-    expect(namesOf(again)).toEqual(namesOf(usual))
-    for (const name of namesOf(usual)) {
-      if (['x-request-id', 'server-timing', 'date'].includes(name)) continue
-      expect(again.headers.get(name), name).toBe(usual.headers.get(name))
+    for (let i = 0; i < 3; i++) {
+      const again = await call()
+      expect(namesOf(again)).toEqual(namesOf(usual))
+      for (const name of namesOf(usual)) {
+        if (['x-request-id', 'server-timing', 'date', 'age', 'cache-status'].includes(name)) continue
+        expect(again.headers.get(name), name).toBe(usual.headers.get(name))
+      }
+      expect(again.headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/)
+      expect(again.headers.get('cache-status')).toMatch(/^Wellhead; hit; ttl=\d+$/)
+      expect(again.body).toEqual(usual.body)
     }
-    expect(again.body).toEqual(usual.body)
+    const held = { 'If-None-Match': usual.headers.get('etag') ?? '' }
+    for (let i = 0; i < 3; i++) expect(await call(held)).toMatchObject({ status: 304, body: '' })
     expect((await call({ 'X-Request-Id': 'mine' })).headers.get('x-request-id')).toBe('mine')
 
     await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/cached.lane', {

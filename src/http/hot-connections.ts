@@ -7,6 +7,8 @@ import type { UsualHeaders } from './usual-headers.ts'
 
 type DataListener = (chunk: Buffer) => void
 
+export type HotAnswers = Pick<HotCalls, 'answer' | 'onClear'>
+
 /** A request as it came over the connection, and what it asks for. */
 interface KnownHead {
   url: string
@@ -32,7 +34,7 @@ const bounds = { heads: 5_000, headLength: 2_048 } as const
  * it is not certain that its next bytes begin a request.
  */
 export class HotConnections {
-  readonly #hot: HotCalls
+  readonly #hot: HotAnswers
   readonly #unread: UnreadAnswers
   readonly #ending: string
   readonly #heads = new Map<string, KnownHead>()
@@ -40,7 +42,7 @@ export class HotConnections {
   readonly #texts = new WeakMap<readonly string[], string>()
   readonly #date = httpDates()
 
-  constructor(hot: HotCalls, unread: UnreadAnswers, keepAliveMs: number) {
+  constructor(hot: HotAnswers, unread: UnreadAnswers, keepAliveMs: number) {
     this.#hot = hot
     this.#unread = unread
     this.#ending = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`
