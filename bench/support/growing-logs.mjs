@@ -1,7 +1,8 @@
 /**
  * Entries in numbers that would take hours over HTTP, made by the engine itself. Their shape is that of requests at the
  * edge and of invocations, with the sizes of projects by Zipf's law, and the same numbers give the same entries. They go
- * into the real tables, so every column and index is made as it is for what is sent.
+ * into the real tables, so every column and index is made as it is for what is sent. Beyond a number they are copies of
+ * what is there with other ids and at other times: their text is read once.
  */
 import { command } from './measured-tables.mjs'
 
@@ -14,11 +15,15 @@ export const growthProjects = {
 
 const [growing, staying, tiny] = Object.values(growthProjects)
 const otherProjects = 2_000
-/** A twentieth is the growing project's, and a fiftieth of the smallest size the staying one's. */
-const growingEvery = 20
+/**
+ * About a twentieth is the growing project's, of each source, and a fiftieth of the smallest size the staying one's. What is
+ * copied is not the staying one's, so that of large sizes a few hundredths are missing.
+ */
+const growingEvery = 21
 const stayingShare = 1 / 50
 const tinyEntries = 100
 const entriesPerInsert = 1_000_000
+const notCopied = 200_000
 const weekMs = 7 * 86_400_000
 
 export async function growTo(engine, { from, to, smallest, nowMs }) {
@@ -29,10 +34,19 @@ export async function growTo(engine, { from, to, smallest, nowMs }) {
     await growTo(engine, { from: own + tinyEntries, to, smallest, nowMs })
     return
   }
-  for (let at = from; at < to; at += entriesPerInsert) {
-    await fill(engine, { from: at, rows: Math.min(entriesPerInsert, to - at), nowMs, project: anyProject })
+  const madeTo = Math.max(from, Math.min(to, notCopied))
+  for (let at = from; at < madeTo; at += entriesPerInsert) {
+    await fill(engine, {
+      from: at,
+      rows: Math.min(entriesPerInsert, madeTo - at),
+      nowMs,
+      project: anyProject,
+    })
   }
-  for (const source of ['edge_logs', 'function_edge_logs']) {
+  for (let now = madeTo; now < to; now = Math.min(to, 2 * now)) {
+    await copy(engine, { part: Math.min(1, (to - now) / now), nowMs, round: now })
+  }
+  for (const source of Object.keys(bodies)) {
     await command(engine, `OPTIMIZE TABLE wellhead.${source} FINAL`)
   }
 }
@@ -77,6 +91,25 @@ async function fill(engine, { from, rows, nowMs, project }) {
         concat('GET | ', toString(status), ' | ', address, ' | ', path, ' | ', agent) AS event_message,
         ${metadata}::JSON AS metadata
       FROM (SELECT number, number + ${from} AS n FROM numbers(${rows})) WHERE ${fifth}`
+    await engine.command({ sql, settings: { max_partitions_per_insert_block: 0 } }, { deadlineMs: 3_600_000 })
+  }
+}
+
+/** A part of what is there once more, a few hours later in the same week. */
+async function copy(engine, { part, nowMs, round }) {
+  const start = nowMs * 1000 - weekMs * 1000
+  const shifted = `${start} + (toUnixTimestamp64Micro(old.timestamp) - ${start} + ${round} * 7919000) % ${weekMs * 1000}`
+  for (const source of Object.keys(bodies)) {
+    const sql = `
+      INSERT INTO wellhead.${source} (project, id, timestamp, event_message, metadata)
+      SELECT
+        project,
+        lower(hex(MD5(concat(old.id, '${round}')))) AS id,
+        fromUnixTimestamp64Micro(${shifted}, 'UTC') AS timestamp,
+        event_message,
+        metadata
+      FROM wellhead.${source} AS old
+      WHERE project NOT IN ('${staying}', '${tiny}') AND cityHash64(old.id) / pow(2, 64) < ${part}`
     await engine.command({ sql, settings: { max_partitions_per_insert_block: 0 } }, { deadlineMs: 3_600_000 })
   }
 }
