@@ -37,10 +37,10 @@ export const about = 'calls, memory and disk as the data grows'
 export async function run({ engineNode, patience, choose }) {
   const sizes = numbersFrom(
     'BENCH_SIZES',
-    choose({ full: [1e6, 1e7, 5e7], quick: [5e4, 2e5], emulated: [1e4, 5e4, 2e5], least: [5e3, 2e4] }),
+    choose({ full: [1e6, 1e7, 5e7], quick: [5e4, 2e5], emulated: [1e5, 1e6, 3e6], least: [5e3, 2e4] }),
   )
-  const rounds = choose({ full: 5, quick: 2 })
-  const calls = choose({ full: 10, quick: 3 })
+  const rounds = choose({ full: 5, quick: 2, emulated: 3 })
+  const calls = choose({ full: 10, quick: 3, emulated: 5 })
   const nowMs = Date.now()
   const service = await openService({ engineNode, patience, clock: { now: () => nowMs } })
   const client = openClient({ url: service.url, token: service.adminToken.token, connections: 1 })

@@ -45,7 +45,7 @@ export async function run({ engineNode, patience, choose }) {
       },
       await burst(bench),
       await steady(bench, steadyMs),
-      await disk(bench, choose({ full: 200_000, quick: 20_000, emulated: 5_000 })),
+      await disk(bench, choose({ full: 200_000, quick: 20_000, emulated: 40_000 })),
     ]
     const note = `Left out, larger than two rounds of ${rowsPerRound} entries: ${leftOut.join(', ')}.`
     return { tables, notes: leftOut.length > 0 ? [note] : [] }

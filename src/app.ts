@@ -276,7 +276,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     // The port is taken first: a busy one is told before an engine is started for nothing. The backlog is for callers who
     // come all at once.
-    await http.listen({ host: settings.host, port: settings.port, backlog: 4096 })
+    await http.listen({ host: oneAddress(settings.host), port: settings.port, backlog: 4096 })
     await engine.start()
     await backups.open()
     await catalog.open()
@@ -368,4 +368,9 @@ function urlOf(http: FastifyInstance): string {
   const { address, port, family } = http.server.address() as AddressInfo
   const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
   return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** For this name the framework would open a second server, without the bounds of the first. */
+function oneAddress(host: string): string {
+  return host === 'localhost' ? '127.0.0.1' : host
 }

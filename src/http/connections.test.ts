@@ -2,7 +2,13 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { boundConnections, type ConnectionLimits, endsWithAnswer, maxConnections } from './connections.ts'
+import {
+  boundConnections,
+  type ConnectionLimits,
+  endsWithAnswer,
+  maxConnections,
+  sendsBeforeClosing,
+} from './connections.ts'
 
 const opened: { close(): void }[] = []
 afterEach(() => {
@@ -105,3 +111,29 @@ test('there may be as many connections as streams and others need, and as there 
   expect([4096, 1024, 256].map((files) => maxConnections(1000, files))).toEqual([3840, 768, 64])
   expect(maxConnections(1000)).toBeGreaterThanOrEqual(64)
 })
+
+test.each([
+  ['that keeps its side open', false],
+  ['that has closed its side', true],
+])(
+  'a large answer to a reader %s is sent before the server closes, but not waited for without end',
+  async (_name, isHalfClosed) => {
+    const body = Buffer.alloc(16 * 2 ** 20, 'x')
+    const { server, port } = await serve((_request, response) => response.end(body), {
+      stalledAfterMs: 60_000,
+    })
+    const isSent = sendsBeforeClosing(server, 10_000)
+    const isSentSoon = sendsBeforeClosing(server, 30)
+    const accepted = once(server, 'connection') as Promise<[Socket]>
+    const reader = await ask(port, get)
+    reader.pause()
+    if (isHalfClosed) reader.end()
+    const [socket] = await accepted
+    await once(server, 'request')
+    await isSentSoon()
+    expect(socket.writableLength).toBeGreaterThan(0)
+    const closed = isSent().then(() => server.close())
+    const text = await Promise.all([textOf(reader), closed]).then(([received]) => received)
+    expect(text.length).toBeGreaterThan(body.length)
+  },
+)

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openFileLimit } from '../base/open-file-limit.ts'
 
 export interface ConnectionLimits {
@@ -28,6 +29,26 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response),
   )
+}
+
+/** How often it is looked whether everything was sent. */
+const lookEveryMs = 20
+
+/**
+ * Gives answers that are written, and not sent yet, a moment: to Node their connections are idle, and it cuts them off when
+ * the server closes. No longer, since whoever wants the port next waits for it.
+ */
+export function sendsBeforeClosing(server: Server, withinMs: number): () => Promise<void> {
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return async () => {
+    const until = performance.now() + withinMs
+    const isUnsent = ({ writableLength }: Socket) => writableLength > 0
+    while ([...open].some(isUnsent) && performance.now() < until) await delay(lookEveryMs)
+  }
 }
 
 /** Nothing went through the connection for as long as may be: it is kept only for an answer that is being made. */

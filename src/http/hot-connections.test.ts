@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { array, assert, asyncProperty, constant, constantFrom, integer, oneof, record } from 'fast-check'
@@ -19,14 +25,20 @@ const call: KnownCall = {
 
 const unread = () => new UnreadAnswers({ maxBytes: 2 ** 20, onGivenUp: () => {} })
 
-const dated = /^(?:Date|Server-Timing): .*\r\n/gm
+/** Also where Node says that it will read on: that may come before the answer to an earlier request. */
+const differing = /^(?:Date|Server-Timing): .*\r\n|HTTP\/1\.1 100 Continue\r\n\r\n/gm
+
+/** Of an answer, so that it is clear how many came whole. */
+const end = '\u0003'
 
 /** Tells what was asked for, and nothing that differs from one time to the next. */
 function echo(request: IncomingMessage, response: ServerResponse, then: () => void = () => {}): void {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
-    const text = Buffer.from(`${request.method} ${request.url} ${Buffer.concat(parts).toString('latin1')}`)
+    const text = Buffer.from(
+      `${request.method} ${request.url} ${Buffer.concat(parts).toString('latin1')}${end}`,
+    )
     const first = ['X-Request-Id', 'id', 'Cache-Status', 'hit', 'Age', '1', 'Server-Timing', 'total;dur=0']
     response.writeHead(200, [...first, 'Content-Length', String(text.length)])
     response.end(text)
@@ -42,14 +54,14 @@ class HotServer {
   readonly connections: HotConnections
   #forget: () => void = () => {}
 
-  constructor() {
+  constructor(options: ServerOptions = {}) {
     const answers = {
       onClear: (listener: () => void) => {
         this.#forget = listener
       },
       answer: (_call: KnownCall, url = '') => {
         if (!this.known.has(url)) return undefined
-        const body = Buffer.from(`GET ${url} `)
+        const body = Buffer.from(`GET ${url} ${end}`)
         const others = ['Content-Length', String(body.length)]
         const sent = () => {
           this.fromMemory++
@@ -59,7 +71,7 @@ class HotServer {
       },
     }
     this.connections = new HotConnections(answers, unread(), 5_000)
-    this.server = createServer((request, response) =>
+    this.server = createServer(options, (request, response) =>
       echo(request, response, () => {
         const headers = usualHeaders(request.rawHeaders)
         if (headers && request.method === 'GET' && request.url?.startsWith('/hot')) {
@@ -97,7 +109,7 @@ class Client {
   }
 
   get answers(): number {
-    return this.received.split('HTTP/1.1 ').length - 1
+    return this.received.split(end).length - 1
   }
 
   send(text: string): void {
@@ -142,8 +154,9 @@ function chunked(path: string, body: string): string {
 
 const hot = get('/hot/1')
 
-async function twice(client: Client): Promise<void> {
-  for (const count of [1, 2]) {
+/** So that the last one is known for certain. */
+async function thrice(client: Client): Promise<void> {
+  for (const count of [1, 2, 3]) {
     client.send(hot)
     await client.hears(count)
   }
@@ -153,35 +166,35 @@ describe('connections', () => {
   test('what comes again is answered from memory, and just as before', async () => {
     const one = new HotServer()
     const client = connect(one.server)
-    await twice(client)
+    await thrice(client)
     expect(one.fromMemory).toBe(1)
-    const [, first, second] = client.received.replace(dated, '').split('HTTP/1.1 ')
-    expect(second).toBe(first)
-    expect(client.received.match(/^Date: .* GMT\r$/gm)).toHaveLength(2)
+    const [, first, second, third] = client.received.replace(differing, '').split('HTTP/1.1 ')
+    expect([second, third]).toEqual([first, first])
+    expect(client.received.match(/^Date: .* GMT\r$/gm)).toHaveLength(3)
   })
 
   test('the first request of each is read, and what was learned on one is known on all', async () => {
     const one = new HotServer()
-    await twice(connect(one.server))
-    await twice(connect(one.server))
-    expect(one.fromMemory).toBe(2)
+    await thrice(connect(one.server))
+    await thrice(connect(one.server))
+    expect(one.fromMemory).toBe(3)
     one.forget()
     const client = connect(one.server)
-    await twice(client)
-    expect(one.fromMemory).toBe(3)
+    await thrice(client)
+    expect(one.fromMemory).toBe(5)
   })
 
   test('what cannot be answered any more from memory is read', async () => {
     const one = new HotServer()
     const client = connect(one.server)
-    await twice(client)
+    await thrice(client)
     one.known.clear()
     client.send(hot)
-    await client.hears(3)
-    expect([client.answers, one.fromMemory]).toEqual([3, 1])
-    client.send(hot)
     await client.hears(4)
-    expect([client.answers, one.fromMemory]).toEqual([4, 2])
+    expect([client.answers, one.fromMemory]).toEqual([4, 1])
+    client.send(hot)
+    await client.hears(5)
+    expect([client.answers, one.fromMemory]).toEqual([5, 2])
   })
 
   test.each([
@@ -191,18 +204,18 @@ describe('connections', () => {
       `POST /cold HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n${hot.length.toString(16)}\r\n`,
       '\r\n0\r\n\r\n',
     ],
-    ['the body of a GET', `GET /cold HTTP/1.1\r\nHost: here\r\ncontent-length : ${hot.length}\r\n\r\n`],
+    ['the body of a GET', `GET /cold HTTP/1.1\r\nHost: here\r\ncontent-LENGTH: ${hot.length}\r\n\r\n`],
     ['the rest of a header', 'GET /cold HTTP/1.1\r\nHost: here\r\nX-Longer: '],
     ['what follows half a request', 'GET /cold HTTP/1.1\r\nHost: here\r\n\r\nGET /cold HTTP/1.1\r\nHo'],
   ])('%s is no request, even if it looks like one', async (_name, before, after = '') => {
     const one = new HotServer()
     const client = connect(one.server)
-    await twice(client)
+    await thrice(client)
     client.send(before)
     await client.hears(0)
     client.send(hot)
     client.send(after)
-    await client.hears(3)
+    await client.hears(4)
     expect(one.fromMemory).toBe(1)
   })
 
@@ -214,10 +227,10 @@ describe('connections', () => {
       await client.hears(count)
     }
     const other = connect(one.server)
-    await twice(other)
+    await thrice(other)
     other.send(hot + hot)
-    await other.hears(4)
-    expect([client.answers, other.answers]).toEqual([6, 4])
+    await other.hears(5)
+    expect([client.answers, other.answers]).toEqual([6, 5])
   })
 
   test('a request that wants the connection closed is never answered from memory', async () => {
@@ -225,12 +238,12 @@ describe('connections', () => {
     const closing = get('/hot/1', 'Connection: close\r\n')
     for (let time = 0; time < 3; time++) {
       const client = connect(one.server)
-      await twice(client)
+      await thrice(client)
       client.send(closing)
-      await client.hears(3)
+      await client.hears(4)
       while (!client.isClosed) await nextTurn()
     }
-    expect(one.fromMemory).toBe(3)
+    expect(one.fromMemory).toBe(5)
   })
 
   test('one with an id of its own is not learned', async () => {
@@ -244,65 +257,76 @@ describe('connections', () => {
     expect(one.fromMemory).toBe(0)
   })
 
-  test('whatever comes in whatever pieces is answered as by Node alone', async () => {
-    const bodies = constantFrom('', 'x', hot, hot + hot, get('/hot/2').slice(0, 20))
-    const requests = oneof(
-      { weight: 12, arbitrary: constantFrom(hot, get('/hot/2'), get('/hot/3', 'Accept: */*\r\n')) },
-      constantFrom(
-        get('/cold'),
-        get('/hot/1', 'Expect: 100-continue\r\n'),
-        'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
-      ),
-      bodies.map((body) => post('/cold', body)),
-      bodies.filter((body) => body !== '').map((body) => chunked('/cold', body)),
-      bodies.map((body) => get('/hot/1', `Content-Length: ${body.length}\r\n`) + body),
-    )
-    // Where it is not cut, the answers are waited for before the next one is sent.
-    const steps = array(
-      record({
-        text: requests,
-        cuts: oneof(
-          { weight: 6, arbitrary: constant([]) },
-          array(integer({ min: 0, max: 400 }), { maxLength: 2 }),
-        ),
-        waits: integer({ min: 0, max: 9 }).map((n) => n > 0),
-      }),
-      { minLength: 1, maxLength: 12 },
-    )
-    const one = new HotServer()
-    const plain = createServer((request, response) => echo(request, response))
-    await assert(
-      asyncProperty(steps, async (sequence) => {
-        const sides = [connect(one.server), connect(plain)] as const
-        let sent = 0
-        for (const { text, cuts, waits } of sequence) {
-          sent++
-          let from = 0
-          for (const cut of [...cuts.toSorted((a, b) => a - b), text.length]) {
-            const piece = text.slice(from, cut)
-            from = Math.min(cut, text.length)
-            if (piece === '') continue
-            for (const side of sides) side.send(piece)
-            if (!waits) continue
-            await nextTurn()
-          }
-          if (waits) for (const side of sides) await side.hears(sent)
-        }
-        for (const side of sides) await side.hears(sent)
-        const [ours, theirs] = sides.map(({ received }) => received.replace(dated, ''))
-        expect(ours).toBe(theirs)
-        for (const side of sides) side.close()
-      }),
-      { numRuns: 300 },
-    )
-    expect(one.fromMemory).toBeGreaterThan(100)
-  })
+  const unclear = [
+    'GET /hot/1 HTTP/1.1\nHost: here\n\n',
+    `GET /cold HTTP/1.1\rContent-Length: ${hot.length}\r\nHost: here\r\n\r\n${hot}`,
+    `GET /hot/2 HTTP/1.1\r\nHost: here\r\nX-API-KEY: key\r\n\n${get('/cold')}`,
+    '\r\n',
+    'GET /hot/1\r\n\r\n',
+  ]
 
-  test('waits until what it wrote is taken', async () => {
-    const one = new HotServer()
-    const client = connect(one.server)
-    await twice(client)
-    await one.connections.flushed()
-    expect(client.answers).toBe(2)
-  })
+  test.each([
+    ['strictly', {}],
+    ['leniently', { insecureHTTPParser: true }],
+  ])(
+    'whatever comes in whatever pieces is answered as by Node alone that reads %s',
+    async (_how, options) => {
+      const bodies = constantFrom('', 'x', hot, hot + hot, get('/hot/2').slice(0, 20))
+      const requests = oneof(
+        { weight: 12, arbitrary: constantFrom(hot, get('/hot/2'), get('/hot/3', 'Accept: */*\r\n')) },
+        constantFrom(
+          get('/cold'),
+          get('/hot/1', 'Expect: 100-continue\r\n'),
+          'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+        ),
+        constantFrom(...unclear),
+        bodies.map((body) => post('/cold', body)),
+        bodies.filter((body) => body !== '').map((body) => chunked('/cold', body)),
+        bodies.map((body) => get('/hot/1', `Content-Length: ${body.length}\r\n`) + body),
+      )
+      // Where it is not cut, the answers are waited for before the next one is sent.
+      const steps = array(
+        record({
+          text: requests,
+          cuts: oneof(
+            { weight: 6, arbitrary: constant([]) },
+            array(integer({ min: 0, max: 400 }), { maxLength: 2 }),
+          ),
+          waits: integer({ min: 0, max: 9 }).map((n) => n > 0),
+        }),
+        { minLength: 1, maxLength: 12 },
+      )
+      const one = new HotServer(options)
+      const plain = createServer(options, (request, response) => echo(request, response))
+      await assert(
+        asyncProperty(steps, async (sequence) => {
+          const sides = [connect(one.server), connect(plain)] as const
+          let sent = 0
+          for (const { text, cuts, waits } of sequence) {
+            // An answer that is being given is cut off by what cannot be read; one that was given at once is not.
+            if (unclear.includes(text)) for (const side of sides) await side.hears(sent)
+            sent++
+            let from = 0
+            for (const cut of [...cuts.toSorted((a, b) => a - b), text.length]) {
+              const piece = text.slice(from, cut)
+              from = Math.min(cut, text.length)
+              if (piece === '') continue
+              for (const side of sides) side.send(piece)
+              if (!waits) continue
+              await nextTurn()
+            }
+            // Of what is unclear nobody knows how many requests it is.
+            if (unclear.includes(text)) sent = -Infinity
+            if (waits) for (const side of sides) await side.hears(sent)
+          }
+          for (const side of sides) await side.hears(sent)
+          const [ours, theirs] = sides.map(({ received }) => received.replace(differing, ''))
+          expect(ours).toBe(theirs)
+          for (const side of sides) side.close()
+        }),
+        { numRuns: 300 },
+      )
+      expect(one.fromMemory).toBeGreaterThan(100)
+    },
+  )
 })

@@ -16,16 +16,17 @@ interface KnownHead {
   call: KnownCall
 }
 
-/** Where a connection is. It is between two requests only as long as everything that came was whole requests. */
+/** Where a connection is, as long as everything that came on it was whole requests without a body, one at a time. */
 interface State {
-  /** The request that came last, where that was a whole one without a body. */
+  /** The first request is always Node's, which gives a connection only so long for it. */
+  phase: 'new' | 'asked' | 'between'
+  /** The request that came last, and the answer to it. */
   head: string
-  /** The answer to it. */
   response: ServerResponse | undefined
 }
 
-/** So many requests are known by heart, and none that is longer. */
-const bounds = { heads: 5_000, headLength: 2_048 } as const
+/** So many requests are known by heart, and none that is longer; and so many were seen once. */
+const bounds = { heads: 5_000, headLength: 2_048, seen: 20_000 } as const
 
 /**
  * Most of what a cached call costs is reading HTTP and making objects of it. But callers that keep a connection send the
@@ -38,6 +39,8 @@ export class HotConnections {
   readonly #unread: UnreadAnswers
   readonly #ending: string
   readonly #heads = new Map<string, KnownHead>()
+  /** By a number made of them: heads that have something of their own in them never come again. */
+  readonly #seen = new Set<number>()
   readonly #states = new Map<Socket, State>()
   readonly #texts = new WeakMap<readonly string[], string>()
   readonly #date = httpDates()
@@ -46,7 +49,12 @@ export class HotConnections {
     this.#hot = hot
     this.#unread = unread
     this.#ending = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`
-    hot.onClear(() => this.#heads.clear())
+    hot.onClear(() => this.forget())
+  }
+
+  /** What was learned holds tokens; it is not kept for those that may be gone. */
+  forget(): void {
+    this.#heads.clear()
   }
 
   watch(server: Server): void {
@@ -57,22 +65,23 @@ export class HotConnections {
     })
   }
 
-  /** Remembers the bytes of a request that was answered by itself. */
+  /** Remembers the bytes of a request that was answered by itself, when they came before. */
   learn(request: IncomingMessage, response: ServerResponse, headers: UsualHeaders, call: KnownCall): void {
     const head = this.#states.get(request.socket)?.head ?? ''
     const isAgain = request.httpVersion === '1.1' && response.shouldKeepAlive
-    // What has an id of its own never comes again.
     const isOneOfMany = headers.requestId === undefined && headers.traceparent === undefined
-    if (head === '' || head.length > bounds.headLength || !isAgain || !isOneOfMany) return
+    if (head === '' || !isAgain || !isOneOfMany || !this.#wasSeen(head)) return
     this.#heads.set(head, { url: request.url ?? '', headers, call })
     const [oldest] = this.#heads.keys()
     if (this.#heads.size > bounds.heads && oldest !== undefined) this.#heads.delete(oldest)
   }
 
-  /** Settles when what was answered here is with the system: to Node these connections are idle. */
-  async flushed(): Promise<void> {
-    const busy = [...this.#states.keys()].filter(({ writableLength }) => writableLength > 0)
-    await Promise.all(busy.map((socket) => new Promise<void>((resolve) => socket.write('', () => resolve()))))
+  #wasSeen(head: string): boolean {
+    const number = hashOf(head)
+    if (this.#seen.has(number)) return true
+    if (this.#seen.size >= bounds.seen) this.#seen.clear()
+    this.#seen.add(number)
+    return false
   }
 
   /** Goes between the connection and Node's reader of it. */
@@ -80,21 +89,19 @@ export class HotConnections {
     const readers = socket.listeners('data') as DataListener[]
     const [read] = readers
     if (readers.length !== 1 || read === undefined) return
-    const state: State = { head: '', response: undefined }
-    const giveUp = () => {
-      this.#states.delete(socket)
-      socket.removeListener('data', look)
-      socket.on('data', read)
-    }
+    const state: State = { phase: 'new', head: '', response: undefined }
     const look: DataListener = (chunk) => {
-      const { response } = state
-      // The first request is always Node's, which gives a connection only so long for it.
-      const isBetween = response === undefined ? state.head === '' : response.writableFinished
-      const text = isBetween && chunk.length <= bounds.headLength ? chunk.toString('latin1') : ''
-      if (response !== undefined && this.#answered(socket, text)) return
+      if (state.phase === 'asked' && isOver(state.response)) state.phase = 'between'
       state.response = undefined
-      state.head = isWholeGet(text) ? text : ''
-      if (state.head === '') giveUp()
+      const text = state.phase === 'asked' || chunk.length > bounds.headLength ? '' : chunk.toString('latin1')
+      if (state.phase === 'between' && this.#answered(socket, text)) return
+      state.phase = 'asked'
+      state.head = text
+      if (!isWholeGet(text)) {
+        this.#states.delete(socket)
+        socket.removeListener('data', look)
+        socket.on('data', read)
+      }
       read.call(socket, chunk)
     }
     this.#states.set(socket, state)
@@ -151,11 +158,24 @@ export class HotConnections {
 /** For more than that, copying the bytes costs what it saves. */
 const maxBytesOfOneWrite = 4096
 
-/** Whether this is all of a request with GET, and of a second one nothing. */
+/** Whether an answer was given, and Node is done with it: only then has it closed what was to be closed. */
+function isOver(response: ServerResponse | undefined): boolean {
+  return response?.writableFinished === true && response.socket === null
+}
+
+/** Whether this is all of a request with GET, and of a second one nothing, however leniently it is read. */
 function isWholeGet(text: string): boolean {
   return (
     text.startsWith('GET ') &&
     text.indexOf('\r\n\r\n') === text.length - 4 &&
+    !/\r(?!\n)|(?<!\r)\n/.test(text) &&
     !/\n(?:content-length|transfer-encoding|upgrade|expect)[ \t]*:/i.test(text)
   )
+}
+
+/** FNV-1a: two heads with the same number only mean that one of them is learned a request earlier. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash
 }

@@ -37,7 +37,7 @@ import { addBackupRoutes } from './backup-routes.ts'
 import { cachedVary } from './cache-headers.ts'
 import { addCacheRoutes } from './cache-routes.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
-import { boundConnections, endsWithAnswer, maxConnections } from './connections.ts'
+import { boundConnections, endsWithAnswer, maxConnections, sendsBeforeClosing } from './connections.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { addConsoleRoutes } from './console-routes.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
@@ -127,6 +127,7 @@ const limits = {
   keepAliveMs: 65_000,
   checkConnectionsEveryMs: 2_000,
   maxRequestsPerSocket: 0,
+  sentWithinMs: 2_000,
 } as const
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -147,6 +148,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     maxRequestsPerSocket: limits.maxRequestsPerSocket,
     http: {
       maxHeaderSize: limits.maxHeaderBytes,
+      // Whatever Node was started with.
+      insecureHTTPParser: false,
       connectionsCheckingInterval: limits.checkConnectionsEveryMs,
     },
     clientErrorHandler: refuseBrokenRequest,
@@ -157,6 +160,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: true,
   })
   boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
+  server.addHook('preClose', sendsBeforeClosing(server.server, limits.sentWithinMs))
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request.url)
@@ -242,7 +246,7 @@ function addHotCalls(
   endpoints.onChange(() => hot.clear())
   const connections = new HotConnections(hot, unread, limits.keepAliveMs)
   connections.watch(server.server)
-  server.addHook('preClose', () => connections.flushed())
+  access.onChange(() => connections.forget())
   const [usual] = server.server.listeners('request') as [RequestListener]
   server.server.removeListener('request', usual)
   server.server.on(
