@@ -26,7 +26,7 @@ const cases = ['lean', 'full'].flatMap((shape) =>
 export const about = 'sending logs'
 
 export async function run({ engineNode, patience, choose }) {
-  const rowsPerRound = numberFrom('BENCH_ROWS', choose({ full: 30_000, quick: 10_000, emulated: 1_000 }))
+  const rowsPerRound = numberFrom('BENCH_ROWS', choose({ full: 30_000, quick: 10_000, emulated: 8_000 }))
   const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', choose({ full: 60, quick: 5, emulated: 20 }))
   const service = await openService({ engineNode, patience })
   const sender = openSender()
