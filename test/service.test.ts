@@ -114,6 +114,11 @@ describe('a service', () => {
     const garbage = await raw('NONSENSE\r\n\r\n')
     expect(garbage).toMatch(/^HTTP\/1\.1 400 /)
     expect(garbage).toContain('"error":{"code":')
+    for (const path of ['/health', '/nowhere', '/api/status']) {
+      const hostless = await raw(`GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`)
+      expect(hostless).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request","message":"[^"]* Host\./)
+    }
+    expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
     const address = await fetch(`${url}/%zz`)
     expect([address.status, await address.json()]).toMatchObject([
       400,

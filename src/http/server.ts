@@ -150,6 +150,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       maxHeaderSize: limits.maxHeaderBytes,
       // Whatever Node was started with.
       insecureHTTPParser: false,
+      // Node's own refusal would have no shape.
+      requireHostHeader: false,
       connectionsCheckingInterval: limits.checkConnectionsEveryMs,
     },
     clientErrorHandler: refuseBrokenRequest,
@@ -179,6 +181,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw malformedRequest('A request with HTTP/1.1 must have the header Host.')
     const access = accessOf(request)
     if (access === 'public') return
     request.caller = admitCaller(options.access, access, request, reply)

@@ -14,6 +14,7 @@ export interface UsualHeaders {
  * where one of them asks for something out of the ordinary, or comes twice.
  */
 export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
+  let host: string | undefined
   let token: string | undefined
   let accept: string | undefined
   let acceptEncoding: string | undefined
@@ -24,6 +25,10 @@ export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
   for (let i = 0; i < raw.length; i += 2) {
     const value = raw[i + 1] as string
     switch ((raw[i] as string).toLowerCase()) {
+      case 'host':
+        if (host !== undefined) return undefined
+        host = value
+        break
       case 'x-api-key':
         if (token !== undefined) return undefined
         token = value
@@ -62,7 +67,7 @@ export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
         return undefined
     }
   }
-  return token === undefined
+  return token === undefined || host === undefined
     ? undefined
     : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId, traceparent, tracestate }
 }
