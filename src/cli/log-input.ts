@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { drained } from '../base/drained.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 
@@ -96,14 +97,7 @@ async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 async function feed(chunks: AsyncIterable<Buffer>, unpacker: ReturnType<typeof createGunzip>): Promise<void> {
   for await (const chunk of chunks) {
     if (unpacker.destroyed) return
-    if (unpacker.write(chunk)) continue
-    await new Promise<void>((resolve) => {
-      const go = () => {
-        unpacker.off('drain', go).off('close', go)
-        resolve()
-      }
-      unpacker.once('drain', go).once('close', go)
-    })
+    if (!unpacker.write(chunk)) await drained(unpacker)
   }
   unpacker.end()
 }

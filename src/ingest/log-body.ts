@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
+import { drained } from '../base/drained.ts'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
 import type { BudgetShare } from './byte-budget.ts'
 
@@ -71,12 +72,7 @@ async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
       throw error
     }
     if (unpacker.destroyed) return
-    if (!unpacker.write(chunk)) {
-      await new Promise<void>((resolve) => {
-        unpacker.once('drain', resolve)
-        unpacker.once('close', resolve)
-      })
-    }
+    if (!unpacker.write(chunk)) await drained(unpacker)
   }
   unpacker.end()
 }
