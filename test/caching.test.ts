@@ -159,7 +159,7 @@ describe('cached endpoints', () => {
     const made = await makeToken(service, { scopes: ['query'] })
     await post('/api/endpoints', { name: 'cached.lane', query: "SELECT 'old' AS word", cache_seconds: 600 })
     const path = '/api/endpoints/query/cached.lane?a=1'
-    const kept = new KeptConnection(service, made.token)
+    const kept = new KeptConnection(service, { 'X-API-KEY': made.token })
     onTestFinished(() => kept.close())
     const call = (headers?: Record<string, string>) => kept.get(path, headers)
     await call()
@@ -194,6 +194,26 @@ describe('cached endpoints', () => {
     for (let i = 0; i < 3; i++) expect((await call()).status).toBe(200)
     await ask(service, service.adminToken.token, 'DELETE', `/api/access-tokens/${made.id}`)
     expect((await call()).status).toBe(401)
+  })
+
+  test('calls of a limited token count, however they are answered', async () => {
+    await post('/api/endpoints', { name: 'cached.limited', query: 'SELECT 1 AS n', cache_seconds: 600 })
+    const path = '/api/endpoints/query/cached.limited'
+    const { token } = await makeToken(service, { scopes: ['query'], requests_per_minute: 6 })
+    const kept = new KeptConnection(service, { Authorization: `Bearer ${token}` })
+    onTestFinished(() => kept.close())
+    for (const remaining of ['5', '4', '3', '2', '1', '0']) {
+      const { status, headers, body } = await kept.get(path)
+      expect([status, body]).toEqual([200, { result: [{ n: 1 }] }])
+      expect(headers.get('x-ratelimit-remaining')).toBe(remaining)
+      expect(headers.get('ratelimit')).toMatch(new RegExp(`^"requests";r=${remaining};t=\\d+$`))
+    }
+    for (let i = 0; i < 2; i++) {
+      const { status, headers } = await kept.get(path)
+      expect([status, headers.get('x-ratelimit-remaining')]).toEqual([429, '0'])
+    }
+    time.advance(60_000)
+    expect((await kept.get(path)).headers.get('x-ratelimit-remaining')).toBe('5')
   })
 
   test('calls that are sent at once over one connection are answered whole and in their order', async () => {

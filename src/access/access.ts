@@ -12,10 +12,13 @@ export interface Admission {
   quota: Quota | undefined
 }
 
-interface Key {
+export interface Recognised {
+  readonly caller: Caller
+  readonly requestsPerMinute: number | null
+}
+
+interface Key extends Recognised {
   hash: Buffer
-  caller: Caller
-  requestsPerMinute: number | null
   validUntilMs: number
 }
 
@@ -44,24 +47,26 @@ export class Access {
 
   /** Throws the same error, after the same work, for every token that is not valid. */
   admit(token: string | undefined): Admission {
-    const nowMs = this.#clock.now()
-    const key = this.#find(token, nowMs)
+    const key = this.#find(token, this.#clock.now())
     if (!key) throw unauthorized()
-    const { caller, requestsPerMinute } = key
-    const quota =
-      requestsPerMinute === null ? undefined : this.#quota.take(caller.id, requestsPerMinute, nowMs)
-    return { caller, quota }
+    return { caller: key.caller, quota: this.count(key) }
   }
 
-  /** For callers whose requests need not be counted; undefined for all others, who go the usual way. */
-  admitUncounted(token: string): Caller | undefined {
+  /** Whose token it is, without counting the request; undefined where it is not valid. */
+  recognise(token: string): Recognised | undefined {
     const nowMs = this.#clock.now()
     const known = this.#recent.get(token)
     const key = known && nowMs < known.validUntilMs ? known : this.#find(token, nowMs)
-    if (key?.requestsPerMinute !== null) return undefined
+    if (key === undefined) return undefined
     if (known) this.#lastUse.set(key.caller.id, nowMs)
     else if (this.#recent.size < maxRecent) this.#recent.set(token, key)
-    return key.caller
+    return key
+  }
+
+  /** Counts a request of somebody who was recognised. Undefined for a token without a limit. */
+  count({ caller, requestsPerMinute }: Recognised): Quota | undefined {
+    if (requestsPerMinute === null) return undefined
+    return this.#quota.take(caller.id, requestsPerMinute, this.#clock.now())
   }
 
   /** Tells from now on whether the token is valid and still that of this caller, who may what it might then. */

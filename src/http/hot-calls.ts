@@ -11,6 +11,7 @@ import { queryRoute } from './query-route.ts'
 import { requestIdOf } from './request-id.ts'
 import { pathOf } from './request-path.ts'
 import { type RequestTraces, traceFields } from './request-traces.ts'
+import { quotaHeaders } from './route-access.ts'
 import { securityHeaders } from './security-headers.ts'
 import type { UsualHeaders } from './usual-headers.ts'
 
@@ -56,12 +57,9 @@ interface Head {
 
 export interface HotAnswer {
   status: 200 | 304
-  /** Sent with the first; what is the same in all answers like this comes after them. */
-  id: string
-  cacheStatus: string
-  age: string
-  timing: string
-  /** Names and values in turn; the list is the same as long as the result is. */
+  /** Headers that differ from answer to answer, names and values in turn. */
+  varying: Names
+  /** And those that do not: the list is the same as long as the result is. */
   others: Names
   /** Undefined where the caller has it already. */
   body: Buffer | undefined
@@ -114,7 +112,7 @@ export class HotCalls {
   }
 
   find(url: string | undefined, headers: UsualHeaders): KnownCall | undefined {
-    const caller = this.#options.access.admitUncounted(headers.token)
+    const caller = this.#options.access.recognise(headers.token)?.caller
     return caller && this.#known.get(nameOf(url, headers.accept, caller))
   }
 
@@ -122,13 +120,17 @@ export class HotCalls {
   answer(call: KnownCall, url: string | undefined, headers: UsualHeaders): HotAnswer | undefined {
     const { access, calls, open, traces } = this.#options
     const since = performance.now()
+    const recognised = access.recognise(headers.token)
     // A token that was changed has another caller.
-    if (!open() || access.admitUncounted(headers.token) !== call.caller) return undefined
+    if (!open() || recognised?.caller !== call.caller) return undefined
     const answer = calls.again(call.key)
     if (answer === undefined) return undefined
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
     if (held !== undefined && held !== form.etag) return undefined
+    const quota = access.count(recognised)
+    // Which counts nothing, so that the usual way can count it once more.
+    if (quota?.exceeded) return undefined
     const trace =
       traces.active || headers.traceparent !== undefined
         ? traces.begin('GET', queryRoute, headers.traceparent, headers.tracestate)
@@ -139,12 +141,14 @@ export class HotCalls {
     const body = held === undefined ? form.body : undefined
     const endedAt = performance.now()
     const ms = Math.round((endedAt - since) * 100) / 100
+    const varying = [
+      ...['X-Request-Id', id, 'Cache-Status', cacheStatus(answer)],
+      ...['Age', String(answer.ageSeconds), 'Server-Timing', `total;dur=${ms}`],
+    ]
+    if (quota) varying.push(...Object.entries(quotaHeaders(quota)).flat())
     return {
       status,
-      id,
-      cacheStatus: cacheStatus(answer),
-      age: String(answer.ageSeconds),
-      timing: `total;dur=${ms}`,
+      varying,
       others: held === undefined ? call.head.whole : call.head.unchanged,
       body,
       sent: () => {

@@ -31,6 +31,8 @@ const differing = /^(?:Date|Server-Timing): .*\r\n|HTTP\/1\.1 100 Continue\r\n\r
 /** Of an answer, so that it is clear how many came whole. */
 const end = '\u0003'
 
+const varying = ['X-Request-Id', 'id', 'Cache-Status', 'hit', 'Age', '1', 'Server-Timing', 'total;dur=0']
+
 /** Tells what was asked for, and nothing that differs from one time to the next. */
 function echo(request: IncomingMessage, response: ServerResponse, then: () => void = () => {}): void {
   const parts: Buffer[] = []
@@ -39,8 +41,7 @@ function echo(request: IncomingMessage, response: ServerResponse, then: () => vo
     const text = Buffer.from(
       `${request.method} ${request.url} ${Buffer.concat(parts).toString('latin1')}${end}`,
     )
-    const first = ['X-Request-Id', 'id', 'Cache-Status', 'hit', 'Age', '1', 'Server-Timing', 'total;dur=0']
-    response.writeHead(200, [...first, 'Content-Length', String(text.length)])
+    response.writeHead(200, [...varying, 'Content-Length', String(text.length)])
     response.end(text)
     then()
   })
@@ -66,8 +67,7 @@ class HotServer {
         const sent = () => {
           this.fromMemory++
         }
-        const told = { id: 'id', cacheStatus: 'hit', age: '1', timing: 'total;dur=1' }
-        return { status: 200, ...told, others, body, sent } as const
+        return { status: 200, varying, others, body, sent } as const
       },
     }
     this.connections = new HotConnections(answers, unread(), 5_000)

@@ -121,17 +121,14 @@ export class HotConnections {
     return true
   }
 
-  #write(socket: Socket, { status, id, cacheStatus, age, timing, others, body }: HotAnswer): void {
-    let text = this.#texts.get(others)
-    if (text === undefined) {
-      text = ''
-      for (let i = 0; i < others.length; i += 2) text += `${others[i]}: ${others[i + 1]}\r\n`
-      this.#texts.set(others, text)
+  #write(socket: Socket, { status, varying, others, body }: HotAnswer): void {
+    let same = this.#texts.get(others)
+    if (same === undefined) {
+      same = linesOf(others)
+      this.#texts.set(others, same)
     }
-    const head =
-      `HTTP/1.1 ${status === 200 ? '200 OK' : '304 Not Modified'}\r\n` +
-      `X-Request-Id: ${id}\r\nCache-Status: ${cacheStatus}\r\nAge: ${age}\r\nServer-Timing: ${timing}\r\n` +
-      `${text}Date: ${this.#date()}\r\n${this.#ending}`
+    const opening = `HTTP/1.1 ${status === 200 ? '200 OK' : '304 Not Modified'}\r\n`
+    const head = `${opening}${linesOf(varying)}${same}Date: ${this.#date()}\r\n${this.#ending}`
     if (body === undefined) socket.write(head, 'latin1')
     // In latin1 every byte is a character.
     else if (body.length <= maxBytesOfOneWrite) socket.write(head + body.toString('latin1'), 'latin1')
@@ -157,6 +154,12 @@ export class HotConnections {
 
 /** For more than that, copying the bytes costs what it saves. */
 const maxBytesOfOneWrite = 4096
+
+function linesOf(headers: readonly string[]): string {
+  let lines = ''
+  for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return lines
+}
 
 /** Whether an answer was given, and Node is done with it: only then has it closed what was to be closed. */
 function isOver(response: ServerResponse | undefined): boolean {

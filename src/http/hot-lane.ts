@@ -35,9 +35,8 @@ export function hotLane(
 }
 
 function write(response: ServerResponse, answer: HotAnswer, unread: UnreadAnswers): void {
-  const { status, id, cacheStatus, age, timing, others, body } = answer
-  const first = ['X-Request-Id', id, 'Cache-Status', cacheStatus, 'Age', age, 'Server-Timing', timing]
-  response.writeHead(status, [...first, ...others])
+  const { status, varying, others, body } = answer
+  response.writeHead(status, [...varying, ...others])
   if (body) unread.add(body, response)
   response.end(body)
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
+import type { Quota } from '../access/request-quota.ts'
 import { forbidden, rateLimited } from '../base/errors.ts'
 
 /**
@@ -22,14 +23,9 @@ export function admitCaller(
   // Known also where it is refused below, for the statistics of who is.
   request.caller = caller
   if (quota) {
-    const { limit, remaining, resetSeconds } = quota
-    reply.header('RateLimit-Policy', `"requests";q=${limit};w=60`)
-    reply.header('RateLimit', `"requests";r=${remaining};t=${resetSeconds}`)
-    reply.header('X-RateLimit-Limit', String(limit))
-    reply.header('X-RateLimit-Remaining', String(remaining))
-    reply.header('X-RateLimit-Reset', String(resetSeconds))
+    reply.headers(quotaHeaders(quota))
     if (quota.exceeded) {
-      throw rateLimited(`This token may make ${limit} requests a minute.`, resetSeconds)
+      throw rateLimited(`This token may make ${quota.limit} requests a minute.`, quota.resetSeconds)
     }
   }
   if (needed === 'admin' && !caller.isAdmin) throw forbidden('This needs a token with the scope admin.')
@@ -39,11 +35,25 @@ export function admitCaller(
   return caller
 }
 
+export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"requests";q=${limit};w=60`,
+    RateLimit: `"requests";r=${remaining};t=${resetSeconds}`,
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(resetSeconds),
+  }
+}
+
 /** A key that is sent twice is none. */
 export function tokenOf(request: FastifyRequest): string | undefined {
   const key = request.headers['x-api-key']
   if (key !== undefined) return typeof key === 'string' ? key : ''
   if (request.headers.authorization === undefined) return undefined
   const [authorization = '', ...more] = request.raw.headersDistinct.authorization ?? []
-  return (more.length === 0 && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || ''
+  return (more.length === 0 && bearerToken(authorization)) || ''
+}
+
+export function bearerToken(authorization: string): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1]
 }

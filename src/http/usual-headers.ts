@@ -1,3 +1,5 @@
+import { bearerToken } from './route-access.ts'
+
 /** What a call of an endpoint says with its headers, where it says nothing out of the ordinary. */
 export interface UsualHeaders {
   token: string
@@ -58,6 +60,10 @@ export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
         tracestate = value
         break
       case 'authorization':
+        // One that is no token, or comes beside another, is for the usual way to refuse.
+        if (token !== undefined) return undefined
+        token = bearerToken(value) ?? ''
+        break
       case 'cache-control':
       case 'expect':
       case 'if-match':
@@ -67,7 +73,7 @@ export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
         return undefined
     }
   }
-  return token === undefined || host === undefined
+  return token === undefined || token === '' || host === undefined
     ? undefined
     : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId, traceparent, tracestate }
 }

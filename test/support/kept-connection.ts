@@ -7,16 +7,16 @@ import type { RunningService } from './service.ts'
 export class KeptConnection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #url: string
-  readonly #token: string
+  readonly #headers: Record<string, string>
 
-  constructor({ url }: RunningService, token: string) {
+  constructor({ url }: RunningService, headers: Record<string, string>) {
     this.#url = url
-    this.#token = token
+    this.#headers = headers
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { agent: this.#agent, headers: { 'X-API-KEY': this.#token, ...headers } }
+      const options = { agent: this.#agent, headers: { ...this.#headers, ...headers } }
       request(this.#url + path, options, resolve)
         .on('error', reject)
         .end()
