@@ -6,12 +6,14 @@ import { kill } from '../torture/kill.ts'
 import { memory } from '../torture/memory.ts'
 import { powerCut } from '../torture/power-cut.ts'
 import { readOnly } from '../torture/read-only.ts'
+import { refusedWrites } from '../torture/refused-writes.ts'
 import { testShortForms } from '../torture/support/short-form.ts'
 
 testShortForms('test/torture-disks.test.ts', [
   kill,
   powerCut,
   diskFull,
+  refusedWrites,
   fsync,
   descriptors,
   readOnly,

@@ -7,6 +7,7 @@ import { loadScenarios } from './load-scenarios.ts'
 import { memory } from './memory.ts'
 import { powerCut } from './power-cut.ts'
 import { readOnly } from './read-only.ts'
+import { refusedWrites } from './refused-writes.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** In the order in which `npm run torture` runs them. */
@@ -15,6 +16,7 @@ export const scenarios: readonly Scenario[] = [
   powerCut,
   diskFull,
   readOnly,
+  refusedWrites,
   fsync,
   descriptors,
   memory,

@@ -9,6 +9,11 @@ export class EngineException extends Error {
     this.engineType = engineType
   }
 
+  /** Whether files of the data are not what the engine wrote. No query can make this error: their texts come later. */
+  get isOfBrokenPart(): boolean {
+    return /^Code: 246\. DB::Exception: (?:Empty|Bad size of) marks file /.test(this.message)
+  }
+
   /** The body of an answer that failed. */
   get text(): string {
     const { message, engineCode, engineType } = this
@@ -33,6 +38,8 @@ export const exceptions = {
   timeout: (seconds: number) =>
     new EngineException(159, 'TIMEOUT_EXCEEDED', `Timeout exceeded: maximum ${seconds} seconds.`),
   tooMany: () => new EngineException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', 'Too many simultaneous queries.'),
+  notWritten: () =>
+    new EngineException(243, 'NOT_ENOUGH_SPACE', 'The disk did not take what was written to it.'),
   wrongPassword: () =>
     new EngineException(516, 'AUTHENTICATION_FAILED', 'Authentication failed: password is incorrect.'),
   notImplemented: (what: string) =>

@@ -51,13 +51,18 @@ export class InsertLogSync {
   }
 
   async #newestLog(table: string, session: Asked): Promise<{ logs: string; newest: string } | undefined> {
-    const known = this.#directories.get(table)
-    // A table that was dropped and made again is elsewhere.
-    const directory = known !== undefined && (await exists(known)) ? known : await this.#find(table, session)
+    const directory = await this.directoryOf(table, session)
     if (directory === undefined) return undefined
     const logs = join(directory, insertLogFolder)
     const newest = insertLogFiles((await readdir(logs).catch(unlessMissing)) ?? []).at(-1)
     return newest === undefined ? undefined : { logs, newest }
+  }
+
+  /** Where a table lies; undefined where it is none of these. */
+  async directoryOf(table: string, session: Asked): Promise<string | undefined> {
+    const known = this.#directories.get(table)
+    // A table that was dropped and made again is elsewhere.
+    return known !== undefined && (await exists(known)) ? known : this.#find(table, session)
   }
 
   async #find(table: string, session: Asked): Promise<string | undefined> {

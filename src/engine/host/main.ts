@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
+import { setEmptyPartsAside } from './empty-parts.ts'
 import { writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
 import { forgetLostInserts } from './lost-inserts.ts'
@@ -80,6 +81,7 @@ async function start(options: HostOptions): Promise<RunningHost> {
   prepareDirectory(options.directory)
   const store = `${options.directory}/store`
   if (!isLocked(`${store}/status`)) {
+    setEmptyPartsAside(store)
     forgetLostInserts(store)
     setUnansweredInsertsAside(store)
   }

@@ -1,3 +1,4 @@
+import { EmptyParts } from './empty-parts.ts'
 import { exceptions, fromNative } from './exceptions.ts'
 import { isHalfMade } from './half-made-inserts.ts'
 import { InsertLogSync, type LogMark } from './insert-log-sync.ts'
@@ -31,6 +32,7 @@ export class QueryRunner {
   readonly #killer: QueryKiller
   readonly #running = new Set<AbortController>()
   readonly #insertLogs = new InsertLogSync(maxTables)
+  readonly #emptyParts = new EmptyParts(maxTables)
   #lastTag = 0
 
   constructor(options: QueryRunnerOptions) {
@@ -59,7 +61,10 @@ export class QueryRunner {
       )
     } catch (error) {
       if (error instanceof PoolFull) throw exceptions.tooMany()
-      throw stop.signal.reason === 'late' ? exceptions.timeout(limitSeconds) : fromNative(error)
+      const told = stop.signal.reason === 'late' ? exceptions.timeout(limitSeconds) : fromNative(error)
+      // Opened anew, the engine puts such parts aside, and takes what they were made from in their place.
+      if (told.isOfBrokenPart) this.#options.startOver('a part on disk is not what was written')
+      throw told
     } finally {
       this.#running.delete(stop)
       clearTimeout(limit)
@@ -93,6 +98,7 @@ export class QueryRunner {
         await this.#startOverIfHalfMade(target.table, mark)
         throw error
       })
+      await this.#checkStored(target.table, session)
       await this.#insertLogs.sync(target.table, session)
       return inserted
     } finally {
@@ -100,6 +106,13 @@ export class QueryRunner {
       stop.removeEventListener('abort', onStop)
       this.#killer.ended(tag)
     }
+  }
+
+  async #checkStored(table: string, session: EngineSession): Promise<void> {
+    const directory = await this.#insertLogs.directoryOf(table, session)
+    if (directory === undefined || !(await this.#emptyParts.areNew(directory))) return
+    this.#options.startOver('an insert was stored without its rows')
+    throw exceptions.notWritten()
   }
 
   /** An engine that opens its directory forgets inserts whose rows are not there; one that runs does not. */
