@@ -6,6 +6,16 @@ import { parsePart, tableDirectories } from './insert-log.ts'
 /** Written last; without its content nothing in the directory can be believed. */
 const sumsFile = 'checksums.txt'
 
+/** Neither merged nor changed since. */
+const asInserted = /^[^_]+_(\d+)_\1_0$/
+
+export interface NewParts {
+  /** As inserts make them. */
+  inserted: string[]
+  /** Whether one of them, or one that was merged, has nothing in it. */
+  isEmpty: boolean
+}
+
 /**
  * On a disk that takes no more bytes the engine was seen to go on as if its writes had succeeded: it put a part in place
  * whose files are all empty, and said that the rows are stored. So whoever inserted looks at what came of it.
@@ -19,17 +29,23 @@ export class EmptyParts {
     this.#maxTables = maxTables
   }
 
-  /** Whether a part of this table that is new since the last look is empty. */
-  async areNew(table: string): Promise<boolean> {
+  /** So that what is there already is not new later. */
+  async know(table: string): Promise<void> {
+    if (!this.#seen.has(table)) await this.look(table)
+  }
+
+  /** What is new in the directory of a table since the last look. */
+  async look(table: string): Promise<NewParts> {
     const seen = this.#seen.get(table)
     const names = ((await readdir(table).catch(unlessMissing)) ?? []).filter((name) => parsePart(name))
-    const sizes = names
-      .filter((name) => !seen?.has(name))
-      .map((name) => stat(join(table, name, sumsFile)).catch(unlessMissing))
-    if ((await Promise.all(sizes)).some((sums) => sums?.size === 0)) return true
+    const added = names.filter((name) => !seen?.has(name))
+    const sums = await Promise.all(
+      added.map((name) => stat(join(table, name, sumsFile)).catch(unlessMissing)),
+    )
+    const isEmpty = sums.some((file) => file?.size === 0)
     if (this.#seen.size >= this.#maxTables) this.#seen.clear()
-    this.#seen.set(table, new Set(names))
-    return false
+    if (!isEmpty) this.#seen.set(table, new Set(names))
+    return { inserted: added.filter((name) => asInserted.test(name)), isEmpty }
   }
 }
 

@@ -50,6 +50,15 @@ export class InsertLogSync {
     return partsIn(text.subarray(now.path === mark?.path ? mark.bytes : 0).toString())
   }
 
+  /** Whether each of these parts is named by some line of the log; also where a table has none. */
+  async names(parts: readonly string[], table: string, session: Asked): Promise<boolean> {
+    const { logs } = (await this.#newestLog(table, session)) ?? {}
+    if (logs === undefined) return true
+    const files = insertLogFiles((await readdir(logs).catch(unlessMissing)) ?? [])
+    const texts = await Promise.all(files.map((file) => readFile(join(logs, file), 'utf8')))
+    return parts.every((part) => texts.some((text) => text.includes(`\t${part}\t`)))
+  }
+
   async #newestLog(table: string, session: Asked): Promise<{ logs: string; newest: string } | undefined> {
     const directory = await this.directoryOf(table, session)
     if (directory === undefined) return undefined

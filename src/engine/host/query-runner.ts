@@ -93,12 +93,14 @@ export class QueryRunner {
       await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
       stop.throwIfAborted()
       if (!target || !request.rows) return await session.run(request.sql, request.format)
+      const directory = await this.#insertLogs.directoryOf(target.table, session)
+      if (directory !== undefined) await this.#emptyParts.know(directory)
       const mark = await this.#insertLogs.mark(target.table, session)
       const inserted = await session.insert(target, request.rows).catch(async (error) => {
         await this.#startOverIfHalfMade(target.table, mark)
         throw error
       })
-      await this.#checkStored(target.table, session)
+      await this.#checkStored(target.table, mark, session)
       await this.#insertLogs.sync(target.table, session)
       return inserted
     } finally {
@@ -108,10 +110,19 @@ export class QueryRunner {
     }
   }
 
-  async #checkStored(table: string, session: EngineSession): Promise<void> {
+  /** Throws where an insert that the engine calls made is not on disk, or not in the log of them. */
+  async #checkStored(table: string, mark: LogMark | undefined, session: EngineSession): Promise<void> {
     const directory = await this.#insertLogs.directoryOf(table, session)
-    if (directory === undefined || !(await this.#emptyParts.areNew(directory))) return
-    this.#options.startOver('an insert was stored without its rows')
+    if (directory === undefined) return
+    const { inserted, isEmpty } = await this.#emptyParts.look(directory)
+    const named = new Set(
+      mark === undefined ? inserted : await this.#insertLogs.partsSince(mark, table, session),
+    )
+    const unnamed = inserted.filter((part) => !named.has(part))
+    // Others may insert at the same time, so that a line can be older than the part that it names.
+    const isUnnamed = unnamed.length > 0 && !(await this.#insertLogs.names(unnamed, table, session))
+    if (!isEmpty && !isUnnamed) return
+    this.#options.startOver('an insert was not written as a whole')
     throw exceptions.notWritten()
   }
 
