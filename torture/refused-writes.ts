@@ -20,10 +20,13 @@ export const refusedWrites: Scenario = {
       for (let round = 0; round < rounds; round++) {
         await load.acknowledgesMore(2, patienceMs)
         const before = refusals()
-        // No file of the engine can grow from now on, until it is started anew.
-        spawnSync('prlimit', ['--pid', String(target.enginePid), '--fsize=0:'])
-        await load.happens(() => refusals() > before, patienceMs, 'no sender is refused')
-        spawnSync('prlimit', ['--pid', String(target.enginePid), '--fsize=unlimited:'])
+        const { enginePid } = target
+        // No file of this engine can grow from now on. Senders are refused, or wait for the next one.
+        spawnSync('prlimit', ['--pid', String(enginePid), '--fsize=0:'])
+        const isNoticed = () => refusals() > before || target.enginePid !== enginePid
+        await load.happens(isNoticed, patienceMs, 'nobody notices')
+        // Where it is the same one still.
+        spawnSync('prlimit', ['--pid', String(enginePid), '--fsize=unlimited:'])
         await load.acknowledgesMore(2, patienceMs)
         await whenAnswering(target, patienceMs)
       }
