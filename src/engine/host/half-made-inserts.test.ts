@@ -36,3 +36,14 @@ test('only what the log names since an insert began belongs to it', async () => 
   expect(await logs.partsSince(mark, 'edge_logs', found)).toEqual(['20261115_4_4_0'])
   await logs.sync('edge_logs', found)
 })
+
+test('an insert without a line in any log of its table is noticed, and a table without a log has none to miss', async () => {
+  const logs = new InsertLogSync(10)
+  const named = (...parts: string[]) => logs.names(parts, 'wellhead.edge_logs', session(`${table}\n`))
+  expect(await named('20261115_1_1_0')).toBe(true)
+  writeFileSync(log(1), '1\t20261115_1_1_0\tone\n')
+  writeFileSync(log(2), '1\t20261115_2_2_0\ttwo\n')
+  expect(await named('20261115_1_1_0', '20261115_2_2_0')).toBe(true)
+  expect(await named('20261115_2_2_0', '20261115_3_3_0')).toBe(false)
+  expect(await named('20261115_1_1')).toBe(false)
+})
