@@ -1,6 +1,7 @@
 /**
  * Runs the scenarios of `torture/` in their long form, all of them or those that are named, and ends with a table:
  * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--json file] [--list]`. It takes its time.
+ * `npm run torture -- journeys` runs the journeys of `npm test` in their long form instead.
  */
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -30,6 +31,14 @@ for (const name of ['minutes', 'seed', 'cycles']) {
   process.exit(2)
 }
 const root = fileURLToPath(new URL('..', import.meta.url))
+if (names.length === 1 && names[0] === 'journeys') {
+  const tests = spawn(process.execPath, [join(root, 'scripts/test.mjs'), 'test/'], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, WELLHEAD_TEST_LONG: '1' },
+  })
+  process.exit(await new Promise((resolve) => tests.on('exit', (code) => resolve(code ?? 1))))
+}
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-torture-'))
 const results = join(scratch, 'results')
 const order = {

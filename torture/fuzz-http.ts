@@ -1,4 +1,4 @@
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import { checkAnswer } from './support/answer-rules.ts'
 import { diceOf } from './support/dice.ts'
 import { type ApiDocument, requestFuzzer } from './support/fuzzed-request.ts'
@@ -35,7 +35,7 @@ export const fuzzHttp: Scenario = {
     const counts = { requests: 0, broken: 0, 'without an answer': 0 }
     const faults: string[] = []
     const memory: number[] = []
-    const total = run.cycles(many(1_000_000, 10_000), many(2_000, 300))
+    const total = run.cycles(natively(1_000_000, 10_000), 300)
     const port = Number(new URL(await target.url()).port)
     const fuzzing = async () => {
       let wire: Wire | undefined

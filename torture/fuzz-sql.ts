@@ -1,4 +1,4 @@
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import { type Dice, diceOf } from './support/dice.ts'
 import { ForbiddenPlace } from './support/forbidden-place.ts'
 import { type Answer, HttpCaller } from './support/http-caller.ts'
@@ -49,7 +49,7 @@ export const fuzzSql: Scenario = {
       stopped: 0,
     }
     const faults: string[] = []
-    let left = run.cycles(many(100_000, 2_000), many(400, 60))
+    let left = run.cycles(natively(100_000, 2_000), 60)
     const total = left
 
     const judge = (sql: string, { status, text }: Answer, project?: string): boolean => {

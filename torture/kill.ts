@@ -1,4 +1,4 @@
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import { storedIds } from './support/counting.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openPlain } from './support/mounted-service.ts'
@@ -10,14 +10,14 @@ const project = 'kill'
 const victims = ['engine', 'service', 'both'] as const
 
 /** A kill comes after up to so many more batches were sent or acknowledged: so many senders are in every state then. */
-const maxEvents = many(60, 12)
+const maxEvents = natively(60, 12)
 
 export const kill: Scenario = {
   name: 'kill',
   title:
     'nothing acknowledged is lost, nothing is doubled and no answer is wrong when service and engine are killed',
   async run(run) {
-    const cycles = run.cycles(200, many(6, 2))
+    const cycles = run.cycles(200, 2)
     const { target } = await run.share('disk', openPlain)
     const recoveriesMs: number[] = []
     const killed = { engine: 0, service: 0, both: 0 }

@@ -1,4 +1,4 @@
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import { type Answer, HttpCaller } from './support/http-caller.ts'
 import { comesTrue, engineRestarts, loadTarget, percentile, residentMiB } from './support/load-target.ts'
 import type { Scenario, TortureRun } from './support/scenario.ts'
@@ -11,7 +11,7 @@ const path = (index: number) => `/api/endpoints/query/${name}?n=${index}`
 const queue = { maxWaitMs: 10_000, maxWaitingPerCaller: 1000 } as const
 
 /** What a turn may take on top of waiting for it, where three times as much is asked for. */
-const slackMs = many(5_000, 20_000)
+const slackMs = natively(5_000, 20_000)
 
 /** What answers and connections on their way may add. */
 const mayAddMiB = 600
@@ -62,7 +62,7 @@ async function makeEndpoint(target: Target): Promise<void> {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({
       name,
-      query: `SELECT @n AS n, sum(sipHash64(number)) AS s FROM numbers(${many(5_000_000, 200_000)})`,
+      query: `SELECT @n AS n, sum(sipHash64(number)) AS s FROM numbers(${natively(5_000_000, 200_000)})`,
       parameters: { n: { type: 'integer' } },
     }),
   })
@@ -90,7 +90,7 @@ async function offered(run: TortureRun, url: string) {
   const http = new HttpCaller(url, 20_000)
   let index = 0
   const ask = () => http.call({ path: path(index++), token: adminToken })
-  const measureMs = many(10_000, 20_000)
+  const measureMs = natively(10_000, 20_000)
   const until = performance.now() + measureMs
   let served = 0
   const caller = async () => {
@@ -100,7 +100,7 @@ async function offered(run: TortureRun, url: string) {
   const rate = (served / measureMs) * 1000
   run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * 3).toFixed(1)} are sent`)
   const pending: Promise<Answer>[] = []
-  const seconds = Math.min(run.minutes * 60, many(60, 90))
+  const seconds = Math.min(run.minutes * 60, natively(60, 90))
   const since = performance.now()
   let most = 0
   let open = 0

@@ -1,4 +1,4 @@
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import type { Ledger } from '../test/support/ledger.ts'
 import { storedIds } from './support/counting.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
@@ -10,14 +10,14 @@ import type { Scenario } from './support/scenario.ts'
 import type { Target } from './support/target.ts'
 
 const project = 'powercut'
-const maxEvents = many(60, 16)
+const maxEvents = natively(60, 16)
 
 export const powerCut: Scenario = {
   name: 'power-cut',
   title: 'nothing acknowledged is lost and nothing is doubled when the power goes under load',
   needs: needsForLoopDisk,
   async run(run) {
-    const cuts = run.cycles(50, many(3, 1))
+    const cuts = run.cycles(50, 1)
     const { disk, target } = await run.share('disk', openMounted)
     return MixedLoad.during(
       { target, project, senders: 8, deploying: true, keepsSeen: false },

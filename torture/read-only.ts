@@ -1,4 +1,3 @@
-import { many } from '../test/support/engines.ts'
 import { answerOf, until } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
@@ -32,7 +31,7 @@ export const readOnly: Scenario = {
         for (let round = 0; round < rounds; round++) {
           await load.acknowledgesMore(2, patienceMs)
           // An engine that comes up on such a disk cannot work, until the disk can be written again.
-          if (run.size(1, many(1, 0)) > 0) {
+          if (run.size(1, 0) > 0) {
             process.kill(target.enginePid as number, 'SIGKILL')
             await until(
               'the disk can be made read-only',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import { openEvents } from '../test/support/event-reader.ts'
 import { diceOf } from './support/dice.ts'
 import { HttpCaller } from './support/http-caller.ts'
@@ -15,7 +15,7 @@ const share = 0.7
 const flat = {
   memory: { factor: 1.25, added: 64 },
   engineMemory: { factor: 1.5, added: 512 },
-  p99: { factor: 3, added: many(50, 1_000) },
+  p99: { factor: 3, added: natively(50, 1_000) },
 } as const
 
 /** One line of the table. */

@@ -1,4 +1,4 @@
-import { many } from '../test/support/engines.ts'
+import { natively } from '../test/support/engines.ts'
 import { diceOf } from './support/dice.ts'
 import { HttpCaller } from './support/http-caller.ts'
 import { engineRestarts, loadTarget } from './support/load-target.ts'
@@ -21,7 +21,7 @@ export const tenants: Scenario = {
     const before = await engineRestarts(target)
     const counts = { calls: 0, answered: 0, failed: 0, 'timed out': 0, left: 0, 'rows of others': 0 }
     const faults: string[] = []
-    let left = run.cycles(many(1_000_000, 3_000), many(400, 40))
+    let left = run.cycles(natively(1_000_000, 3_000), 40)
     const total = left
     const caller = async () => {
       while (left-- > 0 && faults.length < 10) {
@@ -36,7 +36,7 @@ export const tenants: Scenario = {
             ? '/api/endpoints/query/torture.slow'
             : dice.pick(paths)
         const gone = new AbortController()
-        const timer = leaving ? setTimeout(() => gone.abort(), dice.below(many(5, 100))) : undefined
+        const timer = leaving ? setTimeout(() => gone.abort(), dice.below(natively(5, 100))) : undefined
         const token = tokens.get(project) as string
         const { status, text } = await http.call({ path, token, signal: gone.signal })
         clearTimeout(timer)

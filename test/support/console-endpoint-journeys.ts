@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ask } from './callers.ts'
 import { projects } from './console-data.ts'
 import { onPage, type Stage } from './console-journeys.ts'
+import { many } from './engines.ts'
 
 /** Where the cells of the first row stand, and their titles. */
 const edges = `(() => {
@@ -85,7 +86,7 @@ export function consoleEndpointJourneys(stage: Stage): void {
 
     test(
       'is completed with names that the engine knows, before the source is written, too',
-      { repeats: 12 },
+      { repeats: many(12, 1) },
       () =>
         visit('/console/new-endpoint', admin(), async (page) => {
           const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })

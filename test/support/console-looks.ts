@@ -88,7 +88,7 @@ export function consoleLooks(stage: Stage): void {
         for (const theme of ['light', 'dark'] as const) {
           await tab.page.emulateMedia({ colorScheme: theme })
           await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
-          const faults = await faultsOf(tab.page)
+          const faults = await faultsOf(tab.page, theme === 'light' ? 'all' : 'color-contrast')
           if (faults.length > 0) found[`${path} ${theme}`] = faults
         }
         const wide = await tab.page.evaluate<number>('document.documentElement.scrollWidth')

@@ -7,9 +7,14 @@ import { RemoteEngine } from '../../src/engine/remote-engine.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
 
-/** Under emulation a query costs a hundred times more, so long runs are shorter there. */
 export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined
-export const many = (native: number, underEmulation: number) => (emulated ? underEmulation : native)
+
+/** `npm test` runs short forms on every machine; `npm run torture -- journeys` runs the long ones. */
+const longForms = process.env.WELLHEAD_TEST_LONG === '1'
+export const many = (long: number, short: number) => (longForms ? long : short)
+
+/** For work that only the long forms do, and that an emulated engine would take days for. */
+export const natively = (native: number, underEmulation: number) => (emulated ? underEmulation : native)
 
 export const log = pino({ level: process.env.WELLHEAD_TEST_LOG ?? 'silent' })
 export const engineNode = process.env.WELLHEAD_ENGINE_NODE ?? process.execPath

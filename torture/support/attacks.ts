@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { many } from '../../test/support/engines.ts'
+import { natively } from '../../test/support/engines.ts'
 import type { TortureRun } from './scenario.ts'
 import { adminToken } from './target.ts'
 import { type Outcome, Wire } from './wire.ts'
@@ -98,7 +98,7 @@ export const halfClosed: Attack = ({ run, port }) =>
 
 /** They ask once, and then hold what they have. */
 export const idleConnections: Attack = async ({ run, port }) => {
-  const count = run.size(many(5_000, 2_000), 300)
+  const count = run.size(natively(5_000, 2_000), 300)
   const result = await inParallel(count, port, async (wire) => {
     wire.write(head('GET /health'))
     const outcome = await wire.answer(60_000)
@@ -134,7 +134,7 @@ export const garbage: Attack = ({ run, port }) =>
 
 export const pipelines: Attack = ({ run, port }) =>
   inParallel(run.size(20, 2), port, async (wire) => {
-    const count = run.size(many(10_000, 1_000), 500)
+    const count = run.size(natively(10_000, 1_000), 500)
     wire.write(head('GET /health').repeat(count))
     for (let at = 0; at < count; at++) {
       const fault = unless(await wire.answer(120_000), [200], `Request ${at} of a pipeline`)
@@ -148,7 +148,7 @@ export const gzipBombs: Attack = ({ run, port }) => {
   const member = gzipSync(Buffer.alloc(16 * 2 ** 20))
   const bomb = Buffer.concat(Array.from({ length: 40 }, () => member))
   const noise = gzipSync(randomFillSync(Buffer.alloc(1000)))
-  return inParallel(run.size(many(60, 20), 4), port, async (wire, index) => {
+  return inParallel(run.size(natively(60, 20), 4), port, async (wire, index) => {
     const body = index % 4 === 3 ? Buffer.concat([noise, bomb]) : bomb
     const path = index % 2 === 0 ? logs : 'POST /v1/logs'
     const headers = [

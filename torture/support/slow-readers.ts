@@ -1,4 +1,4 @@
-import { many } from '../../test/support/engines.ts'
+import { natively } from '../../test/support/engines.ts'
 import type { Attack } from './attacks.ts'
 import { adminToken } from './target.ts'
 import { Wire } from './wire.ts'
@@ -13,7 +13,7 @@ export const slowReaders: Attack = async ({ run, port }) => {
     parameters: { text: { required: true } },
   })
   if (![201, 409].includes(made)) return { count: 0, faults: [`The endpoint was answered with ${made}`] }
-  const count = run.size(many(200, 100), 4)
+  const count = run.size(natively(200, 100), 4)
   const wires: Wire[] = []
   for (let index = 0; index < count; index++) {
     const wire = await Wire.open(port)
