@@ -96,6 +96,15 @@ describe('tenants', () => {
     expect(among[index]).not.toMatch(/Exception|secret|error/i)
   })
 
+  test('queries use the primary key with the filter, and no index over rows of others', async () => {
+    const sql = "EXPLAIN indexes = 1 SELECT count() AS n FROM edge_logs WHERE request_url LIKE '%secret%'"
+    const plan = await ask({ sql, settings: tenantSettings }, 'TabSeparatedRaw')
+    expect(plan).toContain("project in ['a', 'a']")
+    expect(plan).not.toContain('Skip')
+    // Without a tenant the index is there, so the plan would show it.
+    expect(await ask({ sql }, 'TabSeparatedRaw')).toContain('request_url_ngrams')
+  })
+
   test('entries of others are there for those who are no tenants', async () => {
     expect(await ask({ sql: 'SELECT count() AS n FROM edge_logs' })).toContain('8')
   })
