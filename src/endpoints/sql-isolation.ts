@@ -23,9 +23,9 @@ export const isolationSettings = {
   use_skip_indexes_on_data_read: 0,
   // Remembers which granules a condition matched, for whoever uses the same condition next.
   use_query_condition_cache: 0,
-  // Its key has the SQL but not the filter of the tenant, and a server's profile may turn it on.
+  // A server's profile may turn it on, and it must not answer with a result of another tenant.
   use_query_cache: 0,
-  // Smallest, largest and distinct values of each column of a part.
+  // Smallest, largest and distinct values of each column of a part; pruning by them has a setting of its own.
   use_statistics: 0,
   use_statistics_for_part_pruning: 0,
   // Precomputed counts, smallest and largest values of a part, and copies of it in another order.
