@@ -111,8 +111,7 @@ export function oracleJourneys(running: () => RunningService): void {
         expect(status, JSON.stringify(body)).toBe(201)
       }
       tenant = (await makeToken(running(), { scopes: ['query'], project: 'oracle-spy' })).token
-      viewer = (await makeToken(running(), { scopes: ['query'], parameters: { owner: 'oracle-spy' } }))
-        .token
+      viewer = (await makeToken(running(), { scopes: ['query'], parameters: { owner: 'oracle-spy' } })).token
       const search = (text: string) => ({ text })
       guesses.admin = await guess(running().adminToken.token, 'oracle.search', search)
       const tail = await openEvents(`${running().url}/api/sources/endpoint_requests/tail`, tenant)
