@@ -1,6 +1,6 @@
 /*
 id: 0d6f0c5e-6a0b-4f43-9a56-6f2c1b7d90e1
-description: Calls of endpoints in buckets of time, with errors, share of the cache, durations and rows read.
+description: Calls of endpoints in buckets of time, with errors, share of the cache and durations.
 parameters:
   endpoint:
     empty_is_omitted: true
@@ -30,8 +30,7 @@ WITH
             toUInt64(ifNull(calls, 1)) AS weight,
             ifNull(status, 0) AS code,
             cache,
-            ifNull(total_ms, 0) AS ms,
-            toUInt64(ifNull(rows_read, 0)) AS read
+            ifNull(total_ms, 0) AS ms
         FROM endpoint_requests
         WHERE
             timestamp >= first_bucket
@@ -46,8 +45,7 @@ SELECT
     round(sumIf(weight, cache IN ('hit', 'stale')) / calls, 4) AS hit_ratio,
     round(quantileExactWeighted(0.5)(ms, weight), 3) AS p50_ms,
     round(quantileExactWeighted(0.95)(ms, weight), 3) AS p95_ms,
-    round(quantileExactWeighted(0.99)(ms, weight), 3) AS p99_ms,
-    sum(read) AS rows_read
+    round(quantileExactWeighted(0.99)(ms, weight), 3) AS p99_ms
 FROM recorded
 GROUP BY bucket, endpoint
 -- The newest first: where there are too many rows, the oldest are left out.

@@ -7,6 +7,7 @@ import { fixedOperations } from '../src/http/openapi-document.ts'
 import { answerChecker } from './support/answer-check.ts'
 import { ask, makeToken } from './support/callers.ts'
 import { problemsWithTypes } from './support/generated-types.ts'
+import { oracleJourneys } from './support/oracle-journeys.ts'
 import { openService, type RunningService } from './support/service.ts'
 import { statisticsJourneys } from './support/statistics-journeys.ts'
 
@@ -264,3 +265,4 @@ describe('hardening', () => {
 
 // Last, since it adds endpoints.
 statisticsJourneys(() => service)
+oracleJourneys(() => service)

@@ -96,6 +96,39 @@ describe('tenants', () => {
     expect(among[index]).not.toMatch(/Exception|secret|error/i)
   })
 
+  test('queries use the primary key with the filter, and no index over rows of others', async () => {
+    const sql = "EXPLAIN indexes = 1 SELECT count() AS n FROM edge_logs WHERE request_url LIKE '%secret%'"
+    const plan = await ask({ sql, settings: tenantSettings }, 'TabSeparatedRaw')
+    expect(plan).toContain("project in ['a', 'a']")
+    expect(plan).not.toContain('request_url_ngrams')
+    // Without a tenant the index is there, so the plan would show it.
+    expect(await ask({ sql }, 'TabSeparatedRaw')).toContain('request_url_ngrams')
+  })
+
+  test('queries read the same rows whatever values others have, although parts keep statistics', async () => {
+    const table = `${engineDatabase}.measured`
+    for (const sql of [
+      `CREATE TABLE ${table} (project String, value Float64) ENGINE = MergeTree ORDER BY project`,
+      `INSERT INTO ${table} SELECT if(number < 5, 'a', 'b'), number FROM numbers(1000)`,
+      // Statistics are made when parts are merged.
+      `OPTIMIZE TABLE ${table} FINAL`,
+    ]) {
+      await open.engine.command({ sql }, limits)
+    }
+    const rowsRead = async (settings: Record<string, string | number>) => {
+      const read: (number | undefined)[] = []
+      for (const value of [500, 5000]) {
+        const sql = `SELECT count() AS n FROM ${table} WHERE value > ${value}`
+        const filters = { additional_table_filters: `{'${table}':'project = \\'a\\''}` }
+        const statement = { sql, format: 'JSONEachRow', settings: { ...settings, ...filters } }
+        read.push((await open.engine.query(statement, limits)).readRows)
+      }
+      return read
+    }
+    expect(await rowsRead(isolationSettings)).toEqual([1000, 1000])
+    expect(await rowsRead({})).toEqual([1000, 0])
+  })
+
   test('entries of others are there for those who are no tenants', async () => {
     expect(await ask({ sql: 'SELECT count() AS n FROM edge_logs' })).toContain('8')
   })

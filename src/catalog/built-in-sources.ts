@@ -49,7 +49,6 @@ export const builtInSources: readonly NewSource[] = [
       { column: 'calls', path: 'calls', type: 'number' },
       { column: 'total_ms', path: 'total_ms', type: 'number' },
       { column: 'engine_ms', path: 'engine_ms', type: 'number' },
-      { column: 'rows_read', path: 'rows_read', type: 'number' },
       { column: 'bytes', path: 'bytes', type: 'number' },
     ],
   },

@@ -12,7 +12,7 @@ import type { QueryQueue } from './query-queue.ts'
 import { outwardSettings, wrapQuery } from './result-columns.ts'
 import { onlyRows, possibleSources, type TimeRange } from './row-filters.ts'
 import { retold } from './sql-errors.ts'
-import { isolationSettings } from './sql-isolation.ts'
+import { filterOrderSettings, isolationSettings } from './sql-isolation.ts'
 
 export interface EndpointRunnerOptions {
   engine: Engine
@@ -215,11 +215,11 @@ export class EndpointRunner {
   }
 
   #filters({ project, endpoint }: BoundCall, range?: TimeRange): Record<string, string | number> {
-    if (project === undefined && range === undefined) {
-      return endpoint.definition.sandbox ? isolationSettings : {}
-    }
+    const isIsolated = project !== undefined || endpoint.definition.sandbox
+    if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
     const tables = new Set([...this.#options.sources(), ...possibleSources(endpoint.compiled.sql)])
-    return onlyRows(tables, { project, range })
+    const settings = isIsolated ? isolationSettings : filterOrderSettings
+    return { ...settings, ...onlyRows(tables, { project, range }) }
   }
 
   /** Where no row comes to be matched, the engine would not find out that an expression is none. */

@@ -1,6 +1,5 @@
 import { sqlTokens } from '../base/sql-tokens.ts'
 import { engineDatabase } from '../engine/engine.ts'
-import { isolationSettings } from './sql-isolation.ts'
 
 /** Entries before one instant, or from another one on. */
 export interface TimeRange {
@@ -30,7 +29,7 @@ export function onlyRows(tables: Iterable<string>, { project, range }: RowFilter
     // On a cluster the rows are in tables of their own behind those that queries name.
     .flatMap((source) => [`${engineDatabase}.${source}`, `${engineDatabase}.${source}_local`])
     .map((table) => `${literal(table)}:${condition}`)
-  return { ...isolationSettings, additional_table_filters: `{${filters.join(',')}}` }
+  return { additional_table_filters: `{${filters.join(',')}}` }
 }
 
 function instant(micros: bigint): string {

@@ -1,7 +1,40 @@
 /**
- * Settings for queries in which one part must not see what another filters out: those of a tenant, whose filter the
- * engine adds, and those with SQL of a caller over the views of an endpoint. The engine would join the conditions of
- * both into one and check the cheapest first, and it would check those of a join while it reads. A function of the outer
- * part could then fail on a row that the inner part keeps from it, and say what is in that row.
+ * Keeps the engine from running one part of a query on rows that another part filters out. It would otherwise merge the
+ * conditions of both, check the cheapest first, and check those of a join while it reads. A function of the outer part
+ * could then fail on a row that the inner part filters out, and reveal what is in that row.
  */
-export const isolationSettings = { query_plan_merge_filters: 0, enable_join_runtime_filters: 0 } as const
+export const filterOrderSettings = { query_plan_merge_filters: 0, enable_join_runtime_filters: 0 } as const
+
+/**
+ * For queries whose caller must not learn anything about rows outside the filter: those of a tenant, whose filter the
+ * engine adds, and those with SQL of a caller over the views of an endpoint. Whatever the engine knows about a part, a
+ * granule or an earlier query covers the rows of all tenants, so nothing here may use it to skip work or to answer.
+ *
+ * Still in use, since a caller can learn from them only by timing: the primary key and the partitions, without which
+ * every query would read everything (they reveal at most when others stored entries, never what), PREWHERE and top-k
+ * filters, which check rows one by one, and the caches of marks and blocks.
+ */
+export const isolationSettings = {
+  ...filterOrderSettings,
+  // An n-gram index tells whether a text occurs in a granule, whoever stored it there.
+  use_skip_indexes: 0,
+  // The two ways of using an index that have settings of their own.
+  use_skip_indexes_if_final: 0,
+  use_skip_indexes_on_data_read: 0,
+  // Remembers which granules a condition matched, for whoever uses the same condition next.
+  use_query_condition_cache: 0,
+  // A server's profile may turn it on, and it must not answer with a result of another tenant.
+  use_query_cache: 0,
+  // Smallest, largest and distinct values of each column of a part; pruning by them has a setting of its own.
+  use_statistics: 0,
+  use_statistics_for_part_pruning: 0,
+  // Precomputed counts, smallest and largest values of a part, and copies of it in another order.
+  optimize_use_projections: 0,
+  optimize_use_implicit_projections: 0,
+  // Counts of all rows, from the metadata of a part.
+  optimize_trivial_count_query: 0,
+  // Sizes of hash tables of the same SQL, run by another tenant, decide how much memory is reserved and how tables are joined.
+  collect_hash_table_stats_during_aggregation: 0,
+  collect_hash_table_stats_during_joins: 0,
+  use_hash_table_stats_for_join_reordering: 0,
+} as const

@@ -61,6 +61,21 @@ describe('the cause of an error', () => {
   })
 })
 
+describe('a limit on what is read', () => {
+  test.each([
+    [
+      '158',
+      'Limit for rows (controlled by max_rows_to_read setting) exceeded, max rows: 10, current rows: 2003',
+    ],
+    ['160', 'Estimated query execution time (9.1 seconds) is too long. Estimated rows to process: 2003'],
+    ['307', 'Limit for bytes exceeded, max bytes: 10, current bytes: 2003'],
+  ])('does not reveal how much was read: %s', (code, message) => {
+    const error = new ClickHouseError({ message, code, type: 'TOO_MANY' })
+    const told = toWellheadError(error, { deadlineMs: 1, ended: 'by-engine' })
+    expect([told.code, told.message]).toEqual(['too_large', expect.not.stringMatching(/2003/)])
+  })
+})
+
 describe('what the system says of the disk', () => {
   const said = (type: string, message: string) =>
     toWellheadError(new ClickHouseError({ code: '75', type, message }), {

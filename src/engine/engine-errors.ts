@@ -19,11 +19,17 @@ export interface CallOutcome {
   sql?: string
 }
 
+const readsTooMuch = 'The query reads more than the engine allows. Select less.'
+
 /** ClickHouse's codes that are nobody's mistake in SQL. */
 const known: Record<number, (error: ClickHouseError, outcome: CallOutcome) => WellheadError> = {
   159: (_error, outcome) => queryTimeout(outcome.deadlineMs / 1000),
   394: (error) => engineUnavailable('The engine stopped the query.', error),
   241: (error) => outOfMemory(error),
+  // The engine's own words for these three have the number of rows or bytes that it read, or would read.
+  158: () => tooLarge(readsTooMuch),
+  160: () => tooLarge(readsTooMuch),
+  307: () => tooLarge(readsTooMuch),
   396: () => tooLarge('The result is larger than the engine may answer with; ask for less.'),
   202: () => overloaded('The engine has too many queries waiting.'),
   193: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),

@@ -55,8 +55,14 @@ const headers = {
   'Retry-After': header('Seconds after which to come back.', 'integer'),
   'Server-Timing': header('Where the time went, in milliseconds.'),
   'Wellhead-Backup-Bytes': header('How many bytes the files in the archive have.', 'integer'),
-  'Wellhead-Read-Bytes': header('Bytes that the engine read for this very answer.', 'integer'),
-  'Wellhead-Read-Rows': header('Rows that the engine read for this very answer.', 'integer'),
+  'Wellhead-Read-Bytes': header(
+    'Bytes that the engine read for this response. Only for tokens with the scope `admin`.',
+    'integer',
+  ),
+  'Wellhead-Read-Rows': header(
+    'Rows that the engine read for this response. Only for tokens with the scope `admin`.',
+    'integer',
+  ),
   'Wellhead-Truncated': header('`true` if there were more rows than the endpoint may return.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
   'X-Request-Id': header('Names the request in the log of the service.'),

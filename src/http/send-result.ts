@@ -16,7 +16,7 @@ export function sendResult(
     reply.header('Cache-Status', 'Wellhead; fwd=bypass')
     reply.header('Vary', 'Accept')
     reply.header('Server-Timing', timing(answer.queueMs, answer.engineMs, since))
-    tellCost(reply, answer)
+    tellCost(request, reply, answer)
     return reply.type(contentType).send(answer.body)
   }
   const { result, outcome } = answer
@@ -28,18 +28,20 @@ export function sendResult(
     'Server-Timing',
     waited ? timing(result.queueMs, result.engineMs, since) : `total;dur=${elapsed(since)}`,
   )
-  if (waited) tellCost(reply, result)
+  if (waited) tellCost(request, reply, result)
   const held = matchedEtag(request.headers['if-none-match'], [form.etag, ...result.etags])
   if (held !== undefined) return reply.code(304).header('ETag', held).send()
   if (form.coding !== 'identity') reply.header('Content-Encoding', form.coding)
   return reply.type(result.contentType).send(form.body)
 }
 
-/** What the engine read for this very answer. */
+/** What the engine read for this response. The figures depend on rows of other tenants, so only admins get them. */
 function tellCost(
+  { caller }: FastifyRequest,
   reply: FastifyReply,
   { rowsRead, bytesRead }: { rowsRead: number | undefined; bytesRead: number | undefined },
 ): void {
+  if (!caller?.isAdmin) return
   if (rowsRead !== undefined) reply.header('Wellhead-Read-Rows', String(rowsRead))
   if (bytesRead !== undefined) reply.header('Wellhead-Read-Bytes', String(bytesRead))
 }

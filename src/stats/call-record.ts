@@ -38,6 +38,7 @@ export interface CallRecord {
   readonly engineMs: number
   readonly rows: number
   readonly bytes: number
+  /** For admins only, so it is not in the stored entry, which tenants can read. */
   readonly rowsRead: number | undefined
   /** Code of the error; empty where there is none. */
   readonly code: string

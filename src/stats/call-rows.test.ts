@@ -34,7 +34,6 @@ describe('entries of calls', () => {
         calls: 1,
         rows: 2,
         bytes: 100,
-        rows_read: 0,
         engine_ms: 12,
         total_ms: 1000.123,
         format: 'json',

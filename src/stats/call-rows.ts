@@ -88,7 +88,6 @@ function lineOf({ call, calls, rows, bytes }: Entry, wallMs: number): string {
       calls,
       rows,
       bytes,
-      rows_read: call.rowsRead,
       engine_ms: rounded(call.engineMs),
       total_ms: rounded(call.totalMs),
       format: subject.format,

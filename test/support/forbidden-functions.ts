@@ -7,7 +7,7 @@ export const forbiddenFunctions: readonly string[] = `
   __getScalar __patchPartitionID __scalarSubqueryResult __toYearCalendarOnly _CAST addressToLine
   addressToLineWithInlines addressToSymbol aggThrow aiClassify AIClassify aiEmbed aiExtract AIExtract
   AIGenerate aiGenerate AITranslate aiTranslate authenticatedUser authUser blockNumber blockSerializedSize
-  blockSize buildId catboostEvaluate chdb connection_id connectionId current_database current_query_id
+  blockSize buildId byteSize catboostEvaluate chdb connection_id connectionId current_database current_query_id
   current_schemas current_user currentDatabase currentProfiles currentQueryID currentRoles currentSchemas
   currentUser cutToFirstSignificantSubdomainCustom cutToFirstSignificantSubdomainCustomRFC
   cutToFirstSignificantSubdomainCustomWithWWW cutToFirstSignificantSubdomainCustomWithWWWRFC DATABASE
@@ -30,7 +30,8 @@ export const forbiddenFunctions: readonly string[] = `
   globalNotNullInIgnoreSet globalNullInIgnoreSet globalVariable groupFormat hasColumnInTable
   hasThreadFuzzer highlightQuery hostname hostName icebergBucket icebergTruncate indexHint inIgnoreSet
   initial_query_id initial_query_start_time initialQueryID initialQueryStartTime
-  isDynamicElementInSharedData isMergeTreePartCoveredBy joinGet joinGetOrNull logTrace
+  isDynamicElementInSharedData isMergeTreePartCoveredBy joinGet joinGetOrNull JSONDynamicPaths
+  JSONDynamicPathsWithTypes JSONSharedDataPaths JSONSharedDataPathsWithTypes logTrace
   lowCardinalityIndices lowCardinalityKeys mergeTreePartInfo MVTBoundingBox MVTBoundingBoxMercator
   MVTEncode MVTEncodeGeom naiveBayesClassifier naiveBayesClassifierWithAllProbs
   naiveBayesClassifierWithProb naiveBayesNgrams neighbor nested nothing nothingNull nothingUInt64

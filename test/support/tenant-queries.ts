@@ -1,6 +1,18 @@
 /** Names that a careless filter would let through, or would break on. */
 export const projects = ['tenant-a', "o'neil\\", 'tenant-a%', 'Tenant-A'] as const
-export const secretOf = (project: string) => `secret of <${project}>`
+
+/** Digits that read the same backwards, each project with its own: no case and no order of letters makes one of another. */
+const marks: Record<(typeof projects)[number], string> = {
+  'tenant-a': '130211112031',
+  "o'neil\\": '465544445564',
+  'tenant-a%': '798877778897',
+  'Tenant-A': '279006600972',
+}
+
+/** Is in every secret of a project, and in nothing else. */
+export const markOf = (project: string) => marks[project as (typeof projects)[number]]
+
+export const secretOf = (project: string) => `secret of <${project}> ${markOf(project)}`
 
 /** Ways to read a source; none of them says a word about projects. */
 export const readers = {

@@ -120,7 +120,6 @@ export interface EndpointStat {
   p50_ms: number | null
   p95_ms: number | null
   p99_ms: number | null
-  rows_read: number
 }
 
 export type Row = Record<string, unknown>
