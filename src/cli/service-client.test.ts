@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { runProgram } from './program.ts'
+import { endpointAnswer } from './service-answers.ts'
 import { connect, ServiceFailure } from './service-client.ts'
 
 let server: Server | undefined
@@ -18,7 +20,7 @@ async function serving(answer: (request: IncomingMessage, response: ServerRespon
 
 async function failureOf(url: string, io = memoryIo()): Promise<ServiceFailure> {
   const failure = await connect({ url, token: 'secret-token' }, io)
-    .json('GET', '/api/endpoints')
+    .json('GET', '/api/endpoints', z.array(endpointAnswer))
     .then(
       () => undefined,
       (error: unknown) => error,
@@ -46,7 +48,7 @@ test.each([
   ['JSON of another server', 404, '{"error":"nope"}'],
 ])('%s is told as strange', async (_, status, body) => {
   const url = await serving((_request, response) => response.writeHead(status).end(body))
-  expect((await failureOf(url)).message).toContain('Is it the address of a service?')
+  expect((await failureOf(url)).message).toContain('but not as Wellhead does')
 })
 
 test('the token does not follow to another address', async () => {
