@@ -13,7 +13,9 @@ describe('failed attempts', () => {
     expect(take(15_000)).toBeUndefined()
     expect(take(15_000)).toBe(15)
     // A full minute later all of them are back, and no more.
-    expect(Array.from({ length: 6 }, () => take(3_600_000)).filter((wait) => wait === undefined)).toHaveLength(4)
+    expect(
+      Array.from({ length: 6 }, () => take(3_600_000)).filter((wait) => wait === undefined),
+    ).toHaveLength(4)
   })
 
   test('counts each address for itself, and all of an IPv6 network as one', () => {

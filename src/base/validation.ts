@@ -3,24 +3,38 @@ import { invalidBody, invalidParameter, type WellheadError } from './errors.ts'
 
 export const notWellFormed = 'must be well-formed Unicode; it holds half of a surrogate pair'
 
+interface Place {
+  inside: unknown
+  key: string | number
+  around: Place | undefined
+}
+
 /**
- * Where a value holds text that no engine and no other program can read: half of a surrogate pair, which JSON can write.
- * What is stored already is read without this check, so that it can still be changed.
+ * Where a value holds text that neither the engine nor UTF-8 can hold: half of a surrogate pair, which JSON can escape.
+ * Records that are stored already are read without this check, so that they can still be changed. A body may be
+ * nested deeply, so this neither recurses nor copies paths.
  */
-export function findIllFormed(value: unknown): string[] | undefined {
-  const waiting: { inside: unknown; path: string[] }[] = [{ inside: value, path: [] }]
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { inside, path } = next
-    if (typeof inside === 'string' && !inside.isWellFormed()) return path
+export function findIllFormed(value: unknown): (string | number)[] | undefined {
+  const waiting: Place[] = [{ inside: value, key: '', around: undefined }]
+  for (let place = waiting.pop(); place; place = waiting.pop()) {
+    const { inside } = place
+    if (typeof inside === 'string' && !inside.isWellFormed()) return pathOf(place)
     if (typeof inside !== 'object' || inside === null) continue
-    for (const [key, member] of Object.entries(inside)) {
-      if (!key.isWellFormed()) return [...path, key.toWellFormed()]
-      if (typeof member === 'string' || typeof member === 'object') {
-        waiting.push({ inside: member, path: [...path, key] })
-      }
+    for (const key of Array.isArray(inside) ? inside.keys() : Object.keys(inside)) {
+      const member = { inside: (inside as Record<string | number, unknown>)[key], key, around: place }
+      if (typeof key === 'string' && !key.isWellFormed()) return pathOf(member)
+      if (typeof member.inside === 'string' || typeof member.inside === 'object') waiting.push(member)
     }
   }
   return undefined
+}
+
+function pathOf(place: Place): (string | number)[] {
+  const path: (string | number)[] = []
+  for (let at: Place = place; at.around; at = at.around) {
+    path.push(typeof at.key === 'string' ? at.key.toWellFormed() : at.key)
+  }
+  return path.reverse()
 }
 
 /** Reads a value by its shape; what does not fit is told by the name of the field. */

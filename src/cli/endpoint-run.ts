@@ -1,7 +1,6 @@
 import { open, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { z } from 'zod'
 import { outputFormats } from '../endpoints/output-formats.ts'
 import { collectPair, wholeNumber } from './arguments.ts'
 import { usageFailure } from './command-failure.ts'
@@ -11,7 +10,7 @@ import { plural } from './format-amount.ts'
 import { addExamples } from './help.ts'
 import { printJson } from './print.ts'
 import { formatRows } from './result-table.ts'
-import { resultAnswer } from './service-answers.ts'
+import { planAnswer, resultAnswer } from './service-answers.ts'
 import { addServiceOptions, connect, type ServiceClient } from './service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
@@ -57,7 +56,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
       })
       const body = await client.read(response)
       const elapsedMs = performance.now() - startedMs
-      if (options.explain) return printJson(io, client.parse(body, z.looseObject({})))
+      if (options.explain) return printJson(io, client.parse(body, planAnswer))
       const { output, rows } = shape(body, format, client, io)
       if (options.output === undefined) await io.stdout.write(output)
       else await writeFile(resolve(io.cwd, options.output), output)

@@ -81,7 +81,10 @@ describe('sending a batch', () => {
 
   test('waits as long as it is told, and longer each time', async () => {
     const answers = [failure(429), failure(503, 'x', 4), failure(507), failure(0), stored]
-    expect(await send(answers)).toEqual({ answer: { ...stored, replayed: false }, waits: [500, 4_000, 2_000, 4_000] })
+    expect(await send(answers)).toEqual({
+      answer: { ...stored, replayed: false },
+      waits: [500, 4_000, 2_000, 4_000],
+    })
   })
 
   test('knows what was stored before, unless an attempt of its own may have stored it', async () => {

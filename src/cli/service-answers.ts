@@ -95,4 +95,6 @@ export const statusAnswer = z.looseObject({
   }),
 })
 
+export const planAnswer = z.looseObject({ plan: z.string() })
+
 export const resultAnswer = z.looseObject({ result: z.array(z.record(z.string(), z.unknown())) })
