@@ -107,7 +107,7 @@ async function openStreams(readers) {
   const time = systemTime(clock)
   const access = new Access(token, clock)
   const tail = new LiveTail({ time, maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 })
-  const streams = new EventStreams({ access, time, maxStreams: readers, maxStreamsPerToken: readers })
+  const streams = new EventStreams({ access, time, maxStreams: readers })
   const server = fastify({ forceCloseConnections: 'idle' })
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { Access } from './access/access.ts'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
+import { FailedAttempts } from './access/failed-attempts.ts'
 import { TokenAdmin } from './access/token-admin.ts'
 import { Backups } from './backup/backups.ts'
 import type { Clock } from './base/clock.ts'
@@ -82,6 +83,9 @@ const beginningOfTime = -(2n ** 62n)
 /** Callers who want a new result and ask within so long of each other share one. */
 const gatherFreshCallsMs = 2
 
+/** Client addresses whose failed authentications are counted at once. */
+const maxFailingAddresses = 10_000
+
 /** So many texts of callers, checked, are remembered. */
 const maxKnownSandboxes = 1000
 
@@ -108,7 +112,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     topology: { cluster: settings.clickhouseCluster },
     shared,
   })
-  const access = new Access(adminToken.token, clock)
+  const failedAttempts = new FailedAttempts({
+    perMinute: settings.authFailuresPerMinute,
+    maxAddresses: maxFailingAddresses,
+  })
+  const access = new Access(adminToken.token, clock, failedAttempts)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
   // A source that is made or deleted changes everything that was read from it.
   const sources = new Sources(catalog, clock, (name) => {
@@ -223,7 +231,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     access,
     time,
     maxStreams: settings.liveStreams,
-    maxStreamsPerToken: Math.ceil(settings.liveStreams / 2),
   })
   const hotKeys = new HotKeysFile({
     path: join(settings.dataDir, 'hot-keys.json'),

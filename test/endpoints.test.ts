@@ -210,6 +210,30 @@ describe('calling the saved queries', () => {
         body: '{"project":["a"]}',
       }),
     ).toMatchObject({ status: 400, parameter: 'project' })
+    // Half of a surrogate pair, escaped as UTF-8 would have to hold it and as JSON writes it.
+    for (const path of [
+      'logs.all?project=%ED%A0%80',
+      'logs.all?project=a%FF',
+      'logs.all?project=a&x=%C3%28',
+    ]) {
+      expect(await problem(path)).toMatchObject({ status: 400, code: 'invalid_parameter' })
+    }
+    for (const [path, body] of [
+      ['logs.all', '{"project":"\\ud800"}'],
+      ['usage.api-counts', '{"project":"a\\udfff","interval":"daily"}'],
+    ] as const) {
+      const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
+      expect(await problem(path, init)).toMatchObject({
+        status: 400,
+        code: 'invalid_parameter',
+        parameter: 'project',
+      })
+    }
+    expect(await problem('%ED%A0%80?project=a')).toMatchObject({ status: 400 })
+    // The replacement character itself, and a percent sign that escapes nothing, are texts like others.
+    for (const project of ['%EF%BF%BD', '100%', '%EF%BF%BD50%']) {
+      expect(await rows(`logs.all?project=${project}`)).toEqual([])
+    }
     expect(await problem('logs.all?project=a&_format=xml')).toMatchObject({
       status: 406,
       code: 'not_acceptable',

@@ -223,7 +223,15 @@ describe('sending logs', () => {
     for (const sent of [...together, again]) expect(sent).toEqual(again)
     expect(again.body).toMatchObject({ accepted: 1, rejected: 1 })
     expect(await recent('function_logs')).toHaveLength(1)
-    await send('function_logs', body, { 'Idempotency-Key': 'k-2' })
+    const replayed = async (key: string) => {
+      const init = { method: 'POST', body, headers: { 'Idempotency-Key': key } }
+      return (await service.call('/api/logs?source=function_logs', init)).headers.get('idempotency-replayed')
+    }
+    expect([await replayed('k-1'), await replayed('k-2'), await replayed('k-2')]).toEqual([
+      'true',
+      null,
+      'true',
+    ])
     expect(await recent('function_logs')).toHaveLength(2)
   })
 

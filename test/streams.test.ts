@@ -30,7 +30,7 @@ let close = async () => {}
 afterEach(() => close())
 
 /** The streams of a service over real connections, without the engine that would store what they send. */
-async function openStreams(limits = { maxStreams: 100, maxStreamsPerToken: 100 }) {
+async function openStreams(limits = { maxStreams: 100 }) {
   const clock = manualClock(Date.now())
   const time = manualTime(clock)
   const access = new Access(admin, clock)
@@ -202,17 +202,36 @@ describe('streams of events', () => {
     await vi.waitFor(() => expect(streams.size).toBe(0))
   })
 
-  test('are bounded in number, in all and for each token, and one that ends makes room', async () => {
-    const { open, put, streams } = await openStreams({ maxStreams: 3, maxStreamsPerToken: 2 })
-    put('tenant')
+  test('are bounded in number, and one that ends makes room', async () => {
+    const { open, streams } = await openStreams({ maxStreams: 2 })
     const [first] = [await open(), await open()]
-    expect((await open()).status).toBe(503)
-    expect((await open('tenant')).status).toBe(200)
-    const full = await open('tenant')
+    const full = await open()
     expect([full.status, full.headers.get('retry-after')]).toEqual([503, '1'])
     first.close()
-    await vi.waitFor(() => expect(streams.size).toBe(2))
+    await vi.waitFor(() => expect(streams.size).toBe(1))
     expect((await open()).status).toBe(200)
+  })
+
+  test('a few tokens cannot keep another one out, and each gets its share', async () => {
+    const { open, put, streams, store } = await openStreams({ maxStreams: 6 })
+    for (const token of ['greedy', 'other', 'late', 'later']) put(token)
+    const greedy = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
+    const other = [await open('other'), await open('other')]
+    // The newest stream of the token with the most ends; the older ones go on.
+    expect((await open('late')).status).toBe(200)
+    for (;;) if ((await greedy[3]?.next()) === undefined) break
+    expect((await open('late')).status).toBe(200)
+    for (;;) if ((await greedy[2]?.next()) === undefined) break
+    expect(streams.size).toBe(6)
+    // Two each: whoever has as much as anybody else gets no more.
+    for (const token of ['late', 'greedy', 'other']) expect((await open(token)).status).toBe(503)
+    expect((await open('later')).status).toBe(200)
+    expect((await open('later')).status).toBe(503)
+    expect(streams.size).toBe(6)
+    store({ project: 'a', event_message: 'still here' })
+    for (const reader of [greedy[0], other[0]]) {
+      expect(await nextEntry(reader as EventReader)).toMatchObject({ event_message: 'still here' })
+    }
   })
 
   test('a reader who takes nothing costs a bounded memory, hears what it missed, and is cut in the end', async () => {

@@ -7,7 +7,7 @@ import { startService } from '../../dist/app.js'
 import { readSettings } from '../../dist/base/settings.js'
 import { atTheEnd } from './at-the-end.mjs'
 
-export async function openService({ engineNode, patience, clock = { now: Date.now } }) {
+export async function openService({ engineNode, patience, clock = { now: Date.now }, environment = {} }) {
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   let service
   const remove = atTheEnd(() => {
@@ -20,6 +20,7 @@ export async function openService({ engineNode, patience, clock = { now: Date.no
     WELLHEAD_DATA_DIR: join(scratch, 'data'),
     WELLHEAD_ENGINE_PATIENCE: String(patience),
     WELLHEAD_ENGINE_NODE: engineNode,
+    ...environment,
   })
   try {
     if ('problems' in reading) throw new Error(reading.problems.join('\n'))

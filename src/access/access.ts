@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { unauthorized } from '../base/errors.ts'
+import { rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken } from './admin-token.ts'
 import { type Caller, callerWith } from './caller.ts'
+import type { FailedAttempts } from './failed-attempts.ts'
 import { type Quota, RequestQuota } from './request-quota.ts'
 import type { StoredToken } from './token.ts'
 
@@ -24,6 +25,9 @@ interface Key extends Recognised {
 
 const maxRecent = 1000
 
+const failedTooOften =
+  'Too many requests with an invalid token came from this address. Check the token; a valid one is not refused.'
+
 /** The tokens that are valid, by the hash of their secret. A request costs one hash and one look-up. */
 export class Access {
   readonly #clock: Clock
@@ -34,11 +38,14 @@ export class Access {
   /** Tokens that were found valid since anything changed, so that the same one is not hashed again and again. */
   readonly #recent = new Map<string, Key>()
   readonly #onChange: (() => void)[] = []
+  /** Undefined where failed attempts are not limited. */
+  readonly #failed: FailedAttempts | undefined
   /** Compared with where no key is found, so that the work is the same. */
   readonly #nobody: Key
 
-  constructor(adminToken: string, clock: Clock) {
+  constructor(adminToken: string, clock: Clock, failed?: FailedAttempts) {
     this.#clock = clock
+    this.#failed = failed
     const rights = { scopes: ['admin'], project: null, parameters: {} }
     const admin = callerWith({ id: 'admin', ...rights })
     this.#add({ hash: hashToken(adminToken), caller: admin, requestsPerMinute: null, validUntilMs: Infinity })
@@ -46,9 +53,15 @@ export class Access {
   }
 
   /** Throws the same error, after the same work, for every token that is not valid. */
-  admit(token: string | undefined): Admission {
-    const key = this.#find(token, this.#clock.now())
-    if (!key) throw unauthorized()
+  admit(token: string | undefined, address = ''): Admission {
+    const nowMs = this.#clock.now()
+    const key = this.#find(token, nowMs)
+    if (!key) {
+      // A request without a token guesses nothing; it is turned away as before.
+      const waitSeconds = token === undefined ? undefined : this.#failed?.take(address, nowMs)
+      if (waitSeconds === undefined) throw unauthorized()
+      throw rateLimited(failedTooOften, waitSeconds)
+    }
     return { caller: key.caller, quota: this.count(key) }
   }
 

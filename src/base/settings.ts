@@ -96,6 +96,18 @@ export const settingDefinitions = {
     description: 'The admin token. Unset: made at the first start and kept in <data>/admin-token.',
     secret: true,
   }),
+  authFailuresPerMinute: setting({
+    env: 'WELLHEAD_AUTH_FAILURES_PER_MINUTE',
+    schema: z
+      .string()
+      .regex(/^\d{1,7}$/)
+      .transform(Number)
+      .refine((value) => value >= 1 && value <= 1_000_000),
+    default: '60',
+    expected: 'a whole number from 1 to 1000000',
+    description:
+      'Requests with an invalid token that one client address may make a minute; further ones get 429. Valid tokens are not limited.',
+  }),
   corsOrigins: setting({
     env: 'WELLHEAD_CORS_ORIGINS',
     schema: originList,
@@ -156,7 +168,7 @@ export const settingDefinitions = {
       .refine((value) => value >= 1 && value <= 100_000),
     default: '1000',
     expected: 'a whole number from 1 to 100000',
-    description: 'Streams of results and entries that may be open at once; a token has at most half of them.',
+    description: 'Streams of results and entries that may be open at once, shared fairly among tokens.',
   }),
   diskReserve: setting({
     env: 'WELLHEAD_DISK_RESERVE',

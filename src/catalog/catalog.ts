@@ -245,7 +245,8 @@ type CatalogRow = Omit<CatalogRecord<string>, 'changed_at'> & { at: string }
 
 function readRecord({ at, body, ...row }: CatalogRow): CatalogRecord {
   try {
-    return { ...row, changed_at: at, body: JSON.parse(body) as unknown }
+    // The table keeps microseconds; everything else that tells a time tells milliseconds.
+    return { ...row, changed_at: new Date(at).toISOString(), body: JSON.parse(body) as unknown }
   } catch {
     throw new Error(`The catalog cannot be read: version ${row.version} of ${row.kind} ${row.id} is no JSON.`)
   }

@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { writeWhole } from '../base/write-whole.ts'
 import { isBuiltIn } from '../catalog/built-in-sources.ts'
 import type { NewSource } from '../catalog/source.ts'
-import type { DeploymentView } from '../endpoints/deployments.ts'
-import type { EndpointView } from '../endpoints/endpoint-admin.ts'
 import { type Project, readEndpointFiles } from '../project/project.ts'
 import {
   breakingIn,
@@ -16,7 +15,9 @@ import {
   planOf,
   pullPlan,
   readServerEndpoints,
+  type ServerEndpoint,
   strangersIn,
+  UnreadableEndpoint,
 } from '../project/server-plan.ts'
 import { type ChangedSource, sourceChanges } from '../project/source-changes.ts'
 import { sourceFileOf } from '../project/source-file.ts'
@@ -26,6 +27,7 @@ import type { ServiceChoice } from './find-service.ts'
 import { addExamples } from './help.ts'
 import { printJson } from './print.ts'
 import { counted, openProject, printProblems } from './project-commands.ts'
+import { deploymentAnswer, endpointAnswer, sourceAnswer } from './service-answers.ts'
 import { addServiceOptions, connect, type ServiceClient, ServiceFailure } from './service-client.ts'
 import { visible } from './text-width.ts'
 
@@ -97,7 +99,7 @@ interface Plan {
 
 /** Asks the service what the files would change, each for the version that it was compared with. */
 async function planFor({ project, client }: Target): Promise<Plan> {
-  const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
+  const server = await endpointsOf(client)
   const comparison = compareWithServer(project, server)
   const strangers = strangersIn(comparison, server)
   if (strangers.length > 0) {
@@ -113,7 +115,7 @@ async function planFor({ project, client }: Target): Promise<Plan> {
   )
   const trial = { endpoints: deploymentOf(comparison), dry_run: true }
   try {
-    const { endpoints } = await client.json<DeploymentView>('POST', '/api/deployments', { json: trial })
+    const { endpoints } = await client.json('POST', '/api/deployments', deploymentAnswer, { json: trial })
     return { comparison, plan: planOf(comparison, endpoints), missing, changed }
   } catch (error) {
     // What reads a source that is not there yet cannot be compared before it is.
@@ -135,9 +137,18 @@ async function openTarget(directory: string, options: Choice, io: CommandIo): Pr
   throw new CommandFailure(`${counted(problems.length, 'problem')} found; nothing was deployed.`)
 }
 
+async function endpointsOf(client: ServiceClient): Promise<ServerEndpoint[]> {
+  const views = await client.json('GET', '/api/endpoints', z.array(endpointAnswer))
+  try {
+    return readServerEndpoints(views)
+  } catch (error) {
+    throw error instanceof UnreadableEndpoint ? new CommandFailure(error.message) : error
+  }
+}
+
 /** Not asked for where the project declares none. */
 async function sourcesOf({ sources }: Project, client: ServiceClient): Promise<NewSource[]> {
-  return sources.length === 0 ? [] : client.json<NewSource[]>('GET', '/api/sources')
+  return sources.length === 0 ? [] : client.json('GET', '/api/sources', z.array(sourceAnswer))
 }
 
 function missingSources({ sources }: Project, there: readonly NewSource[]): NewSource[] {
@@ -172,14 +183,15 @@ async function deployEndpoints(
   const refused = breaking.length + losing.length > 0 && !options.breaking
   const idle = plan.every(({ action }) => action === 'unchanged')
   if (!options.dryRun && !refused && !idle) {
-    await client.json('POST', '/api/deployments', {
+    await client.json('POST', '/api/deployments', deploymentAnswer, {
       json: { endpoints: deploymentOf(comparison), allow_breaking: options.breaking === true },
     })
   }
   const deployed = !options.dryRun && !refused
   if (deployed) {
     for (const { name, fields } of changed) {
-      await client.json('PATCH', `/api/sources/${encodeURIComponent(name)}`, { json: fields })
+      const path = `/api/sources/${encodeURIComponent(name)}`
+      await client.json('PATCH', path, sourceAnswer, { json: fields })
     }
   }
   if (options.json) {
@@ -205,7 +217,7 @@ async function deployEndpoints(
 /** Sources are made before endpoints can read them, and taken back if the rest fails. */
 async function makeSources({ project, client }: Target, made: string[], options: Choice, io: CommandIo) {
   for (const source of missingSources(project, await sourcesOf(project, client))) {
-    await client.json('POST', '/api/sources', { json: source })
+    await client.json('POST', '/api/sources', sourceAnswer, { json: source })
     made.push(source.name)
     if (!options.json) await io.stdout.write(`made the source ${source.name}\n`)
   }
@@ -259,7 +271,7 @@ async function pullProject(given: string, options: Choice & { force?: true }, io
   const directory = resolve(io.cwd, given)
   const { endpoints, problems } = readEndpointFiles(directory)
   const client = connect(options, io)
-  const server = readServerEndpoints(await client.json<EndpointView[]>('GET', '/api/endpoints'))
+  const server = await endpointsOf(client)
   const there = new Set([...endpoints, ...problems].map(({ file }) => file))
   const plan = pullPlan(endpoints, there, server)
   const lost = new Set(plan.flatMap(({ loses }) => loses))
@@ -283,7 +295,7 @@ async function pullProject(given: string, options: Choice & { force?: true }, io
 
 /** Files of sources that are not built in, so that the project can be checked by itself; those that are there stay. */
 async function pullSources(directory: string, client: ServiceClient) {
-  const there = await client.json<NewSource[]>('GET', '/api/sources')
+  const there = await client.json('GET', '/api/sources', z.array(sourceAnswer))
   const files = there
     .filter(({ name }) => !isBuiltIn(name))
     .map(sourceFileOf)

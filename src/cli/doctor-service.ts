@@ -3,13 +3,8 @@ import { readServiceFile } from '../base/service-file.ts'
 import type { Settings } from '../base/settings.ts'
 import type { CommandIo } from './command-io.ts'
 import { type Finding, ok, problem, warning } from './doctor-report.ts'
+import { statusAnswer } from './service-answers.ts'
 import { connect, type ServiceClient } from './service-client.ts'
-
-interface Status {
-  version: string
-  ready: boolean
-  engine: { ready: boolean; reason?: string; version?: string; restarts: number }
-}
 
 const hourMs = 3_600_000
 /** Before this version was made no clock can be right. */
@@ -30,7 +25,7 @@ export function runningService(settings: Settings, io: CommandIo): ServiceClient
 
 export async function checkRunningEngine(client: ServiceClient): Promise<Finding> {
   try {
-    const { ready, engine } = await client.json<Status>('GET', '/api/status')
+    const { ready, engine } = await client.json('GET', '/api/status', statusAnswer)
     if (!engine.ready || !ready) {
       return problem(
         'engine',

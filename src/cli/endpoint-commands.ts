@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { EndpointView } from '../endpoints/endpoint-admin.ts'
+import { z } from 'zod'
 import { wholeNumber } from './arguments.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
@@ -8,11 +8,12 @@ import { addEndpointRun } from './endpoint-run.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { addExamples } from './help.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from './print.ts'
+import { type EndpointAnswer, endpointAnswer } from './service-answers.ts'
 import { addServiceOptions, connect } from './service-client.ts'
 
 const seconds = (value: number | null) => (value === null ? null : `${value} s`)
 
-const columns: readonly ListColumn<EndpointView>[] = [
+const columns: readonly ListColumn<EndpointAnswer>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => seconds(cache_seconds) },
@@ -21,7 +22,7 @@ const columns: readonly ListColumn<EndpointView>[] = [
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-const versionColumns: readonly ListColumn<EndpointView>[] = [
+const versionColumns: readonly ListColumn<EndpointAnswer>[] = [
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CHANGED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'BY', of: ({ updated_by }) => updated_by },
@@ -40,7 +41,7 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
 
   const list = addServiceOptions(endpoint.command('list').description('list endpoints'))
   list.option('--json', 'as JSON').action(async (options: ServiceChoice & { json?: true }) => {
-    const endpoints = await connect(options, io).json<EndpointView[]>('GET', '/api/endpoints')
+    const endpoints = await connect(options, io).json('GET', '/api/endpoints', z.array(endpointAnswer))
     if (options.json) return printJson(io, endpoints)
     return printList(io, columns, endpoints, 'There are no endpoints.')
   })
@@ -70,7 +71,7 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (name: string, version: number, options: ServiceChoice & { json?: true }) => {
       const path = `${pathOf(name)}/versions/${version}/restore`
-      const restored = await connect(options, io).json<EndpointView>('POST', path)
+      const restored = await connect(options, io).json('POST', path, endpointAnswer)
       if (options.json) return printJson(io, restored)
       return io.stderr.write(
         `Version ${version} of ${restored.name} is in use again, as version ${restored.version}.\n`,
@@ -84,7 +85,7 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
     .option('--yes', 'do not ask')
     .action(async (given: string, options: ServiceChoice & { yes?: true }) => {
       const client = connect(options, io)
-      const { name, version } = await client.json<EndpointView>('GET', pathOf(given))
+      const { name, version } = await client.json('GET', pathOf(given), endpointAnswer)
       await confirm(io, `The endpoint ${name} is deleted; its callers get 404 from now on.`, options.yes)
       // What somebody changed since it was looked at is not what was meant.
       await client.request('DELETE', pathOf(given), { headers: { 'If-Match': `"${version}"` } })
@@ -104,7 +105,7 @@ function addShow(endpoint: Command, io: CommandIo): void {
       const { version } = options
       const found =
         version === undefined
-          ? await connect(options, io).json<EndpointView>('GET', pathOf(name))
+          ? await connect(options, io).json('GET', pathOf(name), endpointAnswer)
           : (await versionsOf(name, options, io)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
       if (options.sql) return io.stdout.write(`${found.query}\n`)
@@ -113,7 +114,7 @@ function addShow(endpoint: Command, io: CommandIo): void {
   addExamples(show, 'wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql')
 }
 
-async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> {
+async function printEndpoint(io: CommandIo, found: EndpointAnswer): Promise<void> {
   await printFields(io.stdout, [
     ['name', found.name],
     ['id', found.id],
@@ -134,7 +135,7 @@ async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> 
       { title: 'TYPE', of: ([, { type }]) => type },
       { title: 'REQUIRED', of: ([, { required }]) => (required ? 'yes' : 'no') },
       { title: 'ALLOWED', of: ([, declaration]) => declaration.enum?.join(' ') },
-      { title: 'DEFAULT', of: ([, declaration]) => declaration.default },
+      { title: 'DEFAULT', of: ([, declaration]) => declaration.default?.toString() },
     ],
     parameters,
     'It has no parameters.',
@@ -148,8 +149,8 @@ async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> 
   await io.stdout.write(`\n${found.query}\n`)
 }
 
-function versionsOf(name: string, choice: ServiceChoice, io: CommandIo): Promise<EndpointView[]> {
-  return connect(choice, io).json<EndpointView[]>('GET', `${pathOf(name)}/versions`)
+function versionsOf(name: string, choice: ServiceChoice, io: CommandIo): Promise<EndpointAnswer[]> {
+  return connect(choice, io).json('GET', `${pathOf(name)}/versions`, z.array(endpointAnswer))
 }
 
 function pathOf(name: string): string {

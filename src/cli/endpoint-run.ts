@@ -10,7 +10,8 @@ import { plural } from './format-amount.ts'
 import { addExamples } from './help.ts'
 import { printJson } from './print.ts'
 import { formatRows } from './result-table.ts'
-import { addServiceOptions, connect } from './service-client.ts'
+import { planAnswer, resultAnswer } from './service-answers.ts'
+import { addServiceOptions, connect, type ServiceClient } from './service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
 
@@ -22,10 +23,6 @@ interface RunOptions extends ServiceChoice {
   version?: number
   fresh?: true
   explain?: true
-}
-
-interface Result {
-  result: Record<string, unknown>[]
 }
 
 export function addEndpointRun(endpoint: Command, io: CommandIo): void {
@@ -59,8 +56,8 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
       })
       const body = await client.read(response)
       const elapsedMs = performance.now() - startedMs
-      if (options.explain) return printJson(io, JSON.parse(body.toString()))
-      const { output, rows } = shape(body, format, io)
+      if (options.explain) return printJson(io, client.parse(body, planAnswer))
+      const { output, rows } = shape(body, format, client, io)
       if (options.output === undefined) await io.stdout.write(output)
       else await writeFile(resolve(io.cwd, options.output), output)
       await io.stderr.write(`${summary(response.headers, rows, elapsedMs)}\n`)
@@ -86,14 +83,15 @@ function formatOf({ format, output }: RunOptions, io: CommandIo): Format {
 function shape(
   body: Buffer,
   format: Format,
+  client: ServiceClient,
   io: CommandIo,
 ): { output: string | Buffer; rows: number | undefined } {
   if (format === 'table') {
-    const { result } = JSON.parse(body.toString()) as Result
+    const { result } = client.parse(body, resultAnswer)
     return { output: formatRows(result, io.stdout), rows: result.length }
   }
   if (format === 'json') {
-    const { result } = JSON.parse(body.toString()) as Result
+    const { result } = client.parse(body, resultAnswer)
     return { output: Buffer.concat([body, Buffer.from('\n')]), rows: result.length }
   }
   const cut = outputFormats.find(({ name }) => name === format)?.cut

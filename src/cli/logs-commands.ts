@@ -36,6 +36,8 @@ interface Tally {
   source: string
   batches: number
   accepted: number
+  /** How many of the accepted ones an earlier command had stored. */
+  already_stored: number
   rejected: number
   errors: Rejection[]
 }
@@ -89,7 +91,7 @@ async function sendInputs(
   client: ServiceClient,
   io: CommandIo,
 ): Promise<Tally> {
-  const tally: Tally = { source, batches: 0, accepted: 0, rejected: 0, errors: [] }
+  const tally: Tally = { source, batches: 0, accepted: 0, already_stored: 0, rejected: 0, errors: [] }
   const total = inputs.every(({ bytes }) => bytes !== undefined)
     ? inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
     : undefined
@@ -132,6 +134,7 @@ async function sendInputs(
         })
         tally.batches++
         tally.accepted += answer.accepted
+        if (answer.replayed) tally.already_stored += answer.accepted
         for (const { index, reason } of answer.errors) {
           const line = batch.lines[index]
           reject({ input: input.name, ...(line === undefined ? { index } : { line }), reason })
@@ -166,8 +169,15 @@ function placeOf({ input, line, index }: Rejection): string {
   return line === undefined ? `${input}: entry ${(index ?? 0) + 1}` : `${input}:${line}`
 }
 
-function inWords({ accepted, rejected, source }: Tally): string {
-  const stored = `${plural(accepted, 'entry', 'entries')} stored in ${source}`
+function inWords({ accepted, already_stored, rejected, source }: Tally): string {
+  const before = plural(already_stored, 'entry was', 'entries were')
+  const fresh = accepted - already_stored
+  const stored =
+    already_stored === 0
+      ? `${plural(fresh, 'entry', 'entries')} stored in ${source}`
+      : fresh === 0
+        ? `${before} already stored in ${source}; nothing was stored twice (--again does it)`
+        : `${plural(fresh, 'entry', 'entries')} stored in ${source}, ${before} already stored`
   if (rejected === 0) return `${stored}.`
   const more = rejected > maxShownRejections ? ` (the first ${maxShownRejections} are shown)` : ''
   return `${stored}, ${plural(rejected, 'entry', 'entries')} rejected${more}.`

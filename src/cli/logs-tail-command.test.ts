@@ -15,6 +15,7 @@ async function openAddress(...answers: ((response: ServerResponse) => void)[]) {
   const server = createServer((request, response) => {
     asked.push({ url: request.url ?? '', last: request.headers['last-event-id'] as string | undefined })
     const answer = answers.shift()
+    response.setHeader('Content-Type', 'text/event-stream')
     if (answer) answer(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -5,7 +5,7 @@ import { readEventStream, type StreamEvent } from './event-stream-reader.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { plural } from './format-amount.ts'
 import { addExamples } from './help.ts'
-import { addServiceOptions, connect, type ServiceClient, ServiceFailure } from './service-client.ts'
+import { addServiceOptions, connect, type ServiceClient, ServiceFailure, strange } from './service-client.ts'
 import { visible } from './text-width.ts'
 
 interface TailOptions extends ServiceChoice {
@@ -51,7 +51,7 @@ export function addLogsTailCommand(logs: Command, io: CommandIo): void {
 
 /** Follows a source until somebody stops it, or the service refuses. */
 export async function tailSource(
-  client: Pick<ServiceClient, 'request'>,
+  client: Pick<ServiceClient, 'request' | 'url'>,
   options: Pick<TailOptions, 'source' | 'project' | 'text' | 'json'>,
   io: CommandIo,
   pause: (ms: number) => Promise<void>,
@@ -80,6 +80,11 @@ export async function tailSource(
         query,
         headers: { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) },
       })
+      // A page of something else would be read as a stream without events, again and again.
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+        await response.body?.cancel()
+        throw strange(client.url, response.status, 'the answer is not a stream of events')
+      }
       known = true
       const chunks = response.body as AsyncIterable<Uint8Array> | null
       for await (const event of readEventStream(notSilent(chunks ?? noChunks(), silenceMs))) {

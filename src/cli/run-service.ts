@@ -60,7 +60,7 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
   const { signal, clock } = io
   const project = projects[0]?.ref
   const call = (path: string) =>
-    `  curl -H "X-API-KEY: $(cat ${settings.dataDir}/admin-token)" '${url}/api/endpoints/query/${path}'\n`
+    `  curl -H "X-API-KEY: ${shownToken(settings)}" '${url}/api/endpoints/query/${path}'\n`
   const onFilled = (entries: number) =>
     void io.stderr.write(
       `Sample traffic of the last seven days is there (${entries} entries were sent), and more comes each second. Try it:\n` +
@@ -75,6 +75,11 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
       if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
     },
   )
+}
+
+/** How a shell gets the admin token; a token that was set is in no file, and no secret to print. */
+export function shownToken({ adminToken, dataDir }: Pick<Settings, 'adminToken' | 'dataDir'>): string {
+  return adminToken === undefined ? `$(cat ${dataDir}/admin-token)` : '$WELLHEAD_ADMIN_TOKEN'
 }
 
 function greeting(service: Service, settings: Settings): string {

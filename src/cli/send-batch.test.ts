@@ -54,16 +54,17 @@ describe('sending a batch', () => {
   const stored = { accepted: 1, rejected: 0, errors: [] }
 
   /** Gives these answers one after the other, and writes down how long was waited before each. */
-  async function send(answers: (typeof stored | ServiceFailure)[], known = true) {
+  async function send(answers: (typeof stored | ServiceFailure)[], known = true, replayed = false) {
     const waits: number[] = []
     const keys: unknown[] = []
     const answer = await sendBatch(batch, 'key', {
       client: {
-        json: async (_method, _path, request) => {
+        answer: async (_method, _path, _shape, request) => {
           keys.push(request?.headers?.['Idempotency-Key'])
           const next = answers.shift()
           if (next instanceof Error) throw next
-          return next as never
+          const headers = new Headers(replayed ? { 'Idempotency-Replayed': 'true' } : {})
+          return { body: next as never, headers }
         },
       },
       source: 'edge_logs',
@@ -80,7 +81,15 @@ describe('sending a batch', () => {
 
   test('waits as long as it is told, and longer each time', async () => {
     const answers = [failure(429), failure(503, 'x', 4), failure(507), failure(0), stored]
-    expect(await send(answers)).toEqual({ answer: stored, waits: [500, 4_000, 2_000, 4_000] })
+    expect(await send(answers)).toEqual({
+      answer: { ...stored, replayed: false },
+      waits: [500, 4_000, 2_000, 4_000],
+    })
+  })
+
+  test('knows what was stored before, unless an attempt of its own may have stored it', async () => {
+    expect((await send([stored], true, true)).answer.replayed).toBe(true)
+    expect((await send([failure(503), stored], true, true)).answer.replayed).toBe(false)
   })
 
   test('gives up in the end', async () => {
@@ -104,6 +113,7 @@ describe('sending a batch', () => {
       accepted: 0,
       rejected: 1,
       errors: [{ index: 0, reason: 'the line is not valid JSON' }],
+      replayed: false,
     })
   })
 })

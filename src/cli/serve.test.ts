@@ -2,12 +2,20 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { flagOf, settingNames } from '../base/settings.ts'
 import { serveHelp } from './help.ts'
+import { shownToken } from './run-service.ts'
 import { readServeArguments } from './serve.ts'
 
 function problemsOf(args: string[], environment: Record<string, string> = {}): string[] {
   const read = readServeArguments(args, environment)
   return read.kind === 'problems' ? read.problems : []
 }
+
+test('the demo shows calls with a token that is there: in its file, or in the environment that set it', () => {
+  expect(shownToken({ adminToken: undefined, dataDir: './data' })).toBe('$(cat ./data/admin-token)')
+  expect(shownToken({ adminToken: 'chosen-by-the-operator', dataDir: './data' })).toBe(
+    '$WELLHEAD_ADMIN_TOKEN',
+  )
+})
 
 describe('the arguments of wellhead serve', () => {
   test('may be none at all', () => {

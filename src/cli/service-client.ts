@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { z } from 'zod'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
@@ -17,10 +18,19 @@ export interface ServiceClient {
   readonly token: string
   /** The answer, if it is a good one; throws a ServiceFailure otherwise. */
   request(method: string, path: string, request?: ServiceRequest): Promise<Response>
-  /** The same, read as JSON; undefined where the answer has no body. */
-  json<T>(method: string, path: string, request?: ServiceRequest): Promise<T>
+  /** The same, read as JSON of this shape, whatever really answers there. */
+  json<T>(method: string, path: string, shape: z.ZodType<T>, request?: ServiceRequest): Promise<T>
+  /** The same, with the headers that came along. */
+  answer<T>(
+    method: string,
+    path: string,
+    shape: z.ZodType<T>,
+    request?: ServiceRequest,
+  ): Promise<{ body: T; headers: Headers }>
   /** The whole body of an answer. */
   read(response: Response): Promise<Buffer>
+  /** A body that was read, as JSON of this shape. */
+  parse<T>(body: Buffer, shape: z.ZodType<T>): T
 }
 
 /** The service refused, or could not be reached. */
@@ -77,21 +87,25 @@ export function connect(choice: ServiceChoice, io: CommandIo): ServiceClient {
     })
     return Buffer.from(body)
   }
-  return {
-    url,
-    token,
-    request,
-    read,
-    json: async (method, path, given) => {
-      const text = await read(await request(method, path, given))
-      if (text.length === 0) return undefined as never
-      try {
-        return JSON.parse(text.toString())
-      } catch (error) {
-        throw strange(url, 200, error)
-      }
-    },
+  const parse: ServiceClient['parse'] = (body, shape) => {
+    let json: unknown
+    try {
+      json = JSON.parse(body.toString())
+    } catch (error) {
+      throw strange(url, 200, 'the body is not JSON', error)
+    }
+    const reading = shape.safeParse(json)
+    if (reading.success) return reading.data
+    const [issue] = reading.error.issues
+    const where = issue?.path.join('.') || 'the body'
+    throw strange(url, 200, `${where}: ${issue?.message ?? 'unexpected'}`, reading.error)
   }
+  const answer: ServiceClient['answer'] = async (method, path, shape, given) => {
+    const response = await request(method, path, given)
+    return { body: parse(await read(response), shape), headers: response.headers }
+  }
+  const json: ServiceClient['json'] = async (...asked) => (await answer(...asked)).body
+  return { url, token, request, read, parse, answer, json }
 }
 
 function unreachable(url: string, error: unknown): ServiceFailure {
@@ -99,7 +113,7 @@ function unreachable(url: string, error: unknown): ServiceFailure {
   const why =
     cause?.code === 'ECONNREFUSED'
       ? `Nothing answers at ${url}. Start a service with: wellhead serve, or name another with --url or WELLHEAD_URL.`
-      : `${url} cannot be reached: ${cause?.message || cause?.code || (error as Error).message}.`
+      : `${url} cannot be reached: ${cause?.message || cause?.code || (error as Error).message}. Check --url or WELLHEAD_URL, and the network.`
   return new ServiceFailure(why, { status: 0, code: cause?.code ?? 'unreachable', cause: error })
 }
 
@@ -135,9 +149,11 @@ function readAnswer(text: string): ErrorAnswer | undefined {
   }
 }
 
-function strange(url: string, status: number, cause?: unknown): ServiceFailure {
+/** Something else listens there, or a service of a version that is too different. */
+export function strange(url: string, status: number, what?: string, cause?: unknown): ServiceFailure {
+  const told = what === undefined ? '' : ` (${what})`
   return new ServiceFailure(
-    `${url} answered with ${status} and not as Wellhead does. Is it the address of a service?`,
+    `${url} answered with ${status}, but not as Wellhead does${told}. Check --url or WELLHEAD_URL.`,
     { status, code: 'strange_answer', cause },
   )
 }

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { HotField, Source } from '../catalog/source.ts'
-import type { SourcePath } from '../ingest/source-admin.ts'
+import { z } from 'zod'
+import type { HotField } from '../catalog/source.ts'
 import { collect, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './command-io.ts'
 import { confirm } from './confirm.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { addExamples } from './help.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from './print.ts'
+import { type SourceAnswer, sourceAnswer, sourcePathAnswer } from './service-answers.ts'
 import { addServiceOptions, connect } from './service-client.ts'
 
 interface CreateOptions extends ServiceChoice {
@@ -17,14 +18,14 @@ interface CreateOptions extends ServiceChoice {
   json?: true
 }
 
-const columns: readonly ListColumn<Source>[] = [
+const columns: readonly ListColumn<SourceAnswer>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'DAYS', align: 'right', of: ({ retention_days }) => retention_days },
   { title: 'ALSO KNOWN AS', of: ({ aliases }) => aliases.join(' ') || null },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-const pathColumns: readonly ListColumn<SourcePath>[] = [
+const pathColumns: readonly ListColumn<z.output<typeof sourcePathAnswer>>[] = [
   { title: 'PATH', of: ({ path }) => path },
   { title: 'TYPES', of: ({ types }) => types.join(' ') },
 ]
@@ -35,7 +36,7 @@ export function addSourceCommands(program: Command, io: CommandIo): void {
 
   const list = addServiceOptions(source.command('list').description('list sources'))
   list.option('--json', 'as JSON').action(async (options: ServiceChoice & { json?: true }) => {
-    const sources = await connect(options, io).json<Source[]>('GET', '/api/sources')
+    const sources = await connect(options, io).json('GET', '/api/sources', z.array(sourceAnswer))
     return options.json ? printJson(io, sources) : printList(io, columns, sources, 'There are no sources.')
   })
   addExamples(list, 'wellhead source list')
@@ -48,11 +49,11 @@ export function addSourceCommands(program: Command, io: CommandIo): void {
     .action(async (name: string, options: ServiceChoice & { schema?: true; json?: true }) => {
       const client = connect(options, io)
       if (options.schema) {
-        const paths = await client.json<SourcePath[]>('GET', `${pathOf(name)}/schema`)
+        const paths = await client.json('GET', `${pathOf(name)}/schema`, z.array(sourcePathAnswer))
         if (options.json) return printJson(io, paths)
         return printList(io, pathColumns, paths, 'Its entries have no metadata.')
       }
-      const found = await client.json<Source>('GET', pathOf(name))
+      const found = await client.json('GET', pathOf(name), sourceAnswer)
       return options.json ? printJson(io, found) : printSource(io, found)
     })
   addExamples(show, 'wellhead source show edge_logs', 'wellhead source show edge_logs --schema')
@@ -65,7 +66,7 @@ export function addSourceCommands(program: Command, io: CommandIo): void {
     .option('--yes', 'do not ask')
     .action(async (given: string, options: ServiceChoice & { yes?: true }) => {
       const client = connect(options, io)
-      const { name } = await client.json<Source>('GET', pathOf(given))
+      const { name } = await client.json('GET', pathOf(given), sourceAnswer)
       await confirm(io, `The source ${name} and all of its entries are deleted.`, options.yes)
       await client.request('DELETE', pathOf(name), { query: { confirm: name } })
       await io.stderr.write(`Deleted ${name}.\n`)
@@ -94,7 +95,7 @@ function addCreate(source: Command, io: CommandIo): void {
         retention_days: options.retentionDays,
         hot_fields: options.hotField,
       }
-      const made = await connect(options, io).json<Source>('POST', '/api/sources', { json })
+      const made = await connect(options, io).json('POST', '/api/sources', sourceAnswer, { json })
       return options.json ? printJson(io, made) : printSource(io, made)
     })
   addExamples(
@@ -115,7 +116,7 @@ function collectHotField(value: string, before: readonly HotField[] | undefined)
   return [...(before ?? []), { column, path, type, searched: words.includes('searched') }]
 }
 
-function printSource(io: CommandIo, source: Source): Promise<void> {
+function printSource(io: CommandIo, source: SourceAnswer): Promise<void> {
   const hot = source.hot_fields.map(
     ({ column, path, type, searched }) => `${column}=${path},${type}${searched ? ',searched' : ''}`,
   )

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
-import type { NewToken, TokenView } from '../access/token-admin.ts'
+import { z } from 'zod'
 import { collect, collectPair, instant, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './command-io.ts'
 import { confirm } from './confirm.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { addExamples } from './help.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from './print.ts'
+import { type NewTokenAnswer, newTokenAnswer, type TokenAnswer, tokenAnswer } from './service-answers.ts'
 import { addServiceOptions, connect } from './service-client.ts'
 
 interface CreateOptions extends ServiceChoice {
@@ -20,7 +21,7 @@ interface CreateOptions extends ServiceChoice {
 
 const maxOverlapSeconds = 30 * 86_400
 
-const columns: readonly ListColumn<TokenView>[] = [
+const columns: readonly ListColumn<TokenAnswer>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
   { title: 'SCOPES', of: ({ scopes }) => scopes.join(' ') },
@@ -40,7 +41,7 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
 
   const list = addServiceOptions(token.command('list').description('list access tokens, never their secrets'))
   list.option('--json', 'as JSON').action(async (options: ServiceChoice & { json?: true }) => {
-    const tokens = await connect(options, io).json<TokenView[]>('GET', '/api/access-tokens')
+    const tokens = await connect(options, io).json('GET', '/api/access-tokens', z.array(tokenAnswer))
     if (options.json) return printJson(io, tokens)
     return printList(io, columns, tokens, 'There are no access tokens but the admin token.')
   })
@@ -62,7 +63,7 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
     .action(async (id: string, options: ServiceChoice & { overlap?: number; json?: true }) => {
       const json = options.overlap === undefined ? {} : { overlap_seconds: options.overlap }
       const path = `/api/access-tokens/${encodeURIComponent(id)}/rotate`
-      const made = await connect(options, io).json<NewToken>('POST', path, { json })
+      const made = await connect(options, io).json('POST', path, newTokenAnswer, { json })
       return printSecret(io, made, options.json)
     })
   addExamples(rotate, 'wellhead token rotate 0b8f… --overlap 3600')
@@ -74,7 +75,7 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
     .action(async (id: string, options: ServiceChoice & { yes?: true }) => {
       const client = connect(options, io)
       const path = `/api/access-tokens/${encodeURIComponent(id)}`
-      const { description } = await client.json<TokenView>('GET', path)
+      const { description } = await client.json('GET', path, tokenAnswer)
       const name = description === '' ? id : `${id} (${description})`
       await confirm(io, `Callers with the token ${name} are refused from now on.`, options.yes)
       await client.request('DELETE', path)
@@ -112,7 +113,9 @@ function addCreate(token: Command, io: CommandIo): void {
         expires_at: options.expires,
         requests_per_minute: options.requestsPerMinute,
       }
-      const made = await connect(options, io).json<NewToken>('POST', '/api/access-tokens', { json })
+      const made = await connect(options, io).json('POST', '/api/access-tokens', newTokenAnswer, {
+        json,
+      })
       return printSecret(io, made, options.json)
     })
   addExamples(
@@ -124,7 +127,7 @@ function addCreate(token: Command, io: CommandIo): void {
 }
 
 /** The secret alone goes to standard output, where a script takes it from. */
-async function printSecret(io: CommandIo, made: NewToken, json: true | undefined): Promise<void> {
+async function printSecret(io: CommandIo, made: NewTokenAnswer, json: true | undefined): Promise<void> {
   if (json) return printJson(io, made)
   await printFields(io.stderr, [
     ['id', made.id],

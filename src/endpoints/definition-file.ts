@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { sqlTokens } from '../base/sql-tokens.ts'
+import { findIllFormed, notWellFormed } from '../base/validation.ts'
 import { readYamlFields, type TextPosition } from '../base/yaml-fields.ts'
 import { definitionShape, type EndpointDefinition, fieldProblems } from './definition.ts'
 import { parseDuration } from './duration.ts'
@@ -57,6 +58,8 @@ export function readDefinition(file: string, content: string): DefinitionReading
     // Values are text, but YAML would make 1.10 a number and lose its zero.
     if (path[0] === 'parameters') report(at, path.join('.'), message)
   }
+  const illFormed = findIllFormed(header.fields)
+  if (illFormed) report(header.positionOf(illFormed), illFormed.join('.'), notWellFormed)
   const parsed = definitionShape.safeParse(fields)
   for (const { path, message } of parsed.success ? [] : fieldProblems(parsed.error)) {
     const [own, ...rest] = path.map(String) as [string, ...string[]]

@@ -49,6 +49,8 @@ export interface DeploymentView {
 
 interface Wanted {
   definition: EndpointDefinition
+  /** The SQL as it was sent, which the positions of errors are about. */
+  typed: string
   current: SavedEndpoint | undefined
 }
 
@@ -111,7 +113,7 @@ export class Deployments {
     if (version !== undefined && version !== (current?.version ?? 0)) {
       throw versionConflict(String(version), current?.version ?? 0)
     }
-    return { definition, current }
+    return { definition, typed: String(fields.query), current }
   }
 
   /** Names may change hands within a deployment, but no two of all endpoints may have the same in the end. */
@@ -131,8 +133,8 @@ export class Deployments {
     }
   }
 
-  async #step({ definition, current }: Wanted): Promise<Step> {
-    const stored = await compileStored(this.#options, definition, current?.createdAt)
+  async #step({ definition, typed, current }: Wanted): Promise<Step> {
+    const stored = await compileStored(this.#options, definition, typed, current?.createdAt)
     const { id, name } = definition
     if (!current) return { name, id, action: 'created', version: 1, changes: [], stored }
     const { version } = current

@@ -8,6 +8,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
 import type { Endpoints, SavedEndpoint, StoredEndpoint } from './endpoints.ts'
 import { fieldsOf, readFields, sameDefinition } from './given-fields.ts'
+import { type ShownParameter, shownParameters } from './shown-parameter.ts'
 import { compileStored, storedChange } from './stored-endpoint.ts'
 
 export interface EndpointAdminOptions {
@@ -20,7 +21,8 @@ export interface EndpointAdminOptions {
 }
 
 /** An endpoint as the management interface shows it. */
-export type EndpointView = EndpointDefinition & {
+export type EndpointView = Omit<EndpointDefinition, 'parameters'> & {
+  parameters: Record<string, ShownParameter>
   version: number
   columns: readonly { name: string; type: string }[]
   created_at: string
@@ -88,10 +90,12 @@ export class EndpointAdmin {
   }
 
   async create(given: unknown, by: string): Promise<EndpointView> {
-    const definition = readFields({ id: randomUUID(), ...fieldsOf(given) })
+    const fields = fieldsOf(given)
+    const definition = readFields({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
-    await this.#options.catalog.append(by, storedChange(await this.#compile(definition), 1))
+    const stored = await this.#compile(definition, String(fields.query))
+    await this.#options.catalog.append(by, storedChange(stored, 1))
     return this.get(definition.id)
   }
 
@@ -147,7 +151,7 @@ export class EndpointAdmin {
         throw invalidParameter('id', 'id cannot be changed.')
       }
       const definition = readFields({ ...fields, id })
-      const stored = await this.#compile(definition, current.createdAt)
+      const stored = await this.#compile(definition, String(fields.query), current.createdAt)
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
       return this.get(id)
     })
@@ -156,7 +160,7 @@ export class EndpointAdmin {
   /** One that does not fit what is here, such as another source with the name of one of ours, stops no start. */
   async #compileShipped(definition: EndpointDefinition): Promise<StoredEndpoint | undefined> {
     try {
-      return await this.#compile(definition)
+      return await this.#compile(definition, definition.query)
     } catch (error) {
       if (!invalidQuery.is(error)) throw error
       const { log } = this.#options
@@ -165,8 +169,8 @@ export class EndpointAdmin {
     }
   }
 
-  #compile(definition: EndpointDefinition, createdAt?: string): Promise<StoredEndpoint> {
-    return compileStored(this.#options, definition, createdAt)
+  #compile(definition: EndpointDefinition, typed: string, createdAt?: string): Promise<StoredEndpoint> {
+    return compileStored(this.#options, definition, typed, createdAt)
   }
 }
 
@@ -184,6 +188,7 @@ function view({
 }: SavedEndpoint): EndpointView {
   return {
     ...definition,
+    parameters: shownParameters(definition.parameters),
     version,
     columns,
     created_at: createdAt,

@@ -1,6 +1,7 @@
 import { Document, Scalar, visit } from 'yaml'
 import type { EndpointDefinition, Incremental, ParameterDeclaration } from './definition.ts'
 import { formatDuration } from './duration.ts'
+import { shownParameter } from './shown-parameter.ts'
 
 /** The text of an endpoint's file, which reads back to the very same definition. */
 export function formatDefinition(definition: EndpointDefinition): string {
@@ -29,7 +30,7 @@ export function formatDefinition(definition: EndpointDefinition): string {
 }
 
 function withoutDefaults(declaration: ParameterDeclaration) {
-  const { type, required, empty_is_omitted, description, ...given } = declaration
+  const { type, required, empty_is_omitted, description, ...given } = shownParameter(declaration)
   return {
     ...(type !== 'string' && { type }),
     ...(required && { required }),

@@ -1,4 +1,5 @@
 import { invalidBody, invalidParameter } from '../base/errors.ts'
+import { findIllFormed, notWellFormed } from '../base/validation.ts'
 import { definitionShape, type EndpointDefinition, fieldProblems } from './definition.ts'
 
 /** Fields that people send back as they read them, and that only the service sets. */
@@ -15,6 +16,8 @@ export function fieldsOf(given: unknown): Record<string, unknown> {
 }
 
 export function readFields(fields: unknown): EndpointDefinition {
+  const illFormed = findIllFormed(fields)?.join('.')
+  if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
   const parsed = definitionShape.safeParse(fields)
   if (parsed.success) return parsed.data
   const [problem] = fieldProblems(parsed.error)

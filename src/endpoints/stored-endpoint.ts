@@ -3,6 +3,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { compileEndpoint } from './endpoint.ts'
 import type { StoredEndpoint } from './endpoints.ts'
+import { inTypedText } from './typed-text.ts'
 
 export interface CompilingParts {
   engine: Engine
@@ -10,13 +11,16 @@ export interface CompilingParts {
   clock: Clock
 }
 
-/** Checks a definition, and makes what the catalog keeps of it. */
+/** Checks a definition, and makes what the catalog keeps of it. Errors have their place in the SQL as it was typed. */
 export async function compileStored(
   { engine, sources, clock }: CompilingParts,
   definition: EndpointDefinition,
+  typed: string,
   createdAt?: string,
 ): Promise<StoredEndpoint> {
-  const { columns } = await compileEndpoint(engine, definition, 1, sources())
+  const { columns } = await compileEndpoint(engine, definition, 1, sources()).catch((error) => {
+    throw inTypedText(error, typed)
+  })
   return {
     definition,
     columns: [...columns],

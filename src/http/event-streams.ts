@@ -10,7 +10,6 @@ export interface EventStreamsOptions {
   access: Access
   time: Pick<Timers, 'after'>
   maxStreams: number
-  maxStreamsPerToken: number
 }
 
 const heartbeatMs = 15_000
@@ -34,7 +33,8 @@ const streamHeaders = {
 export class EventStreams {
   readonly #options: EventStreamsOptions
   readonly #open = new Set<EventStream>()
-  readonly #perCaller = new Map<string, number>()
+  /** The streams of each token, oldest first. */
+  readonly #perCaller = new Map<string, Set<EventStream>>()
   #stopped = false
   #beating = false
 
@@ -50,11 +50,32 @@ export class EventStreams {
   /** Throws where one more would be too many. */
   admit(callerId: string): void {
     if (this.#stopped) throw engineUnavailable('The service is stopping.')
-    const { maxStreams, maxStreamsPerToken } = this.#options
-    if (this.#open.size >= maxStreams) throw overloaded(`${maxStreams} streams are open, which is the most.`)
-    if ((this.#perCaller.get(callerId) ?? 0) >= maxStreamsPerToken) {
-      throw overloaded(`This token has ${maxStreamsPerToken} streams open, which is the most.`)
-    }
+    const { maxStreams } = this.#options
+    if (this.#open.size < maxStreams || this.#largestShare(callerId)) return
+    throw overloaded(
+      `All ${maxStreams} streams are open, and no token has more of them than this one would have.`,
+    )
+  }
+
+  /**
+   * The streams of the token that has the most, if it would still have at least as many as the caller after giving up one
+   * for it. So no few tokens can keep others out, and two tokens never take streams from each other in turns.
+   */
+  #largestShare(callerId: string): Set<EventStream> | undefined {
+    const own = this.#perCaller.get(callerId)?.size ?? 0
+    let largest: Set<EventStream> | undefined
+    for (const share of this.#perCaller.values()) if (share.size > (largest?.size ?? 0)) largest = share
+    return largest && largest.size > own + 1 ? largest : undefined
+  }
+
+  /** Ends the newest stream of whoever has the most: the ones that have been open for long are the ones in use. */
+  #makeRoom(callerId: string): void {
+    if (this.#open.size < this.#options.maxStreams) return
+    const newest = [...(this.#largestShare(callerId) ?? [])].at(-1)
+    if (newest === undefined) return
+    this.#remove(newest)
+    newest.end()
+    this.#options.time.after(partingMs, () => newest.destroy())
   }
 
   /** From here on the answer is a stream; undefined for a caller who wants its headers only. */
@@ -72,6 +93,7 @@ export class EventStreams {
     const { raw } = reply
     raw.writeHead(200, reply.getHeaders() as Record<string, string>)
     const stream = new EventStream(raw, { callerId: id, requestId: request.id, isValid })
+    this.#makeRoom(id)
     this.#add(stream)
     raw.once('close', () => this.#remove(stream))
     stream.write(`retry: ${retryMs}\n\n`)
@@ -89,15 +111,16 @@ export class EventStreams {
 
   #add(stream: EventStream): void {
     this.#open.add(stream)
-    this.#perCaller.set(stream.callerId, (this.#perCaller.get(stream.callerId) ?? 0) + 1)
+    const share = this.#perCaller.get(stream.callerId) ?? new Set()
+    this.#perCaller.set(stream.callerId, share.add(stream))
     if (!this.#beating) this.#beatLater()
   }
 
   #remove(stream: EventStream): void {
     if (!this.#open.delete(stream)) return
-    const left = (this.#perCaller.get(stream.callerId) ?? 1) - 1
-    if (left > 0) this.#perCaller.set(stream.callerId, left)
-    else this.#perCaller.delete(stream.callerId)
+    const share = this.#perCaller.get(stream.callerId)
+    share?.delete(stream)
+    if (share?.size === 0) this.#perCaller.delete(stream.callerId)
   }
 
   #beatLater(): void {

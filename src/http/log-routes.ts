@@ -8,15 +8,19 @@ import { type LogIntake, ownSource, type Sending } from '../ingest/log-intake.ts
 
 const maxKeyLength = 256
 
+/** Set where the answer is that of an earlier request with the same key. */
+export const replayedHeader = 'Idempotency-Replayed'
+
 /** POST /api/logs: 200 means that every accepted entry is on disk and that the next query sees it. */
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
     takeBodiesAsStreams(scope)
     // Senders made for Logflare know the second address.
     for (const path of ['/api/logs', '/logs']) {
-      scope.post(path, { config: { access: 'ingest' } }, async (request) => {
+      scope.post(path, { config: { access: 'ingest' } }, async (request, reply) => {
         const source = sourceOf(request)
-        const sending = sendingOf(request)
+        const onReplay = () => void reply.header(replayedHeader, 'true')
+        const sending = { ...sendingOf(request), onReplay }
         checkMaySend(request, intake.findSource(source) ?? source)
         return withSentBody(intake, request, async (body) => {
           const entries = entriesOf(body, request.headers['content-type'] ?? '')

@@ -43,6 +43,7 @@ const endpointNotes: Notes = {
 }
 
 const instant = z.iso.datetime()
+const sentParameter = schemaOf(parameterShape, 'input', parameterNotes)
 const madeEndpoint: z.ZodType<Omit<EndpointView, keyof EndpointDefinition>> = z.object({
   version: z.int().min(1),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
@@ -171,8 +172,13 @@ export const schemas = {
   EndpointFields: endpointFields('input'),
   EndpointChange: endpointFields('change'),
   ...deploymentSchemas(endpointFields('input')),
-  Parameter: schemaOf(parameterShape, 'output', parameterNotes),
-  ParameterFields: schemaOf(parameterShape, 'input', parameterNotes),
+  // Kept as text, and shown in the type of the parameter.
+  Parameter: withFields(schemaOf(parameterShape, 'output', parameterNotes), {
+    default: sentParameter.properties.default as object,
+    enum: sentParameter.properties.enum as object,
+    example: sentParameter.properties.example as object,
+  }),
+  ParameterFields: sentParameter,
   AccessToken: tokenView,
   NewAccessToken: joined(tokenView, schemaOf(z.object({ token: z.string() }), 'output', tokenNotes)),
   AccessTokenFields: schemaOf(tokenShape, 'input', tokenNotes),

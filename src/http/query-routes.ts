@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter, notAcceptable } from '../base/errors.ts'
+import { notWellFormed } from '../base/validation.ts'
 import type { EndpointCall, EndpointCalls } from '../endpoints/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { EngineTime } from '../endpoints/engine-time.ts'
@@ -91,7 +92,25 @@ export function addQueryRoutes(
 /** Read by hand: the framework's own reading cannot tell one that is sent twice from a list. */
 function inAddress(request: FastifyRequest): [string, unknown][] {
   const at = request.url.indexOf('?')
-  return at < 0 ? [] : [...new URLSearchParams(request.url.slice(at + 1))]
+  if (at < 0) return []
+  const search = request.url.slice(at + 1)
+  const sent = [...new URLSearchParams(search)]
+  // Bytes that are no UTF-8 were read as this character, which is seldom sent itself.
+  const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
+  if (replaced && !isUtf8(search)) {
+    throw invalidParameter(replaced[0], `${replaced[0]} must be UTF-8, escaped with %.`)
+  }
+  return sent
+}
+
+/** A percent sign that escapes nothing is taken for itself, as URLSearchParams does. */
+function isUtf8(search: string): boolean {
+  try {
+    decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, '%25'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The endpoint, in the version that the caller was made for if it names one. */
@@ -129,7 +148,10 @@ function readParameters(sent: [string, unknown][]) {
 
 function textOf(name: string, value: unknown): string | undefined {
   if (value === null) return undefined
-  if (typeof value === 'string') return value
+  if (typeof value === 'string') {
+    if (value.isWellFormed()) return value
+    throw invalidParameter(name, `${name} ${notWellFormed}.`)
+  }
   if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
     throw invalidParameter(name, `${name} is too large for a number of JSON; send it as a text.`)
   }

@@ -19,7 +19,7 @@ export function admitCaller(
 ): Caller | undefined {
   const token = tokenOf(request)
   if (needed === 'optional' && token === undefined) return undefined
-  const { caller, quota } = access.admit(token)
+  const { caller, quota } = access.admit(token, request.ip)
   // Known also where it is refused below, for the statistics of who is.
   request.caller = caller
   if (quota) {

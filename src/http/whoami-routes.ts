@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
+import { shownParameters } from '../endpoints/shown-parameter.ts'
 
 /** What a token may do, told to whoever holds it. */
 export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): void {
@@ -30,7 +31,7 @@ function outside({ definition, version, columns }: Endpoint, caller: Caller) {
     id,
     name,
     description,
-    parameters: Object.fromEntries(parameters),
+    parameters: shownParameters(Object.fromEntries(parameters)),
     columns,
     max_rows,
     cache_seconds,

@@ -44,8 +44,26 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Runs the work once for a key; the work gets a token under which the engine stores things once. */
-  once<T>(scope: readonly string[], key: string, work: (token: string) => Promise<T>): Promise<T> {
+  /**
+   * Runs the work once for a key; the work gets a token under which the engine stores things once. Where another request
+   * did it, `onReplay` is told.
+   */
+  async once<T>(
+    scope: readonly string[],
+    key: string,
+    work: (token: string) => Promise<T>,
+    onReplay: () => void = () => {},
+  ): Promise<T> {
+    let worked = false
+    const answer = await this.#once(scope, key, (token) => {
+      worked = true
+      return work(token)
+    })
+    if (!worked) onReplay()
+    return answer
+  }
+
+  #once<T>(scope: readonly string[], key: string, work: (token: string) => Promise<T>): Promise<T> {
     const token = createHash('sha256')
       .update(JSON.stringify([scope, key]))
       .digest('hex')

@@ -61,6 +61,8 @@ export interface Sending {
   project?: string | undefined
   /** Idempotency key. */
   key?: string | undefined
+  /** Called where a request with the same key was answered before, and this one stores nothing. */
+  onReplay?: (() => void) | undefined
 }
 
 /** What makes the engine's JSON give back exactly what was sent. */
@@ -141,11 +143,10 @@ export class LogIntake {
     const source = this.#options.sources.get(sourceName)
     if (entries.length > maxEntries) throw tooLarge(`More than ${maxEntries} entries came at once.`)
     this.#options.disk.check()
-    const { caller, project, key } = sending
+    const { caller, project, key, onReplay } = sending
     if (key === undefined) return this.#store(source.name, entries, project)
-    return this.#options.keys.once([caller, source.id], key, (token) =>
-      this.#store(source.name, entries, project, token),
-    )
+    const store = (token: string) => this.#store(source.name, entries, project, token)
+    return this.#options.keys.once([caller, source.id], key, store, onReplay)
   }
 
   async #store(

@@ -1,8 +1,7 @@
 import { createTwoFilesPatch } from 'diff'
 import type { ContractChange } from '../endpoints/contract-change.ts'
-import { definitionShape, type EndpointDefinition } from '../endpoints/definition.ts'
+import { definitionShape, type EndpointDefinition, fieldProblems } from '../endpoints/definition.ts'
 import type { DeployedEndpoint } from '../endpoints/deployments.ts'
-import type { EndpointView } from '../endpoints/endpoint-admin.ts'
 import { formatDefinition } from '../endpoints/format-definition.ts'
 import type { Project, ProjectEndpoint } from './project.ts'
 
@@ -12,14 +11,28 @@ export interface ServerEndpoint {
   version: number
 }
 
+/** As it is shown, with fields that only the service sets. */
+export interface ServerView {
+  name: string
+  version: number
+  [field: string]: unknown
+}
+
+/** An endpoint that a service of another version has, and that no file here could hold. */
+export class UnreadableEndpoint extends Error {}
+
 /** What a service shows of its endpoints, without what only it can set. */
-export function readServerEndpoints(views: readonly EndpointView[]): ServerEndpoint[] {
-  return views.map(
-    ({ version, columns: _, created_at: _at, updated_at: _on, updated_by: _by, ...fields }) => ({
-      definition: definitionShape.parse(fields),
-      version,
-    }),
-  )
+export function readServerEndpoints(views: readonly ServerView[]): ServerEndpoint[] {
+  return views.map((view) => {
+    const { version, columns: _, created_at: _at, updated_at: _on, updated_by: _by, ...fields } = view
+    const parsed = definitionShape.safeParse(fields)
+    if (parsed.success) return { definition: parsed.data, version }
+    const [problem] = fieldProblems(parsed.error)
+    throw new UnreadableEndpoint(
+      `The endpoint ${view.name} of the service cannot be read: ${problem?.path.join('.')} ${problem?.message}. ` +
+        'Use the same version of Wellhead for the command and the service.',
+    )
+  })
 }
 
 /** One file beside the endpoint of a service that has its id. */

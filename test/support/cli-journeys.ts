@@ -150,6 +150,16 @@ export function cliJourneys(service: () => LocalService): void {
         /^lines\.ndjson:3: the line is not valid JSON\nlines\.ndjson:4: .*timestamp/,
       )
       expect(sent.stderr).toContain('4 entries stored in cli_logs, 2 entries rejected.')
+      const send = ['logs', 'send', array, '--source', 'cli_logs']
+      expect(await run(send)).toMatchObject({
+        code: 0,
+        stderr: '2 entries were already stored in cli_logs; nothing was stored twice (--again does it).\n',
+      })
+      expect(JSON.parse((await run([...send, '--json'])).stdout)).toMatchObject({
+        accepted: 2,
+        already_stored: 2,
+      })
+      expect((await run([...send, '--again'])).stderr).toBe('2 entries stored in cli_logs.\n')
       expect(await run(['logs', 'send', array, '--source', 'no_such_source'])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('(source_not_found'),
@@ -175,7 +185,9 @@ export function cliJourneys(service: () => LocalService): void {
       expect((await first.result).signal).toBe('SIGKILL')
       expect((await stored()).length).toBeLessThan(total)
       const again = await run(args)
-      expect([again.code, again.stderr]).toEqual([0, `${total} entries stored in cli_logs.\n`])
+      const [, fresh, before] =
+        /^(\d+) entries stored in cli_logs, (\d+) entries were already stored\.\n$/.exec(again.stderr) ?? []
+      expect([again.code, Number(fresh) + Number(before)]).toEqual([0, total])
       const found = await stored()
       expect([found.length, new Set(found).size]).toEqual([total, total])
       expect((await run(['source', 'delete', 'cli_logs', '--yes'])).code).toBe(0)

@@ -107,6 +107,101 @@ export function managingJourneys(running: () => RunningService): void {
       await admin('DELETE', '/api/endpoints/claimed')
     })
 
+    test('an error in SQL has the same message, line and column wherever it is sent', async () => {
+      await admin('POST', '/api/endpoints', { name: 'placed', query: 'SELECT 1 AS one' })
+      for (const query of [
+        'SELECT 1 AS one\n  FROM edge_logs t WHER n',
+        '\n\n  SELECT nothing_like_it FROM edge_logs',
+        'SELECT id,\n  noSuchFunction(id) FROM edge_logs',
+      ]) {
+        const checked = await admin('POST', '/api/endpoints/check', { name: 'placed', query })
+        const { request_id: _, ...expected } = checked.body.error
+        expect([checked.status, expected.line, expected.column]).toEqual([
+          422,
+          expect.any(Number),
+          expect.any(Number),
+        ])
+        for (const [method, path] of [
+          ['POST', '/api/endpoints'],
+          ['PUT', '/api/endpoints/placed'],
+          ['PATCH', '/api/endpoints/placed'],
+        ] as const) {
+          const name = method === 'POST' ? 'placed.new' : 'placed'
+          const { status, body } = await admin(method, path, { name, query })
+          expect([method, status, body.error]).toEqual([
+            method,
+            422,
+            { ...expected, request_id: expect.any(String) },
+          ])
+        }
+        const deployed = await admin('POST', '/api/deployments', { endpoints: [{ name: 'placed', query }] })
+        expect(deployed.body.error).toMatchObject({ line: expected.line, column: expected.column })
+      }
+      await admin('DELETE', '/api/endpoints/placed')
+    })
+
+    test('values of parameters come back in the type of the parameter, and can be sent back', async () => {
+      const parameters = {
+        most: { type: 'integer', default: 100, example: 5, enum: [5, 100] },
+        share: { type: 'number', default: 0.5 },
+        exact: { type: 'boolean', default: false },
+        word: { default: '7' },
+        // As text: a double could not hold the first, and would write the second without its zero.
+        large: { type: 'integer', default: '9007199254740993' },
+        price: { type: 'number', default: '1.10' },
+      }
+      const query = 'SELECT @most AS a, @share AS b, @exact AS c, @word AS d, @large AS e, @price AS f'
+      const made = await admin('POST', '/api/endpoints', { name: 'typed', query, parameters })
+      expect(made.body.parameters).toMatchObject(parameters)
+      expect((await call('typed')).result).toEqual([
+        { a: 100, b: 0.5, c: false, d: '7', e: '9007199254740993', f: 1.1 },
+      ])
+      expect((await admin('GET', '/api/endpoints/typed')).body.parameters).toMatchObject(parameters)
+      const { endpoints } = (await admin('GET', '/api/whoami')).body
+      const own = endpoints.find(({ name }: { name: string }) => name === 'typed')
+      expect(own.parameters).toMatchObject(parameters)
+      const deployed = await admin('POST', '/api/deployments', { endpoints: [made.body], dry_run: true })
+      expect(deployed.body.endpoints).toMatchObject([{ action: 'unchanged' }])
+      await admin('DELETE', '/api/endpoints/typed')
+    })
+
+    test('all times are told to the millisecond', async () => {
+      const milliseconds = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      const times = { created_at: milliseconds, updated_at: milliseconds }
+      for (const path of ['endpoints', 'endpoints/logs.all/versions', 'sources', 'access-tokens']) {
+        for (const one of (await admin('GET', `/api/${path}`)).body) expect(one).toMatchObject(times)
+      }
+    })
+
+    test('half of a surrogate pair is in no text that is kept', async () => {
+      const endpoint = { name: 'bad', query: 'SELECT @a AS a' }
+      const half = 'a\ud800'
+      for (const [method, path, body, parameter] of [
+        ['POST', 'endpoints', { ...endpoint, description: half }, 'description'],
+        ['POST', 'endpoints', { ...endpoint, query: `SELECT '${half}'` }, 'query'],
+        ['POST', 'endpoints', { ...endpoint, parameters: { a: { default: half } } }, 'parameters.a.default'],
+        ['PATCH', 'endpoints/logs.all', { description: half }, 'description'],
+        ['POST', 'endpoints/check', { ...endpoint, query: `SELECT '${half}'` }, 'query'],
+        ['POST', 'endpoints/preview', { endpoint, parameters: { a: half } }, 'parameters.a'],
+        [
+          'POST',
+          'deployments',
+          { endpoints: [{ ...endpoint, description: half }] },
+          'endpoints.0.description',
+        ],
+        ['POST', 'sources', { name: 'bad_source', description: half }, 'description'],
+        ['PATCH', 'sources/edge_logs', { description: half }, 'description'],
+      ] as const) {
+        const refused = await admin(method, `/api/${path}`, body)
+        expect([path, refused.status, refused.body.error.code, refused.body.error.parameter]).toEqual([
+          path,
+          400,
+          'invalid_parameter',
+          parameter,
+        ])
+      }
+    })
+
     test('what cannot be an endpoint is told by its field, and nothing is stored', async () => {
       const cases: [unknown, number, string | undefined][] = [
         ['[]', 400, undefined],

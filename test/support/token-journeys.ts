@@ -8,7 +8,11 @@ import type { RunningService } from './service.ts'
 const logsAll = '/api/endpoints/query/logs.all?project=abc'
 const unknown = '00000000-0000-4000-8000-000000000000'
 
-export function tokenJourneys(running: () => RunningService, clock: ManualClock): void {
+export function tokenJourneys(
+  running: () => RunningService,
+  clock: ManualClock,
+  authFailuresPerMinute: number,
+): void {
   const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     ask(running(), running().adminToken.token, method, path, body, headers)
 
@@ -29,7 +33,8 @@ export function tokenJourneys(running: () => RunningService, clock: ManualClock)
         expires_at: null,
         requests_per_minute: null,
         created_at: new Date(clock.now()).toISOString(),
-        updated_at: expect.any(String),
+        // To the millisecond, as every other time.
+        updated_at: new Date(clock.now()).toISOString(),
         last_used_at: null,
         previous_valid_until: null,
       })
@@ -104,6 +109,39 @@ export function tokenJourneys(running: () => RunningService, clock: ManualClock)
       expect((await admin('GET', `/api/access-tokens/${revoked.id}`)).status).toBe(404)
     })
 
+    test('an address that sends too many invalid tokens is limited, and valid tokens from it are not', async () => {
+      const { token } = await makeToken(running(), { scopes: ['query'] })
+      const call = async (key: string | undefined, remoteAddress: string) => {
+        const headers = key === undefined ? {} : { 'x-api-key': key }
+        const answer = await running().http.inject({ url: '/api/whoami', headers, remoteAddress })
+        const { error } = answer.json()
+        return { status: answer.statusCode, headers: answer.headers, error: { ...error, request_id: '' } }
+      }
+      const attacker = '203.0.113.7'
+      const first = await call('wh_wrong', attacker)
+      expect([first.status, first.error.code]).toEqual([401, 'unauthorized'])
+      for (let sent = 1; sent < authFailuresPerMinute; sent++) {
+        expect((await call(`wh_wrong${sent}`, attacker)).status).toBe(401)
+      }
+      const refused = await call('wh_wrong', attacker)
+      expect([refused.status, refused.error.code]).toEqual([429, 'rate_limited'])
+      expect(refused.headers['retry-after']).toBe('1')
+      // Nothing that an attacker could learn from: a wrong token is refused in the same words, whatever is wrong with it.
+      const revoked = await makeToken(running(), { scopes: ['query'] })
+      await admin('DELETE', `/api/access-tokens/${revoked.id}`)
+      expect((await call(revoked.token, attacker)).error).toEqual(refused.error)
+      for (const [key, address, status] of [
+        [token, attacker, 200],
+        [undefined, attacker, 401],
+        ['wh_wrong', '203.0.113.8', 401],
+      ] as const) {
+        expect([address, (await call(key, address)).status]).toEqual([address, status])
+      }
+      clock.advance(60_000 / authFailuresPerMinute)
+      expect((await call('wh_wrong', attacker)).error).toEqual(first.error)
+      expect((await call('wh_wrong', attacker)).status).toBe(429)
+    })
+
     test('a limit of requests a minute is told in headers and holds until the minute is over', async () => {
       const { token } = await makeToken(running(), { scopes: ['query'], requests_per_minute: 2 })
       const path = '/api/endpoints/query/no.such.endpoint'
@@ -159,6 +197,9 @@ export function tokenJourneys(running: () => RunningService, clock: ManualClock)
       [{ scopes: ['query:'] }, 'scopes.0'],
       [{ scopes: ['query'], project: '' }, 'project'],
       [{ scopes: ['query'], project: 'a\nb' }, 'project'],
+      [{ scopes: ['query'], project: 'a\ud800' }, 'project'],
+      [{ scopes: ['query'], description: '\udfff' }, 'description'],
+      [{ scopes: ['query'], parameters: { interval: '\ud83d' } }, 'parameters.interval'],
       [{ scopes: ['admin'], project: 'abc' }, 'scopes'],
       [{ scopes: ['query'], parameters: { project: 'x' } }, 'parameters'],
       [{ scopes: ['query'], expires_at: 'tomorrow' }, 'expires_at'],

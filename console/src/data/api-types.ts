@@ -6,14 +6,17 @@ export interface Column {
 
 export type ParameterType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'regex'
 
+/** Of the parameter's own type, or text. */
+export type ParameterValue = string | number | boolean
+
 export interface Parameter {
   type?: ParameterType
   required?: boolean
-  default?: string
-  enum?: string[]
+  default?: ParameterValue
+  enum?: ParameterValue[]
   empty_is_omitted?: boolean
   description?: string
-  example?: string
+  example?: ParameterValue
 }
 
 export type Parameters = Record<string, Parameter>

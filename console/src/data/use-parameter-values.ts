@@ -47,7 +47,7 @@ export function useParameterValues(
     const found = new Map(JSON.parse(offered) as [string, string | null][])
     const all = Object.keys(parameters).map((name): [string, string | undefined] => {
       const first = parameters[name]?.required && !touched.has(name) ? parameters[name]?.enum?.[0] : undefined
-      return [name, address.get(name) ?? first ?? found.get(name) ?? undefined]
+      return [name, address.get(name) ?? first?.toString() ?? found.get(name) ?? undefined]
     })
     return Object.fromEntries(all.filter((pair): pair is [string, string] => pair[1] !== undefined))
   }, [address, parameters, touched, offered])

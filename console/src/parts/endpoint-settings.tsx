@@ -166,7 +166,7 @@ function ParameterCard({ name, parameter, onChange, onRemove }: ParameterCardPro
       />
       <Text
         label="Default"
-        value={parameter.default ?? ''}
+        value={String(parameter.default ?? '')}
         disabled={parameter.required === true}
         onChange={(text) => set({ default: text === '' ? undefined : text })}
       />

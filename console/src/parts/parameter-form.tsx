@@ -84,7 +84,9 @@ function Field(props: FieldProps) {
 }
 
 function Control({ id, parameter, value, problem, seen, onChange }: FieldProps & { id: string }) {
-  const { type = 'string', enum: allowed, default: preset, example, required } = parameter
+  const { type = 'string', required } = parameter
+  const [preset, example] = [parameter.default, parameter.example].map((one) => one?.toString())
+  const allowed = parameter.enum?.map(String)
   const common = {
     id,
     className: 'input',

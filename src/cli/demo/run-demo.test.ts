@@ -14,7 +14,12 @@ function memoryService(room = Number.POSITIVE_INFINITY) {
   const stored = new Map<string, Stored[]>()
   let left = room
   const of = (source: string) => stored.get(source) ?? []
-  const json = async (method: string, path: string, request?: ServiceRequest): Promise<unknown> => {
+  const json = async (
+    method: string,
+    path: string,
+    _shape: unknown,
+    request?: ServiceRequest,
+  ): Promise<unknown> => {
     if (method === 'GET') {
       const source = path.split('/')[3] as string
       return of(source).toReversed().slice(0, Number(request?.query?.limit))
@@ -31,7 +36,11 @@ function memoryService(room = Number.POSITIVE_INFINITY) {
     stored.set(source, [...of(source), ...entries])
     return { accepted: entries.length, rejected: 0, errors: [] }
   }
-  const client = { json } as unknown as ServiceClient
+  const answer = async (...asked: Parameters<typeof json>) => ({
+    body: await json(...asked),
+    headers: new Headers(),
+  })
+  const client = { json, answer } as unknown as ServiceClient
   return { client, of, roomFor: (requests: number) => (left = requests) }
 }
 

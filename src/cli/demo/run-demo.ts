@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { BatchKeys } from '../log-batches.ts'
 import { sendBatch } from '../send-batch.ts'
+import { recentAnswer } from '../service-answers.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { type DemoSource, demoSources, demoTraffic } from './traffic.ts'
 import { projects } from './world.ts'
@@ -87,11 +88,8 @@ async function send({ client, signal }: DemoOptions, source: DemoSource, span: S
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
   for (const limit of ['20', '1000']) {
-    const recent = await client.json<{ project: string; timestamp: number }[]>(
-      'GET',
-      `/api/sources/${source}/recent`,
-      { query: { limit } },
-    )
+    const path = `/api/sources/${source}/recent`
+    const recent = await client.json('GET', path, recentAnswer, { query: { limit } })
     const newest = recent.find(({ project }) => ours.has(project))
     if (newest) return newest.timestamp / 1000
     if (recent.length < Number(limit)) break

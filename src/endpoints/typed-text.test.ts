@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { invalidQuery } from '../base/errors.ts'
-import { inTypedText } from './endpoint-drafts.ts'
+import { inTypedText } from './typed-text.ts'
 
 const placed = (error: unknown, typed: string) => (inTypedText(error, typed) as { details: object }).details
 
