@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { version } from '../src/base/version.ts'
@@ -103,6 +103,20 @@ test('there is one backup at a time, and one whose reader left holds nothing', a
   expect(taken.headers.get('content-type')).toBe('application/x-tar')
   await taken.body?.cancel()
   await vi.waitFor(() => expect(existsSync(at(snapshot()))).toBe(false), { timeout: 60_000 })
+})
+
+test('a part that was not written whole refuses a backup', async () => {
+  const parts = "SELECT path FROM system.parts WHERE active AND table = 'auth_logs'"
+  const part = resolve(at('data', 'engine', 'store'), (await askEngine(at('data'), parts)).trim())
+  const count = join(part, 'count.txt')
+  const rows = readFileSync(count)
+  truncateSync(count)
+  const refused = await call(url, '/api/backup')
+  writeFileSync(count, rows)
+  expect(refused.status).toBe(409)
+  const message = expect.stringMatching(/of table auth_logs is damaged.* take the backup again/)
+  expect(await refused.json()).toMatchObject({ error: { code: 'backup_unavailable', message } })
+  expect(existsSync(at(snapshot()))).toBe(false)
 })
 
 test('a backup taken while 8 senders send has what was acknowledged before, and the restored service answers the same', {
