@@ -61,7 +61,7 @@ export const backup: Scenario = {
         const taking = runWellhead('backup', to, '--url', await target.url(), '--token', adminToken)
         // In other rounds than those with trouble: what is disturbed by it may not fail.
         const disturbing = trouble === 'none' ? tables.disturb() : Promise.resolve({ deleted: false })
-        await during(taking, trouble, service, dice.below(many(500, 3_000)))
+        await during(taking, trouble, service, dice.below(many(300, 2_000)))
         const { code, stderr } = await taking.ended
         const { deleted } = await disturbing
         await recovered(service)
@@ -96,14 +96,16 @@ export const backup: Scenario = {
   },
 }
 
-/** Makes the trouble some time after a backup began, and resolves when the backup has ended. */
+/** Makes the trouble some time after the service began to send, and resolves when the backup has ended. */
 async function during(
   { child, ended }: RunningCommand,
   trouble: Trouble,
   { disk, target }: MountedService,
   afterMs: number,
 ): Promise<void> {
-  await Promise.race([delay(afterMs), ended])
+  const isSending = () => existsSync(heldFor(target))
+  const begun = until('the backup begins', async () => child.exitCode !== null || isSending(), patienceMs, 5)
+  await Promise.race([begun.then(() => delay(afterMs)), ended])
   const filler = join(disk.path, 'filler')
   if (trouble === 'full disk') fillDisk(disk.path, filler, 0)
   else if (trouble === 'interrupted') child.kill('SIGINT')
@@ -118,8 +120,12 @@ async function during(
 /** Resolves when the service serves and holds nothing for a backup any more. */
 async function recovered({ target }: MountedService): Promise<void> {
   await whenAnswering(target, patienceMs)
-  const held = join(target.dataDir, 'engine', 'store', 'shadow', 'wellhead_backup')
-  await until('nothing is held for a backup', async () => !existsSync(held), patienceMs)
+  await until('nothing is held for a backup', async () => !existsSync(heldFor(target)), patienceMs)
+}
+
+/** Where a service holds what it sends. */
+function heldFor(target: Target): string {
+  return join(target.dataDir, 'engine', 'store', 'shadow', 'wellhead_backup')
 }
 
 interface Expected {

@@ -280,7 +280,7 @@ describe('the space for a backup', () => {
   test('is compared with the whole blocks that its files take', async () => {
     const { bavail, bsize } = fs.statfsSync(scratch.path)
     await checkSpace(scratch.path, { bytes: 1, files: 1 })
-    const tooMany = { bytes: 0, files: 2 * bavail }
+    const tooMany = { bytes: 0, files: Math.ceil((2 * bavail * bsize) / 4096) }
     await expect(checkSpace(scratch.path, tooMany)).rejects.toThrow(
       /Free \d+ MiB there, or choose a directory/,
     )
