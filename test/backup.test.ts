@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { version } from '../src/base/version.ts'
+import { askEngine } from './support/engine-socket.ts'
 import { many } from './support/engines.ts'
 import { Ledger } from './support/ledger.ts'
 import { installPackage } from './support/packed-package.ts'
@@ -49,6 +50,38 @@ const call = (base: string, path: string, init: RequestInit = {}, key = token) =
 const post = (path: string, body: object) => call(url, path, { method: 'POST', body: JSON.stringify(body) })
 const json = async (base: string, path: string, key = token) => (await call(base, path, {}, key)).json()
 
+/** A source with three entries that are ten days old and one of today. */
+async function makeAged(name: string): Promise<void> {
+  expect((await post('/api/sources', { name, retention_days: 90 })).status).toBe(201)
+  const old = new Date(Date.now() - 10 * 86_400_000).toISOString()
+  const entries = ['old-1', 'old-2', 'old-3'].map((id) => ({ id, project: 'aged', timestamp: old }))
+  const sent = await post(`/api/logs?source=${name}`, [...entries, { id: 'new', project: 'aged' }])
+  expect(await sent.json()).toMatchObject({ accepted: 4 })
+}
+
+/** Has parts that the engine emptied when they expired, which it keeps for some minutes. */
+async function makeExpired(): Promise<void> {
+  await makeAged('expired_logs')
+  const shorter = { method: 'PATCH', body: JSON.stringify({ retention_days: 5 }) }
+  expect((await call(url, '/api/sources/expired_logs', shorter)).status).toBe(200)
+  const rows = "SELECT sum(rows), countIf(rows = 0) FROM system.parts WHERE active AND table = 'expired_logs'"
+  expect(await askEngine(at('data'), rows)).toBe('1\t1\n')
+}
+
+/** Has an expired part with rows in it, a column that is being filled, and a mutation that is to remove rows. */
+async function makeUnfinished(): Promise<void> {
+  await makeAged('unfinished_logs')
+  const table = 'wellhead.unfinished_logs'
+  const statements = [
+    `SYSTEM STOP MERGES ${table}`,
+    `ALTER TABLE ${table} ADD COLUMN loud String MATERIALIZED upper(id)`,
+    `ALTER TABLE ${table} MATERIALIZE COLUMN loud SETTINGS mutations_sync = 0`,
+    `ALTER TABLE ${table} MODIFY TTL toDateTime(timestamp) + INTERVAL 5 DAY DELETE SETTINGS alter_sync = 0`,
+    `INSERT INTO ${table} (project, id, timestamp) SELECT 'aged', 'older', now64(6) - INTERVAL 20 DAY`,
+  ]
+  for (const sql of statements) await askEngine(at('data'), sql)
+}
+
 const snapshot = () => join('data', 'engine', 'store', 'shadow', 'wellhead_backup')
 
 test('the packed package, installed in an empty directory, serves', async () => {
@@ -72,6 +105,20 @@ test('there is one backup at a time, and one whose reader left holds nothing', a
   await vi.waitFor(() => expect(existsSync(at(snapshot()))).toBe(false), { timeout: 60_000 })
 })
 
+test('a part that was not written whole refuses a backup', async () => {
+  const parts = "SELECT path FROM system.parts WHERE active AND table = 'auth_logs'"
+  const part = resolve(at('data', 'engine', 'store'), (await askEngine(at('data'), parts)).trim())
+  const count = join(part, 'count.txt')
+  const rows = readFileSync(count)
+  truncateSync(count)
+  const refused = await call(url, '/api/backup')
+  writeFileSync(count, rows)
+  expect(refused.status).toBe(409)
+  const message = expect.stringMatching(/of table auth_logs is damaged.* take the backup again/)
+  expect(await refused.json()).toMatchObject({ error: { code: 'backup_unavailable', message } })
+  expect(existsSync(at(snapshot()))).toBe(false)
+})
+
 test('a backup taken while 8 senders send has what was acknowledged before, and the restored service answers the same', {
   timeout: 400_000,
 }, async () => {
@@ -84,6 +131,8 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   await call(url, '/api/endpoints/steady.entries', { method: 'PATCH', body: JSON.stringify(change) })
   const tenant = await (await post('/api/access-tokens', { scopes: ['query'], project: 'steady' })).json()
   await post('/api/sources', { name: 'shop_logs', retention_days: 7 })
+  await makeExpired()
+  await makeUnfinished()
   const asked = '/api/endpoints/query/steady.entries'
   const managed = ['/api/endpoints', '/api/endpoints/steady.entries/versions', '/api/sources']
   const before = await Promise.all(managed.map((path) => json(url, path)))
@@ -114,7 +163,13 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   expect(await service.exit).toBe(0)
   expect(existsSync(at(snapshot()))).toBe(false)
 
-  expect(JSON.parse(stdout)).toMatchObject({ directory: at('backup'), format: 1, wellhead: version })
+  const manifest = JSON.parse(stdout)
+  expect(manifest).toMatchObject({ directory: at('backup'), format: 1, wellhead: version })
+  expect(manifest.tables).toContainEqual({ name: 'expired_logs', rows: 1 })
+  expect(manifest.tables).toContainEqual({ name: 'unfinished_logs', rows: 5 })
+  const { tables } = JSON.parse(readFileSync(at('backup', 'manifest.json'), 'utf8'))
+  const expired = tables.find(({ name }: { name: string }) => name === 'expired_logs')
+  expect(expired.parts).toHaveLength(1)
   const modes = ['backup', 'backup/data', 'backup/data/admin-token'].map(
     (path) => statSync(at(path)).mode & 0o777,
   )
@@ -127,6 +182,16 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   expect(adminToken).toMatchObject({ token, made: false })
   expect(await Promise.all(managed.map((path) => json(base, path)))).toEqual(before)
   expect(await json(base, asked, (tenant as { token: string }).token)).toEqual(answer)
+
+  const kept = (table: string) =>
+    `SELECT id FROM ${table} WHERE id = 'new' OR timestamp > now() - INTERVAL 5 DAY`
+  for (const table of ['expired_logs', 'unfinished_logs']) {
+    const { body } = await engine.query(
+      { sql: kept(table), format: 'TabSeparatedRaw' },
+      { deadlineMs: 60_000 },
+    )
+    expect(body.toString()).toBe('new\n')
+  }
 
   const stored = async () => {
     const sql = 'SELECT id, toUInt32(count()) AS n FROM edge_logs GROUP BY id ORDER BY id'
@@ -171,7 +236,9 @@ test('what is damaged, or would be written over, is refused by the command', asy
   expect(await refusal('backup', 'backup', '--url', url, '--token', token)).toMatch(
     /^1 wellhead: .*backup is not empty/,
   )
-  expect(await refusal('restore', 'data', '--data-dir', 'other')).toMatch(/^1 wellhead: .*no whole backup/)
+  expect(await refusal('restore', 'data', '--data-dir', 'other')).toMatch(
+    /^1 wellhead: .*not a complete backup/,
+  )
   expect(await refusal('restore', 'backup')).toMatch(/^2 wellhead: .*--data-dir/)
   expect(readdirSync(directory.path).filter((name) => /other|partial/.test(name))).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EmbeddedEngine } from '../src/engine/embedded-engine.ts'
 import { socketPathFor } from '../src/engine/embedded-engine.ts'
@@ -109,12 +110,15 @@ describe('the guards of the embedded engine', () => {
     expect(listeningPorts(engine.pid as number)).toEqual([])
   })
 
-  test('a second process on the same data directory is told that it is in use', async () => {
-    const second = embeddedEngine(opened.dataDir)
+  test('a second process on the same data directory is told that it is in use, and leaves it as it is', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const second = embeddedEngine(opened.dataDir, { log })
     await expect(second.start()).rejects.toSatisfy(
       (error) => error instanceof EngineStartError && error.reason === 'in-use',
     )
     await second.close()
+    expect(lines[0]).toContain('skipping the repairs before the start')
     expect(await text('SELECT 1')).toBe('1\n')
   })
 

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { answerOf } from './support/answers.ts'
 import { storedIds } from './support/counting.ts'
+import { fillDisk } from './support/fill-disk.ts'
 import { needsForLoopDisk } from './support/loop-disk.ts'
 import { MixedLoad } from './support/mixed-load.ts'
 import { openMounted } from './support/mounted-service.ts'
@@ -27,7 +27,7 @@ export const diskFull: Scenario = {
         await load.acknowledgesMore(2, patienceMs)
         // In some rounds less is left than the reserve, in the others nothing at all, between one insert and the next.
         const leaveBytes = round % 2 === 0 ? 100 * 2 ** 20 : 0
-        fill(disk.path, filler, leaveBytes)
+        fillDisk(disk.path, filler, leaveBytes)
         const before = refusals()
         await load.happens(() => refusals() > before, patienceMs, 'senders are not told')
         for (const name of ['torture.count', 'torture.cached-count']) {
@@ -49,22 +49,4 @@ export const diskFull: Scenario = {
       return { counts: { 'times filled': rounds, 'refusals with 507': refusals(), ...counts }, faults }
     })
   },
-}
-
-/** Most of it at once, and the rest by hand, until the disk says no. */
-function fill(path: string, filler: string, leaveBytes: number): void {
-  const { bavail, bsize } = statfsSync(path)
-  const byHand = 8 * 2 ** 20
-  const most = bavail * bsize - Math.max(leaveBytes, byHand)
-  execFileSync('fallocate', ['-l', String(Math.max(1, most)), filler], { stdio: 'ignore' })
-  if (leaveBytes > 0) return
-  const file = openSync(filler, 'a')
-  const chunk = Buffer.alloc(4096, 1)
-  try {
-    for (;;) writeSync(file, chunk)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-  } finally {
-    closeSync(file)
-  }
 }

@@ -1,3 +1,4 @@
+import { backup } from './backup.ts'
 import { clock } from './clock.ts'
 import { descriptors } from './descriptors.ts'
 import { diskFull } from './disk-full.ts'
@@ -21,5 +22,6 @@ export const scenarios: readonly Scenario[] = [
   descriptors,
   memory,
   clock,
+  backup,
   ...loadScenarios,
 ]

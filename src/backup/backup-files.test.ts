@@ -7,6 +7,7 @@ import { pack } from 'tar-stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { filesBelow, packBackup } from './backup-archive.ts'
+import { checkSpace } from './free-space.ts'
 import { checksumLine, describeBackup, type Manifest } from './manifest.ts'
 import { receiveBackup } from './receive-backup.ts'
 import { restoreBackup } from './restore-backup.ts'
@@ -16,6 +17,7 @@ const contents: Record<string, Buffer> = {
   'admin-token': Buffer.from('wh_secret\n'),
   'engine/store/metadata/wellhead.sql': Buffer.from('ATTACH DATABASE _'),
   'engine/store/store/abc/empty.txt': Buffer.alloc(0),
+  'engine/store/store/abc/mutation_7.txt': Buffer.from('format version: 1'),
   [`engine/store/store/abc/${longName}/${longName}.bin`]: randomBytes(3 * 2 ** 20 + 17),
 }
 
@@ -65,7 +67,7 @@ afterEach(() => scratch.remove())
 describe('a backup that is received and restored', () => {
   test('has every byte of every file, for its owner alone', async () => {
     const manifest = await receive(archive)
-    expect(manifest).toMatchObject({ format: 1, files: 4, taken_at: '1970-01-01T00:00:00.000Z' })
+    expect(manifest).toMatchObject({ format: 1, files: 5, taken_at: '1970-01-01T00:00:00.000Z' })
     expect(await restore()).toEqual(manifest)
     for (const [path, content] of Object.entries(contents)) {
       expect(fs.readFileSync(at('restored', path)).equals(content), path).toBe(true)
@@ -88,6 +90,26 @@ describe('a backup that is received and restored', () => {
     expect(fs.readdirSync(at('used'))).toEqual(['x'])
     await restore({ to: at('parent', 'new', 'data') })
     expect(listing()).toEqual(['backup', 'empty', 'parent', 'source', 'used'])
+  })
+
+  test('is complete although the engine that checks it drops a part', async () => {
+    await receive(archive)
+    const check = async (dataDir: string) =>
+      fs.rmSync(join(dataDir, 'engine/store/store/abc', longName), { recursive: true })
+    await restore({ check })
+    expect(fs.readdirSync(at('restored/engine/store/store/abc'))).toEqual(['empty.txt', 'mutation_7.txt'])
+  })
+
+  test('shows unfinished mutations to the service that serves it, not to the engine that counts its rows', async () => {
+    await receive(archive)
+    let seen: string[] = []
+    const check = async (dataDir: string) => {
+      seen = fs.readdirSync(join(dataDir, 'engine/store/store/abc'))
+    }
+    await restore({ check })
+    expect(seen).toEqual(['empty.txt', longName])
+    const mutation = 'engine/store/store/abc/mutation_7.txt'
+    expect(fs.readFileSync(at('restored', mutation)).equals(contents[mutation] as Buffer)).toBe(true)
   })
 
   test('counts the bytes as they come', async () => {
@@ -209,10 +231,10 @@ describe('a backup that was damaged', () => {
         fs.rmSync(at('backup/data/admin-token'))
         fs.symlinkSync(at('source/admin-token'), at('backup/data/admin-token'))
       },
-      /data\/admin-token is no file/,
+      /data\/admin-token is not a file/,
     ],
     'no manifest': [() => fs.rmSync(at('backup/manifest.json')), /no manifest\.json/],
-    'half a manifest': [() => fs.truncateSync(at('backup/manifest.json'), 40), /is no JSON/],
+    'half a manifest': [() => fs.truncateSync(at('backup/manifest.json'), 40), /is not JSON/],
     'no checksums': [() => fs.rmSync(at('backup/SHA256SUMS')), /SHA256SUMS is missing/],
     'one checksum less': [
       () => {
@@ -223,7 +245,7 @@ describe('a backup that was damaged', () => {
     ],
     'a path that leads out': [
       () => fs.writeFileSync(at('backup/SHA256SUMS'), checksumLine('0'.repeat(64), 'data/../../x')),
-      /SHA256SUMS has a line that is none/,
+      /SHA256SUMS has an unreadable line/,
     ],
   }
 
@@ -232,7 +254,9 @@ describe('a backup that was damaged', () => {
     async (_, [damage, message]) => {
       await receive(archive)
       damage()
-      await expect(restore()).rejects.toThrow(message)
+      const refusal = await restore().catch((error: Error) => error)
+      expect(refusal).toMatchObject({ message: expect.stringMatching(message) })
+      expect(refusal).toMatchObject({ message: expect.stringMatching(/take a new one\.$/) })
       expect(listing()).toEqual(['backup', 'source'])
     },
   )
@@ -248,7 +272,20 @@ describe('a backup that was damaged', () => {
   })
 
   test('is not there', async () => {
-    await expect(restore({ from: at('nowhere') })).rejects.toThrow(/no whole backup/)
+    await expect(restore({ from: at('nowhere') })).rejects.toThrow(/not a complete backup.* take a new one/)
+  })
+})
+
+describe('the space for a backup', () => {
+  test('is compared with the whole blocks that its files take', async () => {
+    const { bavail, bsize } = fs.statfsSync(scratch.path)
+    await checkSpace(scratch.path, { bytes: 1, files: 1 })
+    const tooMany = { bytes: 0, files: Math.ceil((2 * bavail * bsize) / 4096) }
+    await expect(checkSpace(scratch.path, tooMany)).rejects.toThrow(
+      /Free \d+ MiB there, or choose a directory/,
+    )
+    const tooLarge = { bytes: 2 * bavail * bsize, files: 1 }
+    await expect(checkSpace(scratch.path, tooLarge)).rejects.toThrow(/needs \d+ MiB, and .* has \d+ MiB free/)
   })
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../base/clock.ts'
-import { backupUnavailable } from '../base/errors.ts'
+import { backupUnavailable, diskFull } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -56,11 +56,11 @@ export class Backups {
     const { dataDir, engine, catalog, clock } = this.#options
     if (dataDir === undefined) {
       throw backupUnavailable(
-        'A ClickHouse server keeps the data: back it up with its own BACKUP statement (docs/operating.md).',
+        'A ClickHouse server keeps the data. Back it up with its own BACKUP statement (docs/operating.md).',
       )
     }
     if (this.#running) {
-      throw backupUnavailable('A backup is being taken already; there is one at a time.', 10)
+      throw backupUnavailable('Another backup is running. Try again when it is complete.', 10)
     }
     let ended: () => void = () => {}
     this.#running = new Promise((resolve) => {
@@ -84,7 +84,10 @@ export class Backups {
       return { stream: this.#stream(snapshot, takenAt, ended), bytes }
     } catch (error) {
       ended()
-      throw noSpaceLeft(error) ? backupUnavailable('There is no space left for a backup.') : error
+      if (!diskFull.is(error) && !noSpaceLeft(error)) throw error
+      throw backupUnavailable(
+        'The disk of the service has no space left for a backup. Free some space there and try again.',
+      )
     }
   }
 

@@ -33,6 +33,11 @@ export class BackupProblem extends Error {
   override readonly name = 'BackupProblem'
 }
 
+/** What is stored of a backup is not what was written. */
+export function damaged(what: string): BackupProblem {
+  return new BackupProblem(`The backup is damaged: ${what}. Restore another backup, or take a new one.`)
+}
+
 export function describeBackup(given: {
   wellhead: string
   engine: Manifest['engine']
@@ -64,7 +69,7 @@ export function readManifest(text: string): Manifest {
   try {
     given = JSON.parse(text)
   } catch {
-    throw new BackupProblem(`${manifestName} is no JSON; the backup is damaged.`)
+    throw damaged(`${manifestName} is not JSON`)
   }
   const format = (given as { format?: unknown } | null)?.format
   if (typeof format === 'number' && format > backupFormat) {
@@ -75,9 +80,7 @@ export function readManifest(text: string): Manifest {
   const parsed = manifestShape.safeParse(given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new BackupProblem(
-    `${manifestName} is damaged: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
-  )
+  throw damaged(`${manifestName} has a wrong "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}`)
 }
 
 /** Data of a newer schema or engine cannot be opened by older ones. */
@@ -129,7 +132,7 @@ export function checksumLine(sha256: string, path: string): string {
 export function readChecksumLine(line: string): { sha256: string; path: string } {
   const [, sha256, path] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? []
   if (sha256 === undefined || path === undefined || !isDataPath(path)) {
-    throw new BackupProblem(`${checksumsName} has a line that is none; the backup is damaged.`)
+    throw damaged(`${checksumsName} has an unreadable line`)
   }
   return { sha256, path }
 }

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { lstat, open, readFile, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { lstat, open, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { mutationName } from '../engine/table-snapshot.ts'
+import { checkSpace } from './free-space.ts'
 import {
   BackupProblem,
   checksumsName,
   checkVersions,
+  damaged,
   dataFolder,
   type Manifest,
   manifestName,
@@ -26,7 +29,7 @@ export interface RestoreOptions {
   signal?: AbortSignal
 }
 
-/** Makes a data directory of a backup. Every file is held against its checksum; one that differs refuses all. */
+/** Creates a data directory from a backup. Every file is compared with its checksum; one that differs refuses all. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { from, to, here, check, onStart, signal } = options
   const manifest = readManifest(await readManifestFile(from))
@@ -34,11 +37,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   await checkFiles(from, manifest)
   const staged = await StagedDirectory.create(to)
   try {
-    await checkSpace(dirname(staged.path), manifest.bytes)
+    await checkSpace(dirname(staged.path), manifest)
     onStart?.(manifest)
-    await copyFiles(options, staged)
+    await copyFiles(options, staged, (path) => !isMutation(path))
+    // Whatever the engine that checks does to its files, those of the backup are on disk before.
+    await staged.flush()
     await check?.(staged.path, manifest)
     signal?.throwIfAborted()
+    // An engine that finds these goes on changing and removing rows, so the one that counts them must not.
+    await copyFiles(options, staged, isMutation)
     await staged.commit()
     return manifest
   } catch (error) {
@@ -53,7 +60,8 @@ async function readManifestFile(from: string): Promise<string> {
   } catch (error) {
     if (!isMissing(error)) throw error
     throw new BackupProblem(
-      `${from} is no whole backup: it has no ${manifestName}, which is written last. Take another one.`,
+      `${from} is not a complete backup: it has no ${manifestName}, which is written last. ` +
+        'Restore another backup, or take a new one.',
     )
   }
 }
@@ -67,26 +75,24 @@ async function checkFiles(from: string, manifest: Manifest): Promise<void> {
     const { path } = readChecksumLine(line)
     const found = await lstat(join(from, path)).catch((error) => {
       if (!isMissing(error)) throw error
-      throw new BackupProblem(`The backup is damaged: ${path} is missing.`)
+      throw damaged(`${path} is missing`)
     })
-    if (!found.isFile()) throw new BackupProblem(`The backup is damaged: ${path} is no file.`)
+    if (!found.isFile()) throw damaged(`${path} is not a file`)
     totals.files++
     totals.bytes += found.size
   }
   if (hash.digest('hex') !== manifest.checksums_sha256 || totals.files !== manifest.files) {
-    throw new BackupProblem(`The backup is damaged: ${checksumsName} is not the one that was written.`)
+    throw damaged(`${checksumsName} is not the one that was written`)
   }
   if (totals.bytes !== manifest.bytes) {
-    throw new BackupProblem(
-      `The backup is damaged: its files have ${totals.bytes} bytes, and ${manifest.bytes} were written.`,
-    )
+    throw damaged(`its files have ${totals.bytes} bytes, and ${manifest.bytes} were written`)
   }
 }
 
 async function* checksumLines(from: string): AsyncGenerator<string> {
   const file = await open(join(from, checksumsName)).catch((error) => {
     if (!isMissing(error)) throw error
-    throw new BackupProblem(`The backup is damaged: ${checksumsName} is missing.`)
+    throw damaged(`${checksumsName} is missing`)
   })
   try {
     yield* file.readLines()
@@ -95,26 +101,26 @@ async function* checksumLines(from: string): AsyncGenerator<string> {
   }
 }
 
-async function checkSpace(directory: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(directory)
-  if (bavail * bsize > bytes) return
-  throw new BackupProblem(
-    `The backup takes ${Math.ceil(bytes / 2 ** 20)} MiB, and there are only ` +
-      `${Math.floor((bavail * bsize) / 2 ** 20)} MiB free below ${directory}.`,
-  )
+function isMutation(path: string): boolean {
+  return mutationName.test(basename(path))
 }
 
-async function copyFiles({ from, onBytes, signal }: RestoreOptions, staged: StagedDirectory): Promise<void> {
+async function copyFiles(
+  { from, onBytes, signal }: RestoreOptions,
+  staged: StagedDirectory,
+  isWanted: (path: string) => boolean,
+): Promise<void> {
   for await (const line of checksumLines(from)) {
     signal?.throwIfAborted()
     const { sha256, path } = readChecksumLine(line)
+    if (!isWanted(path)) continue
     const written = await staged.write(
       path.slice(dataFolder.length + 1),
       createReadStream(join(from, path)),
       onBytes,
     )
     if (written.sha256 !== sha256) {
-      throw new BackupProblem(`The backup is damaged: ${path} is not as it was written.`)
+      throw damaged(`${path} is not as it was written`)
     }
   }
 }

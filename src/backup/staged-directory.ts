@@ -15,6 +15,8 @@ export class StagedDirectory {
   readonly path: string
   readonly #target: string
   readonly #folders = new Set<string>()
+  /** Folders that got an entry since they were last on disk. */
+  readonly #changed = new Set<string>()
   readonly #syncing = new Set<Promise<void>>()
   #failure: unknown
 
@@ -46,6 +48,7 @@ export class StagedDirectory {
     const hash = createHash('sha256')
     let bytes = 0
     const handle = await open(file, 'wx', 0o600)
+    this.#changed.add(dirname(file))
     try {
       for await (const chunk of content) {
         hash.update(chunk)
@@ -61,11 +64,18 @@ export class StagedDirectory {
     return { sha256: hash.digest('hex'), bytes }
   }
 
-  /** Gives the directory its name once everything is on disk. */
-  async commit(): Promise<void> {
+  /** Resolves when everything that was written is on disk. */
+  async flush(): Promise<void> {
     await Promise.all(this.#syncing)
     if (this.#failure !== undefined) throw this.#failure
-    for (const folder of [...this.#folders, this.path]) await syncFolder(folder)
+    for (const folder of this.#changed) await syncFolder(folder)
+    this.#changed.clear()
+  }
+
+  /** Gives the directory its name once everything is on disk. */
+  async commit(): Promise<void> {
+    await this.flush()
+    await syncFolder(this.path)
     await checkVacant(this.#target)
     await rename(this.path, this.#target)
     await syncFolder(dirname(this.#target))
@@ -81,6 +91,7 @@ export class StagedDirectory {
     await this.#makeFolder(dirname(folder))
     await mkdir(folder, { mode: 0o700 })
     this.#folders.add(folder)
+    this.#changed.add(dirname(folder))
   }
 
   async #sync(handle: FileHandle): Promise<void> {
@@ -100,19 +111,20 @@ export class StagedDirectory {
 export async function checkVacant(target: string): Promise<void> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    if (error.code === 'ENOTDIR') throw new BackupProblem(`${target} is a file. Name a new directory.`)
+    if (error.code === 'ENOTDIR')
+      throw new BackupProblem(`${target} is a file. Choose a new or empty directory.`)
     throw error
   })
   if (names === undefined) return
   if (names.length > 0) {
     throw new BackupProblem(
-      `${target} is not empty, and nothing in it will be written over. Name a new directory.`,
+      `${target} is not empty, and nothing in it is overwritten. Choose a new or empty directory.`,
     )
   }
   // What is written beside it would be on another disk, and could not take its place.
   if ((await stat(target)).dev !== (await stat(dirname(target))).dev) {
     throw new BackupProblem(
-      `${target} is where a disk is mounted. Name a new directory on it, such as ${join(target, 'data')}.`,
+      `${target} is a mount point. Choose a new directory on it, such as ${join(target, 'data')}.`,
     )
   }
 }

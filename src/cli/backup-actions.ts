@@ -1,5 +1,6 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { checkRestored } from '../backup/check-restored.ts'
+import { checkSpace } from '../backup/free-space.ts'
 import { BackupProblem, type Manifest } from '../backup/manifest.ts'
 import { receiveBackup } from '../backup/receive-backup.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
@@ -35,9 +36,11 @@ export async function backUp(directory: string, choice: ServiceChoice & { json?:
   // Asked for only when there is a place for it: until it is read, it holds the service's files.
   async function* archive(): AsyncGenerator<Uint8Array> {
     response = await service.request('GET', '/api/backup')
+    const total = Number(response.headers.get('wellhead-backup-bytes'))
+    await checkSpace(dirname(target), { bytes: total, files: 0 })
     progress = startProgress({
       title: 'Backing up',
-      total: Number(response.headers.get('wellhead-backup-bytes')),
+      total,
       unit: 'bytes',
       output: io.stderr,
       clock: io.clock,
@@ -50,7 +53,7 @@ export async function backUp(directory: string, choice: ServiceChoice & { json?:
     if (choice.json) return await printJson(target, manifest, io)
     await io.stdout.write(`Backed up ${amountOf(manifest)} into ${target}.\n`)
   } catch (error) {
-    throw explained(error, 'The backup broke off', io)
+    throw explained(error, { what: 'The backup', directory: target, retry: backupAgain }, io)
   } finally {
     progress?.end()
     // What was refused must not go on holding the service's files.
@@ -95,7 +98,7 @@ export async function restore(directory: string, choice: RestoreChoice, io: Comm
         `Run: wellhead serve --data-dir ${target}\n`,
     )
   } catch (error) {
-    throw explained(error, 'The restoration broke off', io)
+    throw explained(error, { what: 'The restore', directory: target, retry: restoreAgain }, io)
   } finally {
     progress?.end()
   }
@@ -120,7 +123,7 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
     await engine.start().catch((error) => {
       throw new CommandFailure(
         `${explainStartProblem(error, settings) ?? (error as Error).message} ` +
-          'With --no-open the data is restored without being opened.',
+          'Use --no-open to restore the data without opening it.',
       )
     })
     await checkRestored(engine, manifest)
@@ -139,10 +142,41 @@ function amountOf({ tables, files, bytes }: Manifest): string {
   return `${plural(rows, 'row')} of ${plural(tables.length, 'table')} (${plural(files, 'file')}, ${formatBytes(bytes)})`
 }
 
-function explained(error: unknown, what: string, io: CommandIo): unknown {
+const backupAgain = 'Look at the log of the service, and run the command again.'
+const restoreAgain = 'Run the command again. If it fails again, restore another backup, or take a new one.'
+
+interface Attempt {
+  what: string
+  directory: string
+  /** The advice for what nobody foresaw. */
+  retry: string
+}
+
+/** What went wrong, that nothing is left of it, and what to do next. */
+function explained(error: unknown, attempt: Attempt, io: CommandIo): unknown {
   if (error instanceof CommandFailure || io.signal.aborted) return error
-  if (error instanceof BackupProblem) return new CommandFailure(error.message, undefined, { cause: error })
-  return new CommandFailure(`${what}: ${(error as Error).message}. Nothing was kept.`, undefined, {
-    cause: error,
-  })
+  const options = { cause: error }
+  if (error instanceof BackupProblem) return new CommandFailure(error.message, undefined, options)
+  const { code, message } = error as NodeJS.ErrnoException
+  return new CommandFailure(
+    `${attempt.what} failed: ${message}. Nothing was kept. ${nextStep(code, attempt)}`,
+    undefined,
+    options,
+  )
+}
+
+function nextStep(code: string | undefined, { directory, retry }: Attempt): string {
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `Free space on the disk of ${directory}, or choose a directory on another disk.`
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return 'Choose directories that this user can read and write.'
+    case 'EIO':
+      return 'Check the disk, and choose a directory on another one.'
+    default:
+      return retry
+  }
 }

@@ -13,9 +13,9 @@ The directory must be new or empty. It is there only when the backup is whole an
 `
 
 const restoreHelp = `
-Makes a new data directory of a backup. No service runs on it meanwhile, and nothing that is there is written over.
-Every file is held against its checksum, and then the engine opens the data and counts the rows; the directory is
-there only when all of that is well.
+Creates a new data directory from a backup. No service runs on it meanwhile, and nothing is overwritten. Every file is
+compared with its checksum, and then the engine opens the data and counts the rows of every table. The directory is there
+only if all of that succeeds. A restore that fails leaves nothing, and says what to do next.
 `
 
 /** What they need of the engine is loaded when they run, not for every other command. */
@@ -35,7 +35,7 @@ export function addBackupCommands(program: Command, io: CommandIo): void {
   addExamples(backup, 'wellhead backup backups/$(date +%F)')
   const restoring = program
     .command('restore')
-    .description('make a data directory of a backup')
+    .description('create a data directory from a backup')
     .argument('<directory>', 'directory of the backup')
     .requiredOption('--data-dir <directory>', 'new data directory')
     .option('--no-open', 'do not open the data with the engine to count its rows')

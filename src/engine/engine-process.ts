@@ -124,6 +124,11 @@ export class EngineProcess {
       } else if (message.type === 'starting-over') {
         life.blameless = true
         this.#options.log.warn({ reason: message.reason }, 'the engine ends itself to start over')
+      } else if (message.type === 'repairs-skipped') {
+        this.#options.log.warn(
+          { directory: host.directory },
+          'another process seems to use the data directory; skipping the repairs before the start',
+        )
       }
     })
     const exited = new Promise<string>((resolve) => {

@@ -1,12 +1,13 @@
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { backupUnavailable } from '../base/errors.ts'
 import { type Engine, engineDatabase } from './engine.ts'
 import { readJsonRows } from './json-rows.ts'
 
 export interface FrozenTable {
   name: string
   rows: number
-  /** Names of the directories that hold its rows. */
+  /** Names of the directories that hold its rows; those without any are left out. */
   parts: string[]
 }
 
@@ -20,6 +21,9 @@ export interface TableSnapshot {
 
 /** Linking the files of a large table takes a while, and nothing is held up by it. */
 const limits = { deadlineMs: 600_000 }
+
+/** A change of a table's rows that the engine goes through with part by part, also after it was started anew. */
+export const mutationName = /^mutation_\d+\.txt$/
 
 /** One at a time, so that what is left of one that was cut short is always found. */
 const snapshotName = 'wellhead_backup'
@@ -100,6 +104,8 @@ async function freezeTable(
       await copyInto(directory, storeDirectory, table.metadata_path)
       return undefined
     }
+    // Before the parts as well as after them: a mutation may be finished and forgotten meanwhile, and one may begin.
+    await copyMutations(join(storeDirectory, files), join(directory, files))
     await engine.command(
       { sql: `ALTER TABLE ${engineDatabase}.\`${name}\` FREEZE WITH NAME '${snapshotName}'` },
       limits,
@@ -108,7 +114,7 @@ async function freezeTable(
     // round, an insert that is in a part could be taken a second time.
     await copyBeside(join(storeDirectory, files), join(directory, files))
     await copyInto(directory, storeDirectory, table.metadata_path)
-    return { name, ...(await countRows(join(directory, files))) }
+    return { name, ...(await keepPartsWithRows(name, join(directory, files))) }
   } catch (error) {
     // A source that was deleted just before is dropped by now.
     const [same] = await listTables(engine, name)
@@ -127,9 +133,16 @@ async function copyInto(directory: string, storeDirectory: string, path: string)
 
 async function copyBeside(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 })
-  const names = (await readdir(from)).filter((name) => /^(?:format_version|mutation_\d+)\.txt$/.test(name))
-  for (const name of names) await copyFile(join(from, name), join(to, name))
+  await copyFile(join(from, 'format_version.txt'), join(to, 'format_version.txt'))
+  await copyMutations(from, to)
   await copyInsertLog(join(from, 'deduplication_logs'), join(to, 'deduplication_logs'))
+}
+
+async function copyMutations(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  const names = (await readdir(from)).filter((name) => mutationName.test(name))
+  // The engine forgets old mutations that every part has been through.
+  for (const name of names) await copyFile(join(from, name), join(to, name)).catch(unlessMissing)
 }
 
 /** The engine begins a new file of this log now and then and removes the oldest, also while it is copied. */
@@ -160,10 +173,28 @@ function wholeLines(log: Buffer): Buffer {
 
 const partName = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
 
-async function countRows(directory: string): Promise<Omit<FrozenTable, 'name'>> {
-  const parts = (await readdir(directory)).filter((name) => partName.test(name))
+/**
+ * Removes parts without rows from a snapshot: expiry leaves them behind, and an engine drops them soon after it opens.
+ * A part that does not say how many rows it has was not written whole, and those it was merged from are not in the
+ * snapshot.
+ */
+async function keepPartsWithRows(table: string, directory: string): Promise<Omit<FrozenTable, 'name'>> {
+  const parts: string[] = []
   let rows = 0
-  for (const part of parts) rows += Number(await readFile(join(directory, part, 'count.txt'), 'utf8'))
-  if (!Number.isSafeInteger(rows)) throw new Error(`The rows below ${directory} cannot be counted.`)
+  for (const name of (await readdir(directory)).filter((name) => partName.test(name))) {
+    const count = (await readFile(join(directory, name, 'count.txt'), 'utf8').catch(unlessMissing)) ?? ''
+    const sums = await stat(join(directory, name, 'checksums.txt')).catch(unlessMissing)
+    if (!/^\d+$/.test(count) || !sums?.size) {
+      throw backupUnavailable(
+        `Part ${name} of table ${table} is damaged on disk. Restart the service, which repairs it where it can, and take the backup again.`,
+      )
+    }
+    if (Number(count) === 0) {
+      await rm(join(directory, name), { recursive: true })
+      continue
+    }
+    parts.push(name)
+    rows += Number(count)
+  }
   return { rows, parts }
 }

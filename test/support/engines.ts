@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { type Engine, engineDatabase } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
@@ -28,6 +29,7 @@ export interface OpenEngine<E extends Engine = Engine> {
 export interface EmbeddedChoices {
   patience?: number
   crashesBeforeRefusal?: number
+  log?: Log
 }
 
 export function embeddedEngine(dataDir: string, choices: EmbeddedChoices = {}): EmbeddedEngine {
@@ -35,11 +37,11 @@ export function embeddedEngine(dataDir: string, choices: EmbeddedChoices = {}): 
     dataDir,
     memoryBytes: 2 * 2 ** 30,
     patience: defaultPatience,
+    log,
     ...choices,
     node: engineNode,
     environment: process.env,
     clock: systemClock,
-    log,
     maxResultBytes: 32 * 2 ** 20,
   })
 }

@@ -37,10 +37,14 @@ export const durabilitySettings = {
   min_rows_to_fsync_after_merge: '1',
 } as const
 
-/** With these nothing is merged and nothing that has expired is removed. */
+/**
+ * With these the engine merges nothing, expires nothing and drops no empty part. Only a mutation still runs: no setting
+ * stops one, so whoever needs that keeps its file away from the engine.
+ */
 const restSettings = {
   max_bytes_to_merge_at_max_space_in_pool: '0',
   max_bytes_to_merge_at_min_space_in_pool: '0',
+  remove_empty_parts: '0',
 } as const
 
 function elements(values: Record<string, string>): string {

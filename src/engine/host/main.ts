@@ -2,18 +2,10 @@
  * The engine process. It owns the data directory, answers queries on its socket, and does what the service
  * says over the channel between them. Without the service it ends.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
+import { isLocked, ownerOf } from './directory-lock.ts'
 import { setEmptyPartsAside } from './empty-parts.ts'
 import { writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
@@ -80,7 +72,10 @@ interface RunningHost {
 async function start(options: HostOptions): Promise<RunningHost> {
   prepareDirectory(options.directory)
   const store = `${options.directory}/store`
-  if (!isLocked(`${store}/status`)) {
+  if (isLocked(`${store}/status`)) {
+    // What another engine is writing would look like damage.
+    say({ type: 'repairs-skipped' })
+  } else {
     setEmptyPartsAside(store)
     forgetLostInserts(store)
     setUnansweredInsertsAside(store)
@@ -140,32 +135,11 @@ function checkOwner(directory: string): void {
   throw new StartError('unwritable', `${directory} must belong to this user alone`)
 }
 
-/** The engine holds a lock on this file for as long as it has the directory open; an id of a process may be another's by now. */
-function isLocked(file: string): boolean {
-  try {
-    const { ino } = statSync(file)
-    return new RegExp(`:${ino} `).test(readFileSync('/proc/locks', 'utf8'))
-  } catch {
-    return existsSync(file) && ownerOf(dirname(dirname(file))) !== undefined
-  }
-}
-
-/** The binding does not say why it cannot open a directory, but the engine leaves its owner's id there. */
-function ownerOf(directory: string): number | undefined {
-  try {
-    const id = Number(/PID: (\d+)/.exec(readFileSync(`${directory}/store/status`, 'utf8'))?.[1])
-    if (!Number.isInteger(id) || id === process.pid) return undefined
-    process.kill(id, 0)
-    return id
-  } catch {
-    return undefined
-  }
-}
-
 function explain(error: unknown, directory: string): { reason: StartFailure; message: string } {
   if (error instanceof StartError) return { reason: error.reason, message: error.message }
   const message = error instanceof Error ? error.message : String(error)
-  const owner = ownerOf(directory)
+  // The binding does not say why it cannot open a directory, but the engine leaves its owner's id there.
+  const owner = ownerOf(`${directory}/store/status`)
   if (owner !== undefined) return { reason: 'in-use', message: `Process ${owner} has it open.` }
   if (/permission denied|read-only file system|no space left/i.test(message))
     return { reason: 'unwritable', message }

@@ -29,3 +29,5 @@ export type FromHost =
   | { type: 'pong'; id: number }
   | { type: 'giving-up'; queryId: string }
   | { type: 'starting-over'; reason: string }
+  /** Another process seems to have the directory open, so that nothing in it was repaired before the start. */
+  | { type: 'repairs-skipped' }
