@@ -1,8 +1,11 @@
-import { get as httpGet, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { createServer, get as httpGet, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock } from '../src/base/clock.ts'
 import { manualTime } from '../src/cache/cache-time.ts'
 import { ask, makeToken } from './support/callers.ts'
+import { conversation } from './support/conversation.ts'
 import { KeptConnection } from './support/kept-connection.ts'
 import { pipelined } from './support/pipelined.ts'
 import { openService, type RunningService } from './support/service.ts'
@@ -18,6 +21,15 @@ describe('cached endpoints', () => {
 
   const get = (path: string, headers: Record<string, string> = {}) =>
     ask(service, service.adminToken.token, 'GET', path, undefined, headers)
+  /** Not with fetch, which asks for a new result by itself when it sends If-None-Match. */
+  const rawGet = (path: string, headers: Record<string, string>) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = { 'X-API-KEY': service.adminToken.token, ...headers }
+      httpGet(service.url + path, { headers: sent }, (response) => resolve(response.resume())).on(
+        'error',
+        reject,
+      )
+    })
   const post = (path: string, body: unknown) => ask(service, service.adminToken.token, 'POST', path, body)
   const statusOf = async (path: string, headers?: Record<string, string>) =>
     (await get(path, headers)).headers.get('cache-status')
@@ -83,12 +95,7 @@ describe('cached endpoints', () => {
   test('an entry that the caller holds is 304, whichever form it is', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const etag = (await get(path)).headers.get('etag') as string
-    // Not with fetch, which asks for a new result by itself when it sends this header.
-    const ifNoneMatch = (tags: string) =>
-      new Promise<IncomingMessage>((resolve, reject) => {
-        const headers = { 'X-API-KEY': service.adminToken.token, 'If-None-Match': tags }
-        httpGet(service.url + path, { headers }, (response) => resolve(response.resume())).on('error', reject)
-      })
+    const ifNoneMatch = (tags: string) => rawGet(path, { 'If-None-Match': tags })
     const held = await ifNoneMatch(`"other", W/${etag}`)
     expect([held.statusCode, held.headers.etag, held.headers['content-length']]).toEqual([
       304,
@@ -238,6 +245,120 @@ describe('cached endpoints', () => {
     for (const { head } of answers)
       expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*Cache-Status: Wellhead; hit/)
   })
+
+  test('a repeated call has the same headers as one that the framework serves', async () => {
+    await post('/api/endpoints', {
+      name: 'cached.headers',
+      query: 'SELECT number FROM numbers(5000)',
+      max_rows: 1000,
+      cache_seconds: 600,
+    })
+    const path = '/api/endpoints/query/cached.headers'
+    const { token } = await makeToken(service, { scopes: ['query'], requests_per_minute: 1000 })
+    const etag = (await get(path, { 'Accept-Encoding': 'gzip' })).headers.get('etag') ?? ''
+    /** Without those that tell of the one response. */
+    const call = async (headers: Record<string, string>) => {
+      const { statusCode, rawHeaders } = await rawGet(path, headers)
+      const pairs = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name, rawHeaders[i + 1] ?? '']] : []))
+      const values = Object.fromEntries(
+        pairs.map(([name = '', value = '']) => [
+          name.toLowerCase(),
+          /^(x-request-id|server-timing|date|ratelimit|x-ratelimit-remaining)$/i.test(name) ? '' : value,
+        ]),
+      )
+      return { statusCode, values, isRepeated: rawHeaders.includes('Cache-Status') }
+    }
+    for (const [key, headers] of [
+      [service.adminToken.token, {}],
+      [service.adminToken.token, { 'Accept-Encoding': 'gzip' }],
+      [service.adminToken.token, { 'Accept-Encoding': 'gzip', 'If-None-Match': etag }],
+      [token, { 'Accept-Encoding': 'gzip' }],
+    ] as const) {
+      const sent = { 'X-API-KEY': key, ...headers }
+      await call(sent)
+      const repeated = await call(sent)
+      // Whoever asks for a range is served by the framework.
+      const usual = await call({ ...sent, Range: 'bytes=0-' })
+      expect([repeated.isRepeated, usual.isRepeated]).toEqual([true, false])
+      expect(repeated).toEqual({ ...usual, isRepeated: true })
+      expect(repeated.values).toMatchObject({ 'wellhead-truncated': 'true', vary: 'Accept, Accept-Encoding' })
+      expect(repeated.values).not.toHaveProperty('content-security-policy')
+    }
+  })
+
+  test('every request after a repeated call gets exactly one response, as from plain node:http', async () => {
+    await post('/api/endpoints', { name: 'cached.hostile', query: 'SELECT 1 AS n', cache_seconds: 600 })
+    const plain = createServer((request, response) => {
+      request.resume()
+      response.end('fine')
+    })
+    plain.listen(0, '127.0.0.1')
+    await once(plain, 'listening')
+    onTestFinished(() => void plain.close())
+    const plainUrl = `http://127.0.0.1:${(plain.address() as AddressInfo).port}`
+    const head = `/api/endpoints/query/cached.hostile HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${service.adminToken.token}\r\n`
+    const hot = `GET ${head}\r\n`
+    const last = `GET ${head}Connection: close\r\n\r\n`
+    const chunked = `${hot.length.toString(16)}\r\n${hot}\r\n0\r\n\r\n`
+    for (const [hostile, expected] of [
+      [`GET ${head}Transfer-Encoding: xchunked\r\n\r\n`, [400]],
+      [`GET ${head}Transfer-Encoding: xchunked\r\n\r\n${hot}`, [400]],
+      [`GET ${head}Transfer-Encoding: chunked, xchunked\r\n\r\n${chunked}`, [400]],
+      [`GET ${head}Transfer-Encoding : chunked\r\n\r\n${chunked}`, [400]],
+      [`GET ${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${chunked}`, [400]],
+      [`GET ${head}Content-Length: 5\r\nContent-Length: 6\r\n\r\n${hot}`, [400]],
+      [`GET ${head}X: a\nb: c\r\n\r\n`, [400]],
+      [`GET ${head} folded\r\n\r\n`, [400]],
+      [`GET ${head}Content-Length: ${hot.length}\r\n\r\n${hot}`, [200, 200]],
+      [`GET ${head}Transfer-Encoding: chunked\r\n\r\n${chunked}`, [200, 200]],
+      [`${hot}${hot}${hot}`, [200, 200, 200, 200]],
+      [hot, [200, 200]],
+    ] as const) {
+      const sent = [hot, hot, hostile, last]
+      const statuses = await conversation(service.url, sent)
+      expect(statuses, hostile).toEqual([200, 200, ...expected])
+      expect(await conversation(plainUrl, sent), hostile).toEqual(statuses)
+    }
+  })
+
+  test.each(['gzip', 'br'])(
+    'a result that was computed for the call travels compressed with %s',
+    async (coding) => {
+      const query = "SELECT number, repeat('x', 50) AS text FROM numbers(500)"
+      for (const [name, cache_seconds] of [
+        ['computed', null],
+        ['missed', 600],
+      ]) {
+        await post('/api/endpoints', { name: `${name}.${coding}`, query, cache_seconds })
+        await post('/api/endpoints', {
+          name: `${name}.short.${coding}`,
+          query: 'SELECT 1 AS n',
+          cache_seconds,
+        })
+      }
+      const path = (name: string) => `/api/endpoints/query/${name}.${coding}`
+      const wanted = { 'Accept-Encoding': coding }
+      const computed = await get(path('computed'), wanted)
+      expect(computed.headers.get('content-encoding')).toBe(coding)
+      expect(computed.headers.get('vary')).toBe('Accept, Accept-Encoding')
+      expect(computed.headers.get('etag')).toBeNull()
+      const plain = await get(path('computed'), { 'Accept-Encoding': 'identity' })
+      expect(plain.headers.get('content-encoding')).toBeNull()
+      expect(plain.headers.get('vary')).toBe('Accept, Accept-Encoding')
+      expect(computed.body).toEqual(plain.body)
+      const missed = await get(path('missed'), wanted)
+      expect(missed.headers.get('cache-status')).toMatch(/^Wellhead; fwd=miss; stored/)
+      expect(missed.headers.get('content-encoding')).toBe(coding)
+      expect(missed.headers.get('etag')).toMatch(new RegExp(`-${coding}"$`))
+      expect(missed.body).toEqual(plain.body)
+      const hit = await get(path('missed'), wanted)
+      expect(hit.headers.get('etag')).toBe(missed.headers.get('etag'))
+      const held = { ...wanted, 'If-None-Match': missed.headers.get('etag') ?? '' }
+      expect((await rawGet(path('missed'), held)).statusCode).toBe(304)
+      for (const name of ['computed.short', 'missed.short'])
+        expect((await get(path(name), wanted)).headers.get('content-encoding')).toBeNull()
+    },
+  )
 
   test('large results travel compressed once that form is made', async () => {
     await post('/api/endpoints', {

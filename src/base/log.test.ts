@@ -16,6 +16,7 @@ test('a line whose fields are written by hand is the one that the log writes', (
       const path = '/a"b\\c\u0001é'
       log.info({ path, status: 200, ms: 0.02 }, 'request')
       write(`"path":${JSON.stringify(path)},"status":200,"ms":0.02`, 'request')
+      log.flush()
       const [usual, byHand] = lines.splice(0)
       expect(byHand).toBe(usual)
       expect(JSON.parse(byHand ?? '')).toEqual({
@@ -35,8 +36,29 @@ test('a line whose fields are written by hand is the one that the log writes', (
 test('what the level leaves out is not written by hand either', () => {
   const { log, lines, write } = capture('warn')
   write('"status":200', 'request')
+  log.flush()
   expect(lines).toEqual([])
   log.level = 'info'
   write('"status":200', 'request')
+  log.flush()
   expect(lines).toHaveLength(1)
+})
+
+test('lines written by hand reach the output together, and before any other line', () => {
+  const { log, lines, write } = capture('info')
+  for (let status = 0; status < 3; status++) write(`"status":${status}`, 'request')
+  expect(lines).toEqual([])
+  log.info('next')
+  expect(lines.map((text) => text.match(/"status":\d|next/g))).toEqual([
+    ['"status":0', '"status":1', '"status":2'],
+    ['next'],
+  ])
+  write(`"text":"${'x'.repeat(10_000)}"`, 'request')
+  expect(lines).toHaveLength(3)
+})
+
+test('lines written by hand do not wait for a next one', async () => {
+  const { lines, write } = capture('info')
+  write('"status":200', 'request')
+  await vi.waitFor(() => expect(lines).toHaveLength(1))
 })

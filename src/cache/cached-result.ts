@@ -1,3 +1,4 @@
+import { type Compression, minCompressedBytes } from '../base/compressed.ts'
 import { contentTag } from '../base/content-tag.ts'
 
 /** What a run gives. */
@@ -12,7 +13,7 @@ export interface Computed {
   bytesRead: number | undefined
 }
 
-export type ContentCoding = 'identity' | 'gzip' | 'br'
+export type ContentCoding = 'identity' | Compression
 
 /** One of the ways in which the same result travels. A strong ETag tells them apart. */
 export interface ResultForm {
@@ -21,10 +22,8 @@ export interface ResultForm {
   readonly etag: string
 }
 
-export type Compression = Exclude<ContentCoding, 'identity'>
-
-/** Smaller bodies fit into one packet as they are. */
-const minCompressedBytes = 1024
+/** Has a form made, at once for a caller who waits for it, and adds it. */
+export type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
 
 /** A finished result: its bytes, and their compressed forms as soon as somebody wanted them. */
 export class CachedResult {
@@ -41,10 +40,10 @@ export class CachedResult {
   readonly etags: readonly string[]
   readonly #identity: ResultForm
   readonly #forms: { [coding in Compression]?: ResultForm } = {}
-  readonly #wanted = new Set<Compression>()
-  readonly #onWanted: (result: CachedResult, coding: Compression) => void
+  readonly #wanted = new Map<Compression, Promise<void>>()
+  readonly #make: MakeForm
 
-  constructor(computed: Computed, onWanted: (result: CachedResult, coding: Compression) => void) {
+  constructor(computed: Computed, make: MakeForm) {
     this.contentType = computed.contentType
     this.rows = computed.rows
     this.truncated = computed.truncated
@@ -56,7 +55,7 @@ export class CachedResult {
     this.tag = contentTag(`${computed.contentType}\n${computed.truncated}\n`, body)
     this.etags = [`"${this.tag}"`, `"${this.tag}-gzip"`, `"${this.tag}-br"`]
     this.#identity = { coding: 'identity', body, etag: `"${this.tag}"` }
-    this.#onWanted = onWanted
+    this.#make = make
   }
 
   get body(): Buffer {
@@ -73,31 +72,36 @@ export class CachedResult {
     if (coding === 'identity') return this.#identity
     const form = this.#forms[coding]
     if (form !== undefined) return form
-    this.want(coding)
+    this.#want(coding, false)
     return this.#identity
   }
 
-  want(coding: Compression): void {
+  /** The form that was requested, made first where it is not there. For callers who waited for the result, too. */
+  async made(coding: ContentCoding): Promise<ResultForm> {
+    if (coding === 'identity') return this.#identity
+    this.#want(coding, true)
+    await this.#wanted.get(coding)
+    return this.#forms[coding] ?? this.#identity
+  }
+
+  #want(coding: Compression, isAwaited: boolean): void {
     if (this.body.length < minCompressedBytes || this.#wanted.has(coding)) return
-    this.#wanted.add(coding)
-    this.#onWanted(this, coding)
+    this.#wanted.set(coding, this.#make(this, coding, isAwaited))
   }
 
   /** Has the forms made that the result before it had, and takes them over where the bytes are the same. */
   inherit(previous: CachedResult): void {
-    for (const coding of previous.#wanted) {
+    for (const [coding, wanted] of previous.#wanted) {
       const form = previous.tag === this.tag ? previous.#forms[coding] : undefined
-      if (form === undefined) this.want(coding)
+      if (form === undefined) this.#want(coding, false)
       else {
-        this.#wanted.add(coding)
+        this.#wanted.set(coding, wanted)
         this.#forms[coding] = form
       }
     }
   }
 
-  /** A form that is not smaller is of no use. */
   add(coding: Compression, body: Buffer): void {
-    if (body.length >= this.body.length) return
     this.#forms[coding] = { coding, body: ownBytes(body), etag: `"${this.tag}-${coding}"` }
   }
 }

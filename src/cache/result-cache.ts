@@ -1,3 +1,4 @@
+import { type Compression, compressed } from '../base/compressed.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import { BoundedEntries } from './bounded-entries.ts'
 import {
@@ -21,7 +22,7 @@ import {
   wantsNewRun,
 } from './cache-request.ts'
 import type { CacheTime } from './cache-time.ts'
-import { CachedResult, type Compression, type Computed } from './cached-result.ts'
+import { CachedResult, type Computed } from './cached-result.ts'
 import { Compressor } from './compressor.ts'
 import { EntryTimers } from './entry-timers.ts'
 import { Flight, type Landing } from './flight.ts'
@@ -333,7 +334,7 @@ export class ResultCache {
 
   #resultOf(key: string, computed: Computed | 'unchanged', previous: CachedResult | undefined): CachedResult {
     if (computed !== 'unchanged') {
-      return new CachedResult(computed, (result, coding) => this.#compress(key, result, coding))
+      return new CachedResult(computed, (...form) => this.#compress(key, ...form))
     }
     if (previous !== undefined) return previous
     throw internal(new Error('A run without a previous result cannot find it unchanged.'))
@@ -365,22 +366,20 @@ export class ResultCache {
     this.#refreshes.delete(entry.key)
   }
 
-  #compress(key: string, result: CachedResult, coding: Compression): void {
+  async #compress(key: string, result: CachedResult, coding: Compression, isAwaited: boolean): Promise<void> {
     const current = () => {
       const entry = this.#entries.get(key)
       return entry?.result === result ? entry : undefined
     }
-    this.#compressor.compress(
-      coding,
-      () => current() && result.body,
-      (compressed) => {
-        const entry = current()
-        if (entry === undefined || entry.bytes + compressed.length > this.#maxEntryBytes) return
-        const before = result.bytes
-        result.add(coding, compressed)
-        this.#entries.resize(entry, entry.bytes + result.bytes - before)
-      },
-    )
+    const bytes = await (isAwaited
+      ? compressed(coding, result.body)
+      : this.#compressor.compress(coding, () => current() && result.body))
+    const entry = current()
+    const isTooLarge = entry !== undefined && entry.bytes + (bytes?.length ?? 0) > this.#maxEntryBytes
+    if (bytes === undefined || isTooLarge) return
+    const before = result.bytes
+    result.add(coding, bytes)
+    if (entry) this.#entries.resize(entry, entry.bytes + result.bytes - before)
   }
 }
 

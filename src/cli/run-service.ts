@@ -42,6 +42,7 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   }
   removeServiceFile(settings.dataDir, io.pid)
   await service.stop()
+  log.flush()
   return exitCodes.done
 }
 

@@ -26,8 +26,8 @@ export interface CacheDirectives {
   onlyIfCached?: true
 }
 
-/** What the answer of a cached endpoint depends on beside its address. */
-export const cachedVary = 'Accept, Accept-Encoding'
+/** What a result depends on beside its address. */
+export const resultVary = 'Accept, Accept-Encoding'
 
 export function cacheHeaders(report: CacheReport, etag: string): Record<string, string> {
   return {
@@ -35,7 +35,7 @@ export function cacheHeaders(report: CacheReport, etag: string): Record<string, 
     'Cache-Control': cacheControl(report),
     Age: String(report.ageSeconds),
     ETag: etag,
-    Vary: cachedVary,
+    Vary: resultVary,
   }
 }
 

@@ -3,6 +3,7 @@ import { notFound } from '../base/errors.ts'
 import { chooseCoding, matchedEtag } from './cache-headers.ts'
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
 import { pathOf } from './request-path.ts'
+import { pageHeaders } from './security-headers.ts'
 
 /** Everything comes from this service, and nothing is written into the page. */
 const consolePolicy =
@@ -41,7 +42,7 @@ export function addConsoleRoutes(server: FastifyInstance, { page, assets }: Cons
 
 function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
   const { contentType, etag, forms } = file
-  reply.header('Vary', 'Accept-Encoding').header('ETag', etag)
+  reply.headers(pageHeaders).header('Vary', 'Accept-Encoding').header('ETag', etag)
   if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
   const coding = chooseCoding(request.headers['accept-encoding'])
   const packed = coding === 'identity' ? undefined : forms[coding]

@@ -1,3 +1,4 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
@@ -12,8 +13,9 @@ import { requestIdOf } from './request-id.ts'
 import { pathOf } from './request-path.ts'
 import { type RequestTraces, traceFields } from './request-traces.ts'
 import { quotaHeaders } from './route-access.ts'
-import { securityHeaders } from './security-headers.ts'
-import type { UsualHeaders } from './usual-headers.ts'
+import { dataHeaders } from './security-headers.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
+import { usualHeaders } from './usual-headers.ts'
 
 export interface HotCallsOptions {
   access: Access
@@ -23,11 +25,12 @@ export interface HotCallsOptions {
   statistics: CallStatistics | undefined
   requests: RequestCounts
   traces: RequestTraces
-  /** So many calls are known at once. */
+  unread: UnreadAnswers
+  /** Maximum number of calls that are remembered. */
   maxKnown: number
-  /** What an answer depends on beside the address. */
+  /** Value of the header Vary. */
   vary: string
-  /** Whether requests are answered as usual at the moment. */
+  /** Whether requests are served at the moment. */
   open: () => boolean
 }
 
@@ -39,56 +42,59 @@ export interface KnownCall {
   endpoint: string
   /** What its calls are written down as. */
   subject: CallSubject | undefined
-  /** The headers of the last answer, as long as that is the answer. */
-  head?: Head
-  /** What of its line in the log is always the same, as JSON. */
+}
+
+/** A known call with everything about its response that stays the same from one request to the next. */
+interface HotCall extends KnownCall {
+  heads?: Heads
+  /** The constant part of its log line, as JSON. */
   logged?: string
 }
 
-type Names = readonly string[]
+/** Headers of a response, names and values in turn. They begin with those whose values change. */
+type Head = [
+  'X-Request-Id',
+  string,
+  'Server-Timing',
+  string,
+  'Cache-Status',
+  string,
+  'Age',
+  string,
+  ...string[],
+]
 
-interface Head {
-  /** Of the form that they go with; the form itself would keep a result alive that the cache gave up. */
+/** What the headers were made of. The form itself would keep an evicted result in memory. */
+interface Heads {
   etag: string
-  /** Names and values in turn, of an answer with its body and of one without. */
-  whole: Names
-  unchanged: Names
+  ageSeconds: number
+  ttlSeconds: number
+  200: Head
+  304: Head
 }
 
-export interface HotAnswer {
-  status: 200 | 304
-  /** Headers that differ from answer to answer, names and values in turn. */
-  varying: Names
-  /** And those that do not: the list is the same as long as the result is. */
-  others: Names
-  /** Undefined where the caller has it already. */
-  body: Buffer | undefined
-  /** Whoever sends the answer says so afterwards. */
-  sent: () => void
-}
-
-const sameForAll = Object.entries(securityHeaders).flat()
-
-/** A longer address is rare, and would be kept for nothing. */
+/** Longer addresses are rare and not worth their memory. */
 const maxNameLength = 1024
 
+type Found = NonNullable<ReturnType<EndpointCalls['again']>>
+type Form = ReturnType<Found['result']['form']>
+
 /**
- * Calls that were answered from the cache. One that comes again, word by word, from the same caller, needs no router, no
- * reading of parameters and no search for its endpoint: its result is looked up. Whatever is not just like it goes the
- * usual way, and the answers are the same on both.
+ * Serves repeated cache hits ahead of the framework. A GET request that an earlier request of the same caller equals in
+ * address and Accept needs no routing, no parameter checks and no endpoint lookup. Every other request goes to the framework,
+ * which gives the same responses.
  */
 export class HotCalls {
   readonly #options: HotCallsOptions
-  readonly #known = new Map<string, KnownCall>()
+  readonly #known = new Map<string, HotCall>()
   readonly #writeLine: LineWriter | undefined
-  readonly #onClear: (() => void)[] = []
 
   constructor(options: HotCallsOptions) {
     this.#options = options
     this.#writeLine = lineWriterOf(options.log)
   }
 
-  /** Remembers a call with GET that was answered from the cache. */
+  /** Remembers a GET call that was answered from the cache. */
   learn(url: string | undefined, accept: string, call: KnownCall): void {
     const name = nameOf(url, accept, call.caller)
     if (name.length > maxNameLength) return
@@ -97,67 +103,56 @@ export class HotCalls {
     if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
   }
 
-  /** Called whenever a name may mean something else than before. */
+  /** Called whenever an address may refer to something else than before. */
   clear(): void {
     this.#known.clear()
-    for (const listener of this.#onClear) listener()
   }
 
-  onClear(listener: () => void): void {
-    this.#onClear.push(listener)
+  /** Puts this before a listener that serves every request. */
+  before(framework: RequestListener): RequestListener {
+    return (request, response) => {
+      if (!this.#serve(request, response)) framework(request, response)
+    }
   }
 
-  get areNone(): boolean {
-    return this.#known.size === 0
-  }
-
-  find(url: string | undefined, headers: UsualHeaders): KnownCall | undefined {
-    const caller = this.#options.access.recognise(headers.token)?.caller
-    return caller && this.#known.get(nameOf(url, headers.accept, caller))
-  }
-
-  /** Undefined where it has to go the usual way. */
-  answer(call: KnownCall, url: string | undefined, headers: UsualHeaders): HotAnswer | undefined {
-    const { access, calls, open, traces } = this.#options
+  /** False where the framework has to serve the request; then nothing was counted. */
+  #serve(request: IncomingMessage, response: ServerResponse): boolean {
+    if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
-    const recognised = access.recognise(headers.token)
+    const { access, calls, open, traces, unread } = this.#options
+    const headers = usualHeaders(request.rawHeaders)
+    const recognised = headers && access.recognise(headers.token)
+    const call = recognised && this.#known.get(nameOf(request.url, headers.accept, recognised.caller))
     // A token that was changed has another caller.
-    if (!open() || recognised?.caller !== call.caller) return undefined
+    if (!call || call.caller !== recognised.caller || !open()) return false
     const answer = calls.again(call.key)
-    if (answer === undefined) return undefined
+    if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
-    if (held !== undefined && held !== form.etag) return undefined
+    if (held !== undefined && held !== form.etag) return false
     const quota = access.count(recognised)
-    // Which counts nothing, so that the usual way can count it once more.
-    if (quota?.exceeded) return undefined
+    // A refusal counts nothing, so the framework can count it again.
+    if (quota?.exceeded) return false
     const trace =
       traces.active || headers.traceparent !== undefined
         ? traces.begin('GET', queryRoute, headers.traceparent, headers.tracestate)
         : undefined
     const id = requestIdOf(headers.requestId)
-    if (call.head?.etag !== form.etag) call.head = this.#headOf(form, answer, call.version)
-    const status = held === undefined ? 200 : 304
-    const body = held === undefined ? form.body : undefined
+    const heads = this.#headsOf(call, form, answer)
     const endedAt = performance.now()
     const ms = Math.round((endedAt - since) * 100) / 100
-    const varying = [
-      ...['X-Request-Id', id, 'Cache-Status', cacheStatus(answer)],
-      ...['Age', String(answer.ageSeconds), 'Server-Timing', `total;dur=${ms}`],
-    ]
-    if (quota) varying.push(...Object.entries(quotaHeaders(quota)).flat())
-    return {
-      status,
-      varying,
-      others: held === undefined ? call.head.whole : call.head.unchanged,
-      body,
-      sent: () => {
-        const { rows } = answer.result
-        this.#count(call.subject, status, endedAt, endedAt - since, rows, body?.length ?? 0)
-        this.#log(call, url, id, status, ms, trace)
-        if (trace !== undefined) traces.end(trace, status, { 'wellhead.endpoint': call.endpoint })
-      },
-    }
+    const status = held === undefined ? 200 : 304
+    const head = heads[status]
+    head[1] = id
+    head[3] = `total;dur=${ms}`
+    response.writeHead(status, quota ? [...head, ...Object.entries(quotaHeaders(quota)).flat()] : head)
+    const body = held === undefined ? form.body : undefined
+    if (body) unread.add(body, response)
+    response.end(body)
+    this.#count(call.subject, status, endedAt, endedAt - since, answer.result.rows, body?.length ?? 0)
+    this.#log(call, request.url, id, status, ms, trace)
+    if (trace !== undefined) traces.end(trace, status, { 'wellhead.endpoint': call.endpoint })
+    return true
   }
 
   #count(
@@ -186,29 +181,28 @@ export class HotCalls {
     })
   }
 
-  #headOf(form: Form, answer: Found, version: number): Head {
-    const { result } = answer
-    const unchanged = [
-      ...sameForAll,
+  #headsOf(call: HotCall, form: Form, answer: Found): Heads {
+    const { result, ageSeconds, ttlSeconds } = answer
+    const known = call.heads
+    if (known?.etag === form.etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
+      return known
+    const unchanged: Head = [
+      ...(['X-Request-Id', '', 'Server-Timing', ''] as const),
+      ...(['Cache-Status', cacheStatus(answer), 'Age', String(ageSeconds)] as const),
+      ...Object.entries(dataHeaders).flat(),
       ...['Vary', this.#options.vary],
-      ...['Wellhead-Version', String(version)],
+      ...['Wellhead-Version', String(call.version)],
       ...['Cache-Control', cacheControl(answer)],
       ...['ETag', form.etag],
       ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
     ]
     const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
     if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
-    return { etag: form.etag, unchanged, whole: [...unchanged, ...body] }
+    call.heads = { etag: form.etag, ageSeconds, ttlSeconds, 200: [...unchanged, ...body], 304: unchanged }
+    return call.heads
   }
 
-  #log(
-    call: KnownCall,
-    url = '',
-    id: string,
-    status: number,
-    ms: number,
-    trace: TraceSpan | undefined,
-  ): void {
+  #log(call: HotCall, url = '', id: string, status: number, ms: number, trace: TraceSpan | undefined): void {
     if (trace === undefined && this.#writeLine !== undefined) {
       call.logged ??= `"method":"GET","path":${JSON.stringify(pathOf(url))}`
       // An id has no character that would have to be escaped.
@@ -219,9 +213,6 @@ export class HotCalls {
     this.#options.log.info(line, 'request')
   }
 }
-
-type Found = NonNullable<ReturnType<EndpointCalls['again']>>
-type Form = ReturnType<Found['result']['form']>
 
 function nameOf(url: string | undefined, accept: string, { id }: Caller): string {
   return `${id}\n${accept}\n${url}`

@@ -33,20 +33,23 @@ test('every answer has the headers, whether it is data, an error or nothing', as
     const answer = await server.inject({ url, headers })
     expect(answer.statusCode).toBe(status)
     expect(answer.headers).toMatchObject({
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
-      'cross-origin-resource-policy': 'same-origin',
       'cache-control': url === '/kept' ? 'private, max-age=9' : 'no-store',
     })
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
-    expect(answer.headers).not.toHaveProperty('server')
+    for (const name of ['server', 'content-security-policy', 'x-frame-options', 'referrer-policy'])
+      expect(answer.headers).not.toHaveProperty(name)
   }
 })
 
 test('a page may have its look from here, and nothing else', async () => {
   const { headers } = await guarded().inject({ url: '/page', headers: key })
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+  })
   expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self';/)
   expect(headers['content-security-policy']).not.toMatch(/unsafe|script|\*|http/)
 })

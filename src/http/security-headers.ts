@@ -1,16 +1,17 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** For answers that are data: whoever shows one as a page shows a dead one, and in no frame. */
-export const securityHeaders = {
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'X-Content-Type-Options': 'nosniff',
+/** For data, which no browser renders: it must not be taken for a page. */
+export const dataHeaders = { 'X-Content-Type-Options': 'nosniff' } as const
+
+/** For responses to requests that cannot be parsed, which no hook sees. */
+export const headersOfUnread = { ...dataHeaders, 'Cache-Control': 'no-store' } as const
+
+/** For pages and the files they load, beside the policy of each page. */
+export const pageHeaders = {
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
-
-/** For answers to what cannot even be read, which no hook sees. */
-export const headersOfUnread = { ...securityHeaders, 'Cache-Control': 'no-store' } as const
 
 /** For a page of our own: its look comes from this service, and nothing in it runs or loads anything else. */
 const pagePolicy =
@@ -20,7 +21,7 @@ const pagePolicy =
 export function addSecurityHeaders(server: FastifyInstance): void {
   // With callbacks, since these two are on the way of every call.
   server.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(securityHeaders)
+    reply.headers(dataHeaders)
     done()
   })
   server.addHook('onSend', (_request, reply, _payload, done) => {
@@ -33,6 +34,7 @@ export function addSecurityHeaders(server: FastifyInstance): void {
 
 export function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply
+    .headers(pageHeaders)
     .header('Content-Security-Policy', pagePolicy)
     .header('Cache-Control', 'private, no-cache')
     .type('text/html; charset=utf-8')

@@ -1,29 +1,35 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { compressed } from '../base/compressed.ts'
 import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
-import { cacheHeaders, chooseCoding, matchedEtag } from './cache-headers.ts'
+import { cacheHeaders, chooseCoding, matchedEtag, resultVary } from './cache-headers.ts'
 
-/** Sends finished bytes with the headers that tell how they were come by. */
-export function sendResult(
+/** Sends finished bytes with the headers that tell how they were computed. */
+export async function sendResult(
   request: FastifyRequest,
   reply: FastifyReply,
   { kind, answer }: CallAnswer,
   contentType: string,
   since: number,
-): FastifyReply {
+): Promise<FastifyReply> {
+  const coding = chooseCoding(request.headers['accept-encoding'])
   if (kind === 'computed') {
-    if (answer.truncated) reply.header('Wellhead-Truncated', 'true')
+    const { body, truncated, queueMs, engineMs } = answer
+    const packed = coding === 'identity' ? undefined : await compressed(coding, body)
+    if (packed) reply.header('Content-Encoding', coding)
+    if (truncated) reply.header('Wellhead-Truncated', 'true')
     reply.header('Cache-Control', 'private, no-store')
     reply.header('Cache-Status', 'Wellhead; fwd=bypass')
-    reply.header('Vary', 'Accept')
-    reply.header('Server-Timing', timing(answer.queueMs, answer.engineMs, since))
+    reply.header('Vary', resultVary)
+    reply.header('Server-Timing', timing(queueMs, engineMs, since))
     tellCost(request, reply, answer)
-    return reply.type(contentType).send(answer.body)
+    return reply.type(contentType).send(packed ?? body)
   }
   const { result, outcome } = answer
-  const form = result.form(chooseCoding(request.headers['accept-encoding']))
+  const isComputed = outcome.kind === 'computed'
+  const form = isComputed ? await result.made(coding) : result.form(coding)
   reply.headers(cacheHeaders(answer, form.etag))
   if (result.truncated) reply.header('Wellhead-Truncated', 'true')
-  const waited = outcome.kind === 'computed' && !outcome.joined
+  const waited = isComputed && !outcome.joined
   reply.header(
     'Server-Timing',
     waited ? timing(result.queueMs, result.engineMs, since) : `total;dur=${elapsed(since)}`,

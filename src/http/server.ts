@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type RequestListener, STATUS_CODES } from 'node:http'
+import { createServer as createHttpServer, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, {
   type FastifyBaseLogger,
@@ -34,7 +34,7 @@ import type { SourceUsage } from '../ingest/source-usage.ts'
 import type { CallStatistics } from '../stats/call-statistics.ts'
 import type { RequestCounts } from '../stats/request-counts.ts'
 import { addBackupRoutes } from './backup-routes.ts'
-import { cachedVary } from './cache-headers.ts'
+import { resultVary } from './cache-headers.ts'
 import { addCacheRoutes } from './cache-routes.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
 import { boundConnections, endsWithAnswer, maxConnections, sendsBeforeClosing } from './connections.ts'
@@ -47,8 +47,6 @@ import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import type { EventStreams } from './event-streams.ts'
 import { HotCalls } from './hot-calls.ts'
-import { HotConnections } from './hot-connections.ts'
-import { hotLane } from './hot-lane.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addObservabilityRoutes, type ObservabilityRoutes } from './observability-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
@@ -126,7 +124,6 @@ const limits = {
   maxUnreadBytes: 256 * 2 ** 20,
   keepAliveMs: 65_000,
   checkConnectionsEveryMs: 2_000,
-  maxRequestsPerSocket: 0,
   sentWithinMs: 2_000,
 } as const
 
@@ -136,6 +133,14 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
 export function createServer(options: ServerOptions): FastifyInstance {
+  const { statistics, requests, tracing } = options.observability
+  const traces = new RequestTraces(tracing)
+  const unread = new UnreadAnswers({
+    maxBytes: limits.maxUnreadBytes,
+    onGivenUp: (readers, bytes) =>
+      options.log.warn({ readers, bytes }, 'an answer that was not read was given up'),
+  })
+  const hot = createHotCalls(options, traces, unread)
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -143,17 +148,20 @@ export function createServer(options: ServerOptions): FastifyInstance {
     requestIdHeader: false,
     bodyLimit: limits.maxBodyBytes,
     routerOptions: { maxParamLength: limits.maxParameterLength },
-    requestTimeout: limits.requestWithinMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    maxRequestsPerSocket: limits.maxRequestsPerSocket,
-    http: {
-      maxHeaderSize: limits.maxHeaderBytes,
-      // Whatever Node was started with.
-      insecureHTTPParser: false,
-      // Node's own refusal would have no shape.
-      requireHostHeader: false,
-      connectionsCheckingInterval: limits.checkConnectionsEveryMs,
-    },
+    serverFactory: (framework) =>
+      createHttpServer(
+        {
+          requestTimeout: limits.requestWithinMs,
+          keepAliveTimeout: limits.keepAliveMs,
+          maxHeaderSize: limits.maxHeaderBytes,
+          // Overrides --insecure-http-parser.
+          insecureHTTPParser: false,
+          // Node's own refusal would have no shape.
+          requireHostHeader: false,
+          connectionsCheckingInterval: limits.checkConnectionsEveryMs,
+        },
+        hot.before(framework),
+      ),
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) =>
       handleError(error, request, reply.headers({ ...headersOfUnread, 'X-Request-Id': request.id })),
@@ -170,8 +178,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
   listRoutes(server)
-  const { statistics, requests, tracing } = options.observability
-  const traces = new RequestTraces(tracing)
   const ends = new RequestEnds(server)
   addRequestTraces(server, traces, ends)
   logRequests(ends, requests)
@@ -187,11 +193,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (access === 'public') return
     request.caller = admitCaller(options.access, access, request, reply)
     if (!options.open()) throw engineUnavailable('The service is starting.')
-  })
-  const unread = new UnreadAnswers({
-    maxBytes: limits.maxUnreadBytes,
-    onGivenUp: (readers, bytes) =>
-      options.log.warn({ readers, bytes }, 'an answer that was not read was given up'),
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
@@ -212,13 +213,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addBackupRoutes(server, options.backups)
   const { endpoints } = options.queries
   const recorder = statistics && new CallRecorder(statistics, endpoints)
-  addQueryRoutes(
-    server,
-    options.queries,
-    options.streams,
-    addHotCalls(server, options, traces, unread),
-    recorder,
-  )
+  addQueryRoutes(server, options.queries, options.streams, hot, recorder)
   addObservabilityRoutes(server, options.observability, endpoints)
   addOpenApiRoutes(server, endpoints)
   addWhoamiRoutes(server, endpoints)
@@ -226,11 +221,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return server
 }
 
-/** So many different calls are answered at once. */
 const maxHotCalls = 20_000
 
-function addHotCalls(
-  server: FastifyInstance,
+function createHotCalls(
   { access, queries, log, open, stopping, corsOrigins, observability }: ServerOptions,
   traces: RequestTraces,
   unread: UnreadAnswers,
@@ -243,20 +236,12 @@ function addHotCalls(
     statistics: observability.statistics,
     requests: observability.requests,
     traces,
+    unread,
     maxKnown: maxHotCalls,
-    vary: variesByOrigin(corsOrigins) ? `${cachedVary}, Origin` : cachedVary,
+    vary: variesByOrigin(corsOrigins) ? `${resultVary}, Origin` : resultVary,
     open: () => open() && !stopping(),
   })
   endpoints.onChange(() => hot.clear())
-  const connections = new HotConnections(hot, unread, limits.keepAliveMs)
-  connections.watch(server.server)
-  access.onChange(() => connections.forget())
-  const [usual] = server.server.listeners('request') as [RequestListener]
-  server.server.removeListener('request', usual)
-  server.server.on(
-    'request',
-    hotLane(hot, unread, usual, (...answered) => connections.learn(...answered)),
-  )
   return hot
 }
 
