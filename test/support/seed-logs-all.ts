@@ -132,7 +132,6 @@ export function describeLogsAll(): void {
 
     test('an entry has id, timestamp, event_message and its nested metadata', async () => {
       const { names, types, rows } = await call('logs', { project }, now, {
-        json_type_escape_dots_in_keys: 1,
       })
       expect(names).toEqual(['id', 'timestamp', 'event_message', 'metadata'])
       expect(types).toEqual(['String', "DateTime64(6, 'UTC')", 'String', expect.stringMatching(/^JSON/)])
