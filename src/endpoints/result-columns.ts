@@ -49,8 +49,9 @@ function bareType(type: string): string {
 
 /** Columns whose text is JSON, and is given as JSON: `metadata`, and those that the definition lists. */
 export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
-  // A result that was described before entries were kept as text says JSON for what is text now.
-  return (name === 'metadata' || listed.includes(name)) && /^(?:String|JSON)\b/.test(bareType(type))
+  const bare = bareType(type)
+  // An endpoint that was saved before entries were kept as text says JSON for a column that is text now.
+  return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
 export type OutwardForm = 'json' | 'text-rows' | 'typed'
