@@ -6,7 +6,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { faithfulJson } from '../dist/ingest/log-intake.js'
 import { median, numberFrom, quantile } from './support/figures.mjs'
 import { batchesOf, engineBody, timed } from './support/log-batches.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
@@ -109,7 +108,6 @@ function prepare({ service, sender }, load) {
 /** What the service asks of the engine, without the service. */
 function insertRaw({ service, deadlineMs }, into, rows, token) {
   const settings = {
-    ...faithfulJson,
     insert_deduplication_token: token,
     max_partitions_per_insert_block: 0,
   }

@@ -5,7 +5,6 @@
  * BENCH_ROUNDS: how often each form is measured.
  */
 import { randomUUID } from 'node:crypto'
-import { faithfulJson } from '../dist/ingest/log-intake.js'
 import { median, numberFrom } from './support/figures.mjs'
 import { engineForms, nodeForms } from './support/intake-forms.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
@@ -129,7 +128,6 @@ function insert(engine, into, { format, rows, settings }, deadlineMs) {
     columns: engineColumns,
     format,
     settings: {
-      ...faithfulJson,
       insert_deduplication_token: randomUUID(),
       max_partitions_per_insert_block: 0,
       ...settings,

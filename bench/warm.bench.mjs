@@ -131,7 +131,7 @@ async function fill(engine, source, entries, now) {
       {
         sql:
           `INSERT INTO wellhead.${source} (project, id, timestamp, event_message, metadata) ` +
-          `SELECT 'abc', toString(number), ${timestamp}, '', ${metadata}::JSON FROM numbers(${rows})`,
+          `SELECT 'abc', toString(number), ${timestamp}, '', ${metadata} FROM numbers(${rows})`,
         settings: { max_partitions_per_insert_block: 0, max_threads: 1 },
       },
       limits,

@@ -1,5 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLog } from '../src/base/log.ts'
 import { migrate, migrations } from '../src/catalog/migrations.ts'
 import { many } from './support/engines.ts'
 import { hostileEntries } from './support/hostile-entries.ts'
@@ -288,16 +289,17 @@ describe('sending logs', () => {
 
   test('changes of the schema run once, in order, and data of a newer version is not touched', async () => {
     const topology = { cluster: undefined }
+    const quiet = createLog('silent')
     const table = (id: number) => ({
       id,
       statements: () => [`CREATE TABLE wellhead._migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
     })
-    expect(await migrate(service.engine, topology)).toEqual([])
+    expect(await migrate(service.engine, topology, quiet)).toEqual([])
     const known = [...migrations, table(1001), table(1002)]
-    expect(await migrate(service.engine, topology, known)).toEqual([1001, 1002])
+    expect(await migrate(service.engine, topology, quiet, known)).toEqual([1001, 1002])
     // Neither statement bears being run twice.
-    expect(await migrate(service.engine, topology, known)).toEqual([])
-    await expect(migrate(service.engine, topology)).rejects.toThrow('newer Wellhead (schema 1002)')
+    expect(await migrate(service.engine, topology, quiet, known)).toEqual([])
+    await expect(migrate(service.engine, topology, quiet)).rejects.toThrow('newer Wellhead (schema 1002)')
   })
 
   test('nothing is taken without the token', async () => {

@@ -89,7 +89,7 @@ async function fill(engine, { from, rows, nowMs, project }) {
         ${uuid} AS id,
         ${start} + toIntervalMicrosecond(intDiv((number + 0.5) * ${weekMs * 1000}, ${rows})) AS timestamp,
         concat('GET | ', toString(status), ' | ', address, ' | ', path, ' | ', agent) AS event_message,
-        ${metadata}::JSON AS metadata
+        ${metadata} AS metadata
       FROM (SELECT number, number + ${from} AS n FROM numbers(${rows})) WHERE ${fifth}`
     await engine.command({ sql, settings: { max_partitions_per_insert_block: 0 } }, { deadlineMs: 3_600_000 })
   }

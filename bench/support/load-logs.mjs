@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { faithfulJson } from '../../dist/ingest/log-intake.js'
 import { settleDuckdb, writeDuckdb } from './duckdb-layout.mjs'
 import { command } from './measured-tables.mjs'
 import { openPostgresLoad, settlePostgres } from './postgres-layout.mjs'
@@ -58,7 +57,6 @@ function insert(engine, source, entries) {
       columns: engineColumns,
       format: 'JSONEachRow',
       settings: {
-        ...faithfulJson,
         insert_deduplication_token: randomUUID(),
         max_partitions_per_insert_block: 0,
       },

@@ -7,34 +7,106 @@ export const otelSource = 'otel_logs'
 /** Calls of endpoints. The service writes them; nobody else does. */
 export const callsSource = 'endpoint_requests'
 
-/** The sources that exist from the first start, with the names that other senders know them by. */
+const text = (column: string, path = column) => ({ column, path, type: 'text' as const })
+const number = (column: string, path = column) => ({ column, path, type: 'number' as const })
+
+/** The sources that exist from the first start, with the names that other senders know them by and what they are often asked for. */
 export const builtInSources: readonly NewSource[] = [
   {
     name: 'edge_logs',
     aliases: ['cloudflare.logs.prod'],
     description: 'Requests at the edge.',
     hot_fields: [
-      { column: 'request_url', path: 'request.url', type: 'text', searched: true },
-      { column: 'request_path', path: 'request.path', type: 'text' },
+      { ...text('request_url', 'request.url'), searched: true },
+      text('request_path', 'request.path'),
+      text('request_method', 'request.method'),
+      text('request_host', 'request.host'),
+      number('status_code', 'response.status_code'),
+      number('origin_time', 'response.origin_time'),
+      text('country', 'request.cf.country'),
+      text('user_agent', 'request.headers.user_agent'),
     ],
   },
-  { name: 'postgres_logs', aliases: ['postgres.logs'], description: 'Databases.' },
+  {
+    name: 'postgres_logs',
+    aliases: ['postgres.logs'],
+    description: 'Databases.',
+    hot_fields: [
+      text('error_severity', 'parsed.error_severity'),
+      text('user_name', 'parsed.user_name'),
+      text('database_name', 'parsed.database_name'),
+      text('sql_state_code', 'parsed.sql_state_code'),
+    ],
+  },
   {
     name: 'function_edge_logs',
     aliases: ['deno-relay-logs'],
     description: 'Invocations of functions, as the relay saw them.',
     hot_fields: [
-      { column: 'function_id', path: 'function_id', type: 'text' },
-      { column: 'execution_time_ms', path: 'execution_time_ms', type: 'number' },
-      { column: 'status_code', path: 'response.status_code', type: 'number' },
+      text('function_id'),
+      number('execution_time_ms'),
+      number('status_code', 'response.status_code'),
+      text('deployment_id'),
+      text('region'),
+      text('level'),
     ],
   },
-  { name: 'function_logs', aliases: ['deno-subhosting-events'], description: 'Events inside of functions.' },
-  { name: 'auth_logs', aliases: ['gotrue.logs.prod'], description: 'Authentication.' },
-  { name: 'realtime_logs', aliases: ['realtime.logs.prod'], description: 'Realtime.' },
-  { name: 'storage_logs', aliases: ['storage.logs.prod.2'], description: 'Storage.' },
-  { name: 'postgrest_logs', aliases: ['postgREST.logs.prod'], description: 'REST API.' },
-  { name: 'pgbouncer_logs', aliases: ['pgbouncer.logs.prod'], description: 'Connection pooler.' },
+  {
+    name: 'function_logs',
+    aliases: ['deno-subhosting-events'],
+    description: 'Events inside of functions.',
+    hot_fields: [
+      text('function_id'),
+      text('deployment_id'),
+      text('execution_id'),
+      text('event_type'),
+      text('level'),
+      text('region'),
+    ],
+  },
+  {
+    name: 'auth_logs',
+    aliases: ['gotrue.logs.prod'],
+    description: 'Authentication.',
+    hot_fields: [
+      text('path'),
+      text('method'),
+      number('status'),
+      text('level'),
+      text('action', 'auth_event.action'),
+      number('duration'),
+    ],
+  },
+  {
+    name: 'realtime_logs',
+    aliases: ['realtime.logs.prod'],
+    description: 'Realtime.',
+    hot_fields: [text('level'), text('topic'), text('region')],
+  },
+  {
+    name: 'storage_logs',
+    aliases: ['storage.logs.prod.2'],
+    description: 'Storage.',
+    hot_fields: [
+      text('request_method', 'req.method'),
+      text('request_url', 'req.url'),
+      number('status_code', 'res.statusCode'),
+      number('response_time', 'responseTime'),
+      text('level'),
+    ],
+  },
+  {
+    name: 'postgrest_logs',
+    aliases: ['postgREST.logs.prod'],
+    description: 'REST API.',
+    hot_fields: [text('host'), text('component')],
+  },
+  {
+    name: 'pgbouncer_logs',
+    aliases: ['pgbouncer.logs.prod'],
+    description: 'Connection pooler.',
+    hot_fields: [text('level'), text('database'), text('user')],
+  },
   { name: quarantineSource, description: 'Entries that were rejected, as text, with the reason.' },
   { name: otelSource, description: 'OpenTelemetry records that name no source.' },
   {
@@ -42,14 +114,14 @@ export const builtInSources: readonly NewSource[] = [
     description: 'Calls of endpoints: by whom, how they went and what they cost. Written by the service.',
     retention_days: 30,
     hot_fields: [
-      { column: 'endpoint', path: 'endpoint', type: 'text' },
-      { column: 'token_id', path: 'token_id', type: 'text' },
-      { column: 'status', path: 'status', type: 'number' },
-      { column: 'cache', path: 'cache', type: 'text' },
-      { column: 'calls', path: 'calls', type: 'number' },
-      { column: 'total_ms', path: 'total_ms', type: 'number' },
-      { column: 'engine_ms', path: 'engine_ms', type: 'number' },
-      { column: 'bytes', path: 'bytes', type: 'number' },
+      text('endpoint'),
+      text('token_id'),
+      number('status'),
+      text('cache'),
+      number('calls'),
+      number('total_ms'),
+      number('engine_ms'),
+      number('bytes'),
     ],
   },
 ].map((source) => newSourceShape.parse(source))

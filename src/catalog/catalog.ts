@@ -87,7 +87,7 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
-    await migrate(this.#options.engine, this.topology)
+    await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#alone(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
@@ -131,6 +131,11 @@ export class Catalog {
   /** Runs something while nothing is changed here. */
   hold<T>(work: () => Promise<T>): Promise<T> {
     return this.#alone(work)
+  }
+
+  async read<Row>(sql: string): Promise<Row[]> {
+    const { body } = await this.#options.engine.query({ sql, format: 'JSONEachRow' }, limits)
+    return readJsonRows<Row>(body)
   }
 
   async run(statements: string[], settings: Record<string, number> = {}): Promise<void> {

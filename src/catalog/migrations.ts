@@ -1,5 +1,7 @@
+import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { writeJsonRows } from '../engine/json-rows.ts'
+import { keepMetadataAsText } from './metadata-text-migration.ts'
 import {
   createMigrationsTable,
   createOwnTables,
@@ -11,7 +13,9 @@ import {
 
 export interface Migration {
   id: number
-  statements: (topology: Topology) => string[]
+  statements?: (topology: Topology) => string[]
+  /** Runs after the statements. */
+  run?: (engine: Engine, topology: Topology, log: Log) => Promise<void>
 }
 
 /**
@@ -22,6 +26,7 @@ export const migrations: readonly Migration[] = [
   { id: 1, statements: createOwnTables },
   { id: 2, statements: orderCatalog },
   { id: 3, statements: createTokenUses },
+  { id: 4, run: keepMetadataAsText },
 ]
 
 /** What the data is like once every migration has run. */
@@ -33,6 +38,7 @@ const limits = { deadlineMs: 60_000 }
 export async function migrate(
   engine: Engine,
   topology: Topology,
+  log: Log,
   known: readonly Migration[] = migrations,
 ): Promise<number[]> {
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
@@ -48,9 +54,10 @@ export async function migrate(
     )
   }
   const ran: number[] = []
-  for (const { id, statements } of known) {
+  for (const { id, statements, run } of known) {
     if (done.has(id)) continue
-    for (const sql of statements(topology)) await engine.command({ sql }, limits)
+    for (const sql of statements?.(topology) ?? []) await engine.command({ sql }, limits)
+    await run?.(engine, topology, log)
     await engine.insert(
       { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
       writeJsonRows([{ id }]),

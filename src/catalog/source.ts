@@ -19,6 +19,16 @@ export const sourceName = z
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be small letters, digits and _, beginning with a letter, at most 64')
   .refine((name) => !name.endsWith('_local'), 'must not end with _local')
 
+const hotFields = z
+  .array(hotFieldShape)
+  .max(32)
+  .refine(
+    (fields) =>
+      new Set(fields.map((field) => field.column)).size === fields.length &&
+      fields.every((field) => !reservedColumns.has(field.column)),
+    'must have different columns, none of them project, id, timestamp, event_message or metadata',
+  )
+
 export const newSourceShape = z.strictObject({
   name: sourceName,
   description: z.string().max(1000).default(''),
@@ -27,16 +37,7 @@ export const newSourceShape = z.strictObject({
     .max(16)
     .default([]),
   retention_days: z.int().min(1).max(3650).default(90),
-  hot_fields: z
-    .array(hotFieldShape)
-    .max(32)
-    .default([])
-    .refine(
-      (fields) =>
-        new Set(fields.map((field) => field.column)).size === fields.length &&
-        fields.every((field) => !reservedColumns.has(field.column)),
-      'must have different columns, none of them project, id, timestamp, event_message or metadata',
-    ),
+  hot_fields: hotFields.default([]),
 })
 
 export type NewSource = z.infer<typeof newSourceShape>
@@ -50,12 +51,13 @@ export const sourceShape = newSourceShape.extend({
 
 export type Source = z.infer<typeof sourceShape>
 
-/** What may change after a source was made; its columns are as old as its data. */
+/** What may change after a source was made. */
 export const sourceChangeShape = z
   .strictObject({
     description: newSourceShape.shape.description.unwrap(),
     aliases: newSourceShape.shape.aliases.unwrap(),
     retention_days: newSourceShape.shape.retention_days.unwrap(),
+    hot_fields: hotFields,
   })
   .partial()
 

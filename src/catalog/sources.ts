@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
+import { invalidParameter, nameTaken, sourceNotFound, versionConflict } from '../base/errors.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogRecord } from './catalog-replay.ts'
-import { type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
-import { changeRetention, createSourceTable, dropSourceTable } from './tables.ts'
+import { type HotField, type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
+import {
+  changeRetention,
+  changeTypedColumns,
+  createSourceTable,
+  dropSourceTable,
+  readTypedColumns,
+} from './tables.ts'
 
 /** The sources as they are now, held in memory; every change is in the log before it holds. */
 export class Sources {
@@ -30,12 +36,37 @@ export class Sources {
    */
   async open(): Promise<void> {
     for (const name of this.#left) await this.#drop(name)
-    const missing = builtInSources.filter((source) => !this.find(source.name))
-    if (missing.length === 0) return
-    await this.#write('wellhead', ...missing.map((source) => this.#fresh(source))).catch((error) => {
-      if (!nameTaken.is(error)) throw error
+    await this.#catchUp()
+    const changes = builtInSources.flatMap((source) => {
+      const current = this.find(source.name)
+      return current ? this.#withNewColumns(current, source.hot_fields) : this.#fresh(source)
+    })
+    if (changes.length === 0) return
+    await this.#write('wellhead', ...changes).catch((error) => {
+      if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
       return this.open()
     })
+  }
+
+  /** A built-in source of an older version gets the columns that it would be made with now. */
+  #withNewColumns(current: Source, shipped: readonly HotField[]): Source[] {
+    const known = new Set(current.hot_fields.flatMap(({ column, path }) => [column, path]))
+    const added = shipped.filter(({ column, path }) => !known.has(column) && !known.has(path))
+    return added.length === 0
+      ? []
+      : [this.#changed(current, { hot_fields: [...current.hot_fields, ...added] })]
+  }
+
+  /** A service that ended between a change and its statements left the table behind the catalog. */
+  async #catchUp(): Promise<void> {
+    const tables = await this.#catalog.read<{ source: string; columns: string[] }>(readTypedColumns)
+    for (const { source: name, columns } of tables) {
+      const source = this.#byName.get(name)
+      if (!source) continue
+      const added = source.hot_fields.filter(({ column }) => !columns.includes(column))
+      const removed = columns.filter((column) => source.hot_fields.every((field) => field.column !== column))
+      await this.#catalog.run(changeTypedColumns(name, { added, removed }, this.#catalog.topology))
+    }
   }
 
   list(): Source[] {
@@ -68,16 +99,15 @@ export class Sources {
   change(name: string, change: SourceChange, by: string): Promise<Source> {
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     return lastWins(undefined, async () => {
-      const current = this.get(name)
-      const source: Source = {
-        ...current,
-        ...given,
-        version: current.version + 1,
-        updated_at: new Date(this.#clock.now()).toISOString(),
-      }
+      const source = this.#changed(this.get(name), given)
       await this.#write(by, source)
       return source
     })
+  }
+
+  #changed(current: Source, change: Partial<NewSource>): Source {
+    const at = new Date(this.#clock.now()).toISOString()
+    return { ...current, ...change, version: current.version + 1, updated_at: at }
   }
 
   async delete(name: string, by: string): Promise<void> {
@@ -156,9 +186,21 @@ export class Sources {
         if (before !== undefined && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
+        if (before !== undefined) {
+          await this.#catalog.run(changeTypedColumns(source.name, columnChange(before, source), topology))
+        }
         this.#byName.set(source.name, source)
         if (before === undefined) this.#onChange(source.name)
       }),
     )
+  }
+}
+
+function columnChange(before: Source, after: Source) {
+  const has = (fields: readonly HotField[], field: HotField) =>
+    fields.some((other) => JSON.stringify(other) === JSON.stringify(field))
+  return {
+    added: after.hot_fields.filter((field) => !has(before.hot_fields, field)),
+    removed: before.hot_fields.filter((field) => !has(after.hot_fields, field)).map(({ column }) => column),
   }
 }

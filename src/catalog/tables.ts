@@ -8,26 +8,37 @@ export interface Topology {
   cluster: string | undefined
 }
 
-const searchIndex = 'ngrambf_v1(4, 8192, 2, 0)'
+/** Rows between two marks of the sort key. A page of one project's newest entries reads little more than itself. */
+const granularity = 512
+
+/** One filter for each 8,192 rows: one for each granule would take as much room as the texts themselves. */
+const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 
 /** So many inserts are remembered per table, so that one that is tried again is stored once. */
 const rememberedInserts = 10_000
 
-/** How many different paths of metadata get a column of their own; the others share one. */
-const maxPaths = 256
+/** What stands at a path of the JSON text in a column, as text; null where nothing does. */
+export function textAtPath(keys: readonly string[], column = 'metadata'): string {
+  return `JSONExtract(${column}, ${keys.map(literal).join(', ')}, 'Nullable(String)')`
+}
 
-function materialised(field: HotField): string {
-  const path = `metadata.${field.path
-    .split('.')
-    .map((part) => `\`${part}\``)
-    .join('.')}`
-  // Whatever was sent there, the expression has a value: a strange type must not refuse an entry.
+function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
+
+/** Has a value for any metadata: an unexpected type must not reject an entry. */
+function typedColumn(field: HotField): string {
+  const text = textAtPath(field.path.split('.'))
   if (field.type === 'text') {
-    return `\`${field.column}\` String MATERIALIZED ifNull(${path}::Nullable(String), '') CODEC(ZSTD(1))`
+    return `\`${field.column}\` String MATERIALIZED ifNull(${text}, '') CODEC(ZSTD(1))`
   }
-  // The texts "nan" and "inf" are numbers to the engine, and one of them would spoil every average.
-  const number = `toFloat64OrNull(${path}::Nullable(String))`
+  // The engine reads the texts "nan" and "inf" as numbers, and one of them would spoil every average.
+  const number = `toFloat64OrNull(${text})`
   return `\`${field.column}\` Nullable(Float64) MATERIALIZED if(isFinite(${number}), ${number}, NULL) CODEC(ZSTD(1))`
+}
+
+function searchIndexOf({ column }: HotField): string {
+  return `INDEX \`${column}_ngrams\` \`${column}\` ${searchIndex}`
 }
 
 function retention(days: number): string {
@@ -57,29 +68,28 @@ function distributed(table: string, sharding: string, topology: Topology): strin
   ]
 }
 
-/** Sorted so that a time range of one project is a short read. */
+/**
+ * Sorted so that a time range of one project is a short read. With the id in the key, entries come newest first in an
+ * order that is always the same, and the engine reads backward and stops at the limit.
+ */
 export function createSourceTable(source: NewSource, topology: Topology): string[] {
   const { name, hot_fields: hotFields, retention_days: days } = source
   const columns = [
     'project String CODEC(ZSTD(1))',
     'id String CODEC(ZSTD(1))',
     "timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1))",
-    'event_message String CODEC(ZSTD(3))',
-    `metadata JSON(max_dynamic_paths = ${maxPaths}) CODEC(ZSTD(3))`,
-    ...hotFields.map(materialised),
-    ...hotFields
-      .filter((field) => field.searched)
-      .map(
-        (field) => `INDEX \`${field.column}_ngrams\` \`${field.column}\` TYPE ${searchIndex} GRANULARITY 1`,
-      ),
+    'event_message String CODEC(ZSTD(1))',
+    'metadata String CODEC(ZSTD(1))',
+    ...hotFields.map(typedColumn),
+    ...hotFields.filter((field) => field.searched).map(searchIndexOf),
   ]
-  const settings = ['ttl_only_drop_parts = 1']
+  const settings = [`index_granularity = ${granularity}`, 'ttl_only_drop_parts = 1']
   if (topology.cluster === undefined)
     settings.push(`non_replicated_deduplication_window = ${rememberedInserts}`)
   else settings.push(`replicated_deduplication_window = ${rememberedInserts}`)
   return [
     `CREATE TABLE IF NOT EXISTS ${database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
-      `ENGINE = ${mergeTree(topology, name)} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp) ` +
+      `ENGINE = ${mergeTree(topology, name)} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
   ]
@@ -88,6 +98,53 @@ export function createSourceTable(source: NewSource, topology: Topology): string
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
   return [
     `ALTER TABLE ${database}.\`${localName(name, topology)}\`${onCluster(topology)} MODIFY TTL ${retention(days)}`,
+  ]
+}
+
+/** The typed columns of each source, as the engine has them. */
+export const readTypedColumns =
+  "SELECT replaceRegexpOne(table, '_local$', '') AS source, groupUniqArrayIf(name, default_kind = 'MATERIALIZED') AS columns " +
+  `FROM system.columns WHERE database = '${database}' AND table NOT LIKE '\\\\_%' GROUP BY source`
+
+/** Fields that have the same column but another content count as removed and added. */
+export interface TypedColumnChange {
+  added: readonly HotField[]
+  removed: readonly string[]
+}
+
+/**
+ * Changes the typed columns of a table that has entries. A new one has its values at once: the engine computes them from the text
+ * while it reads, until the background work that the last statement begins has stored them.
+ */
+export function changeTypedColumns(
+  name: string,
+  { added, removed }: TypedColumnChange,
+  topology: Topology,
+): string[] {
+  const alter = (table: string, actions: string[]) =>
+    actions.length === 0
+      ? []
+      : [`ALTER TABLE ${database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
+  const local = localName(name, topology)
+  const searched = added.filter((field) => field.searched)
+  const outer = [
+    ...removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``),
+    ...added.map((field) => `ADD COLUMN IF NOT EXISTS ${typedColumn(field)}`),
+  ]
+  return [
+    ...alter(
+      local,
+      removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
+    ),
+    ...alter(local, [
+      ...outer,
+      ...searched.map((field) => `ADD INDEX IF NOT EXISTS ${searchIndexOf(field).replace(/^INDEX /, '')}`),
+    ]),
+    ...(local === name ? [] : alter(name, outer)),
+    ...alter(local, [
+      ...added.map(({ column }) => `MATERIALIZE COLUMN \`${column}\``),
+      ...searched.map(({ column }) => `MATERIALIZE INDEX \`${column}_ngrams\``),
+    ]),
   ]
 }
 

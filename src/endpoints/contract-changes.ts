@@ -2,7 +2,7 @@ import { columnChanges } from './column-changes.ts'
 import { breaking, type ContractChange, compatible } from './contract-change.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { parameterChanges } from './parameter-changes.ts'
-import type { ResultColumn } from './result-columns.ts'
+import { isJsonColumn, type ResultColumn } from './result-columns.ts'
 import { leadingWith } from './sql-with.ts'
 
 /** What callers of an endpoint rely on. */
@@ -21,11 +21,18 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   return [
     ...nameChange(was, is),
     ...parameterChanges(was, is),
-    ...columnChanges(before.columns, after.columns),
+    ...columnChanges(outwardColumns(before), outwardColumns(after)),
     ...rowChange(was, is),
     ...sandboxChanges(was, is),
     ...quietChanges(was, is),
   ]
+}
+
+/** Text that is given as JSON is another type to whoever reads it. */
+function outwardColumns({ columns, definition }: Contract): ResultColumn[] {
+  return columns.map((column) =>
+    isJsonColumn(column, definition.json) ? { ...column, type: 'JSON' } : column,
+  )
 }
 
 function nameChange(was: EndpointDefinition, is: EndpointDefinition): ContractChange[] {

@@ -132,6 +132,8 @@ const fields = z.strictObject({
     .default(null),
   incremental: incrementalShape.nullable().default(null),
   timeout_seconds: seconds(3600).default(30),
+  /** Columns of the result whose text is JSON; `metadata` is one without being listed. */
+  json: z.array(text, must('a list of columns')).max(100, must('at most 100 columns')).default([]),
   sandbox: trueOrFalse.default(false),
 })
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { type Catalog, lastWins } from '../catalog/catalog.ts'
+import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
-import type { Endpoints, SavedEndpoint, StoredEndpoint } from './endpoints.ts'
+import { type Endpoints, type SavedEndpoint, type StoredEndpoint, storedEndpointShape } from './endpoints.ts'
 import { fieldsOf, readFields, sameDefinition } from './given-fields.ts'
 import { type ShownParameter, shownParameters } from './shown-parameter.ts'
 import { compileStored, storedChange } from './stored-endpoint.ts'
@@ -67,7 +67,8 @@ export class EndpointAdmin {
     }
     for (const definition of shipped) {
       const given = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
-      if (given && !sameDefinition(given.body.definition, definition) && endpoints.find(definition.id)) {
+      const put = given && readBody(given, storedEndpointShape).definition
+      if (put && !sameDefinition(put, definition) && endpoints.find(definition.id)) {
         log.info(
           { endpoint: definition.name },
           'the shipped file of this endpoint is newer than the one that was put in; it is not changed by itself',

@@ -3,13 +3,13 @@ import { invalidParameter, WellheadError } from '../base/errors.ts'
 import type { TraceSpan } from '../base/tracing.ts'
 import type { Engine, QueryResult, Statement } from '../engine/engine.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
+import { readJsonRows, textRows } from '../engine/json-rows.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
-import { outwardSettings, wrapQuery } from './result-columns.ts'
+import { isJsonColumn, outwardSettings, wrapQuery } from './result-columns.ts'
 import { onlyRows, possibleSources, type TimeRange } from './row-filters.ts'
 import { retold } from './sql-errors.ts'
 import { filterOrderSettings, isolationSettings } from './sql-isolation.ts'
@@ -96,8 +96,9 @@ export class EndpointRunner {
 
   async run(call: BoundCall, part: Part = {}): Promise<EndpointAnswer> {
     const { endpoint, format } = call
+    const { compiled, columns, definition } = endpoint
     const values = this.#atTime(call, part.nowMicros)
-    const maxRows = endpoint.definition.max_rows
+    const maxRows = definition.max_rows
     const since = performance.now()
     let startedAt: number | undefined
     let engineMs = 0
@@ -109,16 +110,9 @@ export class EndpointRunner {
       await this.#checkPatterns(call, values)
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
-      const answer = await this.#query(
-        call,
-        values,
-        wrapQuery(endpoint.compiled.sql, endpoint.columns, rows, format.form),
-        {
-          format: format.engineFormat,
-          settings: format.settings,
-        },
-        part.range,
-      )
+      const { form, ...output } = outputOf(endpoint, format)
+      const sql = wrapQuery(compiled.sql, columns, rows, form, definition.json)
+      const answer = await this.#query(call, values, sql, output, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
     }).finally(() => {
       call.spent?.end()
@@ -240,4 +234,11 @@ export class EndpointRunner {
     const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' })
     return body.toString().trim() === '1'
   }
+}
+
+function outputOf({ columns, definition }: Endpoint, format: OutputFormat) {
+  if (format.textRows && columns.some((column) => isJsonColumn(column, definition.json))) {
+    return { form: 'text-rows' as const, format: textRows.format, settings: format.textRows }
+  }
+  return { form: format.form, format: format.engineFormat, settings: format.settings }
 }

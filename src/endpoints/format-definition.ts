@@ -19,6 +19,7 @@ export function formatDefinition(definition: EndpointDefinition): string {
     ...(warm_seconds !== null && { warm: formatDuration(warm_seconds) }),
     ...(incremental && { incremental: withoutAbsent(incremental) }),
     timeout: formatDuration(timeout_seconds),
+    ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
   })
   visit(header, {

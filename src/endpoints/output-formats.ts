@@ -1,3 +1,4 @@
+import { textRows } from '../engine/json-rows.ts'
 import type { OutwardForm } from './result-columns.ts'
 
 export interface OutputFormat {
@@ -7,6 +8,8 @@ export interface OutputFormat {
   contentType: string
   form: OutwardForm
   settings: Readonly<Record<string, number | string>>
+  /** Settings for a result with columns of JSON text, whose rows the engine writes as text; undefined where they stay text. */
+  textRows?: Readonly<Record<string, number | string>>
   /** Leaves as many rows as may be, and tells whether there were more; undefined where rows cannot be told. */
   cut: ((body: Buffer, maxRows: number) => CutResult) | undefined
   frame: (body: Buffer) => Buffer
@@ -85,6 +88,7 @@ export const outputFormats: readonly OutputFormat[] = [
     contentType: 'application/json; charset=utf-8',
     form: 'json',
     settings: { output_format_json_array_of_rows: 1 },
+    textRows: textRows.array,
     cut: cutArray,
     frame: (body) => Buffer.concat([resultOpen, body, resultClose]),
   },
@@ -94,6 +98,7 @@ export const outputFormats: readonly OutputFormat[] = [
     contentType: 'application/x-ndjson; charset=utf-8',
     form: 'json',
     settings: {},
+    textRows: textRows.lines,
     cut: cutLines,
     frame: asIs,
   },

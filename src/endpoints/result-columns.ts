@@ -1,5 +1,5 @@
 import type { Engine, Limits, Statement } from '../engine/engine.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
+import { jsonRowSql, outwardJson, readJsonRows } from '../engine/json-rows.ts'
 
 export interface ResultColumn {
   name: string
@@ -29,21 +29,32 @@ function quoted(name: string): string {
 /** A column in its outward form: instants as integers or as text without a zone, integers exact. */
 function outward({ name, type }: ResultColumn): string {
   const column = quoted(name)
-  const bare = type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
+  const bare = bareType(type)
   if (bare.startsWith('DateTime64')) {
-    return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`}) AS ${column}`
+    return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`})`
   }
-  if (bare.startsWith('DateTime')) return `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S', 'UTC') AS ${column}`
+  if (bare.startsWith('DateTime')) return `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S', 'UTC')`
   if (/^U?Int(?:64|128|256)$/.test(bare)) {
     const beyond = bare.startsWith('U')
       ? `${column} > ${exactInteger}`
       : `${column} > ${exactInteger} OR ${column} < -${exactInteger}`
-    return `if(${beyond}, toString(${column}), ${column}) AS ${column}`
+    return `if(${beyond}, toString(${column}), ${column})`
   }
   return column
 }
 
-export type OutwardForm = 'json' | 'typed'
+function bareType(type: string): string {
+  return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
+}
+
+/** Columns whose text is JSON, and is given as JSON: `metadata`, and those that the definition lists. */
+export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
+  const bare = bareType(type)
+  // An endpoint that was saved before entries were kept as text says JSON for a column that is text now.
+  return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
+}
+
+export type OutwardForm = 'json' | 'text-rows' | 'typed'
 
 /** The saved query inside of the one that gives its columns their outward form and bounds its rows. */
 export function wrapQuery(
@@ -51,9 +62,26 @@ export function wrapQuery(
   columns: readonly ResultColumn[],
   rows: number,
   form: OutwardForm,
+  json: readonly string[] = [],
 ): string {
-  const list = form === 'json' ? columns.map(outward).join(', ') : '*'
-  return `SELECT ${list} FROM (\n${sql}\n) LIMIT ${rows}`
+  return `SELECT ${listOf(columns, form, json)} FROM (\n${sql}\n) LIMIT ${rows}`
+}
+
+function listOf(columns: readonly ResultColumn[], form: OutwardForm, json: readonly string[]): string {
+  switch (form) {
+    case 'typed':
+      return '*'
+    case 'json':
+      return columns.map((column) => `${outward(column)} AS ${quoted(column.name)}`).join(', ')
+    case 'text-rows':
+      return jsonRowSql(
+        columns.map((column) =>
+          isJsonColumn(column, json)
+            ? { name: column.name, sql: `toString(${quoted(column.name)})`, isJson: true }
+            : { name: column.name, sql: outward(column) },
+        ),
+      )
+  }
 }
 
 /** The order of the saved query is the order of the answer, and JSON has the values as they are. */
@@ -61,8 +89,5 @@ export const outwardSettings = {
   query_plan_remove_redundant_sorting: 0,
   optimize_duplicate_order_by_and_distinct: 0,
   use_variant_as_common_type: 1,
-  json_type_escape_dots_in_keys: 1,
-  output_format_json_quote_64bit_integers: 0,
-  output_format_json_escape_forward_slashes: 0,
-  output_format_json_quote_denormals: 0,
+  ...outwardJson,
 } as const

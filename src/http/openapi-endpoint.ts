@@ -1,5 +1,6 @@
 import type { ParameterDeclaration } from '../endpoints/definition.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { isJsonColumn } from '../endpoints/result-columns.ts'
 import { columnSchema, type JsonSchema } from './column-schema.ts'
 import { callErrors, controlParameters, followed, resultAnswers } from './openapi-calling.ts'
 import { inAddress, type Operation } from './openapi-operation.ts'
@@ -16,9 +17,12 @@ export interface EndpointDescription {
   row: object
 }
 
+/** Whatever the text holds: in logs an object, but a query may make any JSON, and other text is a string. */
+const jsonColumn: JsonSchema = { description: 'JSON, as it was sent.' }
+
 /** A saved endpoint as an operation of its own, with the columns of its rows. */
 export function describeEndpoint(endpoint: Endpoint, reader: Reader): EndpointDescription {
-  const { definition, columns } = endpoint
+  const { definition } = endpoint
   const { name, sandbox } = definition
   // The prefix keeps an endpoint with the name Error apart from the shape of errors.
   const rowName = `row.${name}`
@@ -26,7 +30,7 @@ export function describeEndpoint(endpoint: Endpoint, reader: Reader): EndpointDe
   const items = sandbox ? { anyOf: [row, { type: 'object', additionalProperties: true }] } : row
   return {
     rowName,
-    row: rowSchema(columns),
+    row: rowSchema(endpoint),
     operation: {
       method: 'get',
       path: `/api/endpoints/query/${name}`,
@@ -42,8 +46,13 @@ export function describeEndpoint(endpoint: Endpoint, reader: Reader): EndpointDe
   }
 }
 
-function rowSchema(columns: Endpoint['columns']): object {
-  const properties = Object.fromEntries(columns.map(({ name, type }) => [name, columnSchema(type)]))
+function rowSchema({ columns, definition }: Endpoint): object {
+  const properties = Object.fromEntries(
+    columns.map((column) => [
+      column.name,
+      isJsonColumn(column, definition.json) ? jsonColumn : columnSchema(column.type),
+    ]),
+  )
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 

@@ -34,6 +34,7 @@ const endpointNotes: Notes = {
   incremental:
     'Promise that rows are buckets of time, so that a result is renewed by its newest part; null: none.',
   timeout_seconds: 'How long the query may run.',
+  json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
   sandbox: 'Whether callers may send a SELECT of their own over the views of the query.',
   version: 'Counts the changes.',
   columns: 'Columns of its rows, with the types of the engine.',
@@ -110,7 +111,11 @@ const intakeShape: z.ZodType<IntakeAnswer & { message: string }> = z.object({
   rejected: z.int(),
   errors: z.array(z.object({ index: z.int(), reason: z.string() })),
 })
-const pathShape: z.ZodType<SourcePath> = z.object({ path: z.string(), types: z.array(z.string()) })
+const pathShape: z.ZodType<SourcePath> = z.object({
+  path: z.string(),
+  types: z.array(z.string()),
+  entries: z.int(),
+})
 const entryShape = z.object({
   id: z.string(),
   timestamp: z.int(),
@@ -192,6 +197,7 @@ export const schemas = {
   SourcePath: schemaOf(pathShape, 'output', {
     path: 'Where it stands in `metadata`, with dots between the levels.',
     types: 'Types that were seen there, in the words of the engine.',
+    entries: 'How many of the newest entries have it.',
   }),
   StoredEntry: schemaOf(entryShape, 'output', {
     id: 'As it was sent, or made by the service.',

@@ -1,5 +1,6 @@
 import { invalidParameter } from '../base/errors.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/timestamps.ts'
+import { textAtPath } from '../catalog/tables.ts'
 import type { Comparison, Condition, EntryFilter } from './search-shape.ts'
 
 export interface BoundConditions {
@@ -88,9 +89,5 @@ export function textAt(path: string): string {
   if (parts.some((part) => part === '' || part.includes('\0'))) {
     throw invalidParameter('path', `${path} is no path: it has names with one dot between them.`)
   }
-  return `metadata.${parts.map(quoted).join('.')}::Nullable(String)`
-}
-
-function quoted(name: string): string {
-  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
+  return textAtPath(parts.map((part) => part.replace(/%2E/gi, '.')))
 }

@@ -65,15 +65,6 @@ export interface Sending {
   onReplay?: (() => void) | undefined
 }
 
-/** What makes the engine's JSON give back exactly what was sent. */
-export const faithfulJson = {
-  json_type_escape_dots_in_keys: 1,
-  input_format_try_infer_dates: 0,
-  input_format_try_infer_datetimes: 0,
-  input_format_json_try_infer_numbers_from_strings: 0,
-  input_format_json_read_bools_as_numbers: 0,
-} as const
-
 const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as const
 
 const limits = { deadlineMs: 60_000 }
@@ -209,7 +200,6 @@ export class LogIntake {
         columns,
         format: 'JSONEachRow',
         settings: {
-          ...faithfulJson,
           insert_deduplication_token: token,
           // Entries may be of any day, and each day is a partition.
           max_partitions_per_insert_block: 0,

@@ -4,9 +4,9 @@ import { readShape } from '../base/validation.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
+import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { conditionsOf, rangeOf, textAt } from './entry-conditions.ts'
-import { faithfulJson } from './log-intake.ts'
+import { entryRow } from './entry-row.ts'
 import { type EntryFilter, histogramShape, searchShape, valuesShape } from './search-shape.ts'
 
 export interface LogSearchOptions {
@@ -52,12 +52,11 @@ export class LogSearch {
       ? " AND (timestamp, id) < (fromUnixTimestamp64Micro({last:Int64}, 'UTC'), {last_id:String})"
       : ''
     return this.#query(
-      'SELECT id, toUnixTimestamp64Micro(t) AS timestamp, project, event_message, metadata FROM (' +
-        `SELECT id, timestamp AS t, project, event_message, metadata FROM ${this.#table(name)} ` +
-        `WHERE ${sql}${behind} ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}) ORDER BY t DESC, id DESC`,
+      `SELECT ${entryRow} FROM ${this.#table(name)} WHERE ${sql}${behind} ` +
+        'ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}',
       { ...parameters, limit, ...(before && { last: before.timestamp, last_id: before.id }) },
       signal,
-      { output_format_json_array_of_rows: 1 },
+      { format: textRows.format, settings: textRows.array },
     )
   }
 
@@ -101,21 +100,15 @@ export class LogSearch {
     sql: string,
     parameters: Record<string, string | number>,
     signal: AbortSignal,
-    settings: Record<string, number> = {},
+    output: { format: string; settings?: Record<string, string> } = { format: 'JSONEachRow' },
   ): Promise<Buffer> {
     const { engine, maxMemoryBytes } = this.#options
     const { body } = await engine.query(
       {
         sql,
         parameters,
-        format: 'JSONEachRow',
-        settings: {
-          ...faithfulJson,
-          output_format_json_quote_64bit_integers: 0,
-          output_format_json_escape_forward_slashes: 0,
-          max_memory_usage: maxMemoryBytes,
-          ...settings,
-        },
+        format: output.format,
+        settings: { ...outwardJson, max_memory_usage: maxMemoryBytes, ...output.settings },
       },
       { deadlineMs, signal },
     )

@@ -4,17 +4,27 @@ import { newSourceShape, type Source, sourceChangeShape } from '../catalog/sourc
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
-import { faithfulJson } from './log-intake.ts'
+import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
+import { entryRow } from './entry-row.ts'
 
 const limits = { deadlineMs: 30_000 }
 /** The paths of a source are read off its newest entries. */
-const sampledEntries = 100_000
+const sampledEntries = 10_000
+/** A key that comes twice counts once, a dot inside of a key is no level, and text stays text even if it looks like a date. */
+const readingKinds = {
+  ...outwardJson,
+  type_json_skip_duplicated_paths: 1,
+  json_type_escape_dots_in_keys: 1,
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
+}
 const maxRecent = 1_000
 
 export interface SourcePath {
   path: string
   types: string[]
+  /** How many of the entries that were looked at have it. */
+  entries: number
 }
 
 /** Reading and managing sources, for whoever may. */
@@ -61,9 +71,12 @@ export class SourceAdmin {
     const { body } = await this.#engine.query(
       {
         sql:
-          "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(p.2) AS types FROM (SELECT arrayJoin(distinctJSONPathsAndTypes(metadata)) AS p " +
-          `FROM (SELECT metadata FROM ${database}.\`${source.name}\` ORDER BY timestamp DESC LIMIT ${sampledEntries})) ORDER BY path`,
+          "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries FROM (SELECT arrayJoin(" +
+          "CAST(JSONAllPathsWithTypes(CAST(metadata, 'JSON(max_dynamic_paths = 0)')), 'Array(Tuple(String, String))')) AS p " +
+          `FROM (SELECT metadata FROM ${database}.\`${source.name}\` ORDER BY timestamp DESC LIMIT ${sampledEntries})) ` +
+          'GROUP BY path ORDER BY path',
         format: 'JSONEachRow',
+        settings: readingKinds,
       },
       limits,
     )
@@ -79,17 +92,10 @@ export class SourceAdmin {
     }
     const { body } = await this.#engine.query(
       {
-        sql:
-          'SELECT id, toUnixTimestamp64Micro(t) AS timestamp, project, event_message, metadata FROM (SELECT id, timestamp AS t, project, event_message, metadata ' +
-          `FROM ${database}.\`${source.name}\` ORDER BY t DESC, id DESC LIMIT {count:UInt32}) ORDER BY t DESC, id DESC`,
+        sql: `SELECT ${entryRow} FROM ${database}.\`${source.name}\` ORDER BY timestamp DESC, id DESC LIMIT {count:UInt32}`,
         parameters: { count },
-        format: 'JSONEachRow',
-        settings: {
-          ...faithfulJson,
-          output_format_json_array_of_rows: 1,
-          output_format_json_quote_64bit_integers: 0,
-          output_format_json_escape_forward_slashes: 0,
-        },
+        format: textRows.format,
+        settings: { ...outwardJson, ...textRows.array },
       },
       limits,
     )

@@ -10,7 +10,6 @@ import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition.ts'
 import { engineDatabase } from '../engine/engine.ts'
 import { readEntry } from '../ingest/entry.ts'
-import { faithfulJson } from '../ingest/log-intake.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
 
@@ -162,7 +161,7 @@ export class Workbench {
       {
         table: `${engineDatabase}.${source}`,
         format: 'JSONEachRow',
-        settings: { ...faithfulJson, max_partitions_per_insert_block: 0 },
+        settings: { max_partitions_per_insert_block: 0 },
       },
       Buffer.concat(rows),
       limits,

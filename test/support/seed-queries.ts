@@ -78,7 +78,6 @@ export async function insert(table: string, entries: Entry[]): Promise<void> {
     JSON.stringify({ id: `entry-${++lastId}`, ...entry, timestamp: formatMicros(timestamp) }),
   )
   const settings = {
-    json_type_escape_dots_in_keys: 1,
     input_format_try_infer_dates: 0,
     input_format_try_infer_datetimes: 0,
   }
