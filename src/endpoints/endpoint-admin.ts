@@ -6,6 +6,7 @@ import { type Catalog, lastWins } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
+import type { KnownSources } from './endpoint.ts'
 import type { Endpoints, SavedEndpoint, StoredEndpoint } from './endpoints.ts'
 import { fieldsOf, readFields, sameDefinition } from './given-fields.ts'
 import { compileStored, storedChange } from './stored-endpoint.ts'
@@ -14,7 +15,7 @@ export interface EndpointAdminOptions {
   engine: Engine
   catalog: Catalog
   endpoints: Endpoints
-  sources: () => ReadonlySet<string>
+  sources: () => KnownSources
   clock: Clock
   log: Log
 }

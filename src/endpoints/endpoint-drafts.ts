@@ -3,7 +3,7 @@ import { invalidQuery, WellheadError } from '../base/errors.ts'
 import { sqlTokens } from '../base/sql-tokens.ts'
 import { readShape } from '../base/validation.ts'
 import type { Engine } from '../engine/engine.ts'
-import { compileEndpoint, type Endpoint } from './endpoint.ts'
+import { compileEndpoint, type Endpoint, type KnownSources } from './endpoint.ts'
 import type { EndpointAnswer, EndpointRunner } from './endpoint-runner.ts'
 import { fieldsOf, readFields } from './given-fields.ts'
 import { outputFormats } from './output-formats.ts'
@@ -13,7 +13,7 @@ import { positionOf, retold, type SqlPosition } from './sql-errors.ts'
 export interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
-  sources: () => ReadonlySet<string>
+  sources: () => KnownSources
 }
 
 /** What is known of an endpoint that is not saved. */

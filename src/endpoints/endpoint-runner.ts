@@ -10,7 +10,7 @@ import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { outwardSettings, wrapQuery } from './result-columns.ts'
-import { onlyRows, possibleSources, type TimeRange } from './row-filters.ts'
+import { onlyRows, type TimeRange } from './row-filters.ts'
 import { retold } from './sql-errors.ts'
 import { isolationSettings } from './sql-isolation.ts'
 
@@ -218,7 +218,7 @@ export class EndpointRunner {
     if (project === undefined && range === undefined) {
       return endpoint.definition.sandbox ? isolationSettings : {}
     }
-    const tables = new Set([...this.#options.sources(), ...possibleSources(endpoint.compiled.sql)])
+    const tables = new Set([...this.#options.sources(), ...endpoint.compiled.possibleSources])
     return onlyRows(tables, { project, range })
   }
 

@@ -3,13 +3,25 @@ import { sqlTokens } from '../base/sql-tokens.ts'
 import { formatMicros } from '../base/timestamps.ts'
 import { type ParameterDeclaration, parameterShape, reservedName } from './definition.ts'
 import { type BoundValue, parameterTypes, timestampType } from './parameter-types.ts'
+import { possibleSources } from './row-filters.ts'
+import { type EditedSql, editSql, type SqlEdit } from './sql-edits.ts'
 import { positionOf } from './sql-errors.ts'
+import { pathEdits, type TextColumnOf } from './sql-paths.ts'
+import { withoutUnused } from './sql-with.ts'
 
 export type BoundValues = Readonly<Record<string, BoundValue>>
 
-/** A query whose @names have become typed placeholders of the engine. Its values stay beside it. */
+/**
+ * A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. Its values stay
+ * beside it.
+ */
 export interface CompiledQuery {
+  /** What runs: without the parts of its WITH clause that nothing uses. */
   readonly sql: string
+  /** All of it. */
+  readonly whole: EditedSql
+  /** Words of the SQL that runs that have the form of a source's name. */
+  readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses, in the order of their first appearance; @now is not one of them. */
   readonly names: readonly string[]
   /** Those among them that are regular expressions, which the engine may refuse to compile. */
@@ -27,25 +39,27 @@ const undeclared = parameterShape.parse({})
 export function bindQuery(
   sql: string,
   declared: Readonly<Record<string, ParameterDeclaration>>,
+  columnOf?: TextColumnOf,
 ): CompiledQuery {
   const declarationOf = (name: string) => (Object.hasOwn(declared, name) && declared[name]) || undeclared
   const names = new Set<string>()
-  let compiled = ''
+  const edits: SqlEdit[] = []
   for (const { kind, start, end } of sqlTokens(sql)) {
-    if (kind !== 'parameter') {
-      compiled += sql.slice(start, end)
-      continue
-    }
+    if (kind !== 'parameter') continue
     const name = sql.slice(start + 1, end)
     if (name.startsWith('_')) throw controlName(sql, name, start)
     if (name !== reservedName) names.add(name)
     const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(name))
-    compiled += `{${name}:${type}}`
+    edits.push({ start, end, text: `{${name}:${type}}` })
   }
+  const whole = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
+  const compiled = withoutUnused(whole.text)
   // What is declared is asked for even where the SQL does not use it: the declaration is what callers read.
   const checked = new Set([...Object.keys(declared), ...names])
   return {
     sql: compiled,
+    whole,
+    possibleSources: possibleSources(compiled),
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(name).type === 'regex'),
     check(given) {
