@@ -175,9 +175,9 @@ describe('sandboxed SQL', () => {
 
 describe('saved SQL', () => {
   test('is told where it is wrong, in the text that its author wrote', async () => {
-    const { whole } = bindQuery('SELECT @x,\n  metadata.a.b::String, @x AS y nope FROM edge_logs', {})
+    const { sql, edited } = bindQuery('SELECT @x,\n  metadata.a.b::String, @x AS y nope FROM edge_logs', {})
     await expect(
-      checkSql(open.engine, { sql: whole.text, parameters: { x: null } }, sources, whole),
+      checkSql(open.engine, { sql, parameters: { x: null } }, sources, edited),
     ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
   })
 

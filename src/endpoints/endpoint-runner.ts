@@ -112,7 +112,7 @@ export class EndpointRunner {
       const answer = await this.#query(
         call,
         values,
-        wrapQuery(endpoint.compiled.sql, endpoint.columns, rows, format.form),
+        wrapQuery(endpoint.compiled.sent, endpoint.columns, rows, format.form),
         {
           format: format.engineFormat,
           settings: format.settings,
@@ -149,7 +149,7 @@ export class EndpointRunner {
   async explain(call: BoundCall, { nowMicros, range }: Part = {}): Promise<EndpointPlan> {
     const values = this.#atTime(call, nowMicros)
     const { endpoint } = call
-    const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
+    const sql = wrapQuery(endpoint.compiled.sent, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
     return this.inTurn(call, async () => {
       const text = { format: 'TabSeparatedRaw', deadlineMs: explainWithinMs }
       const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, text, range)
@@ -236,7 +236,7 @@ export class EndpointRunner {
   /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */
   async #hasMore(call: BoundCall, values: BoundValues): Promise<boolean> {
     const { compiled, definition } = call.endpoint
-    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
+    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sent}\n) LIMIT 1 OFFSET ${definition.max_rows})`
     const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' })
     return body.toString().trim() === '1'
   }

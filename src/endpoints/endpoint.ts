@@ -33,12 +33,12 @@ export async function compileEndpoint(
   if (definition.sandbox) checkSandboxDefinition(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
   const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
-  // All of it is checked, also what nothing uses yet; and so is what runs.
-  const whole = { sql: compiled.whole.text, parameters }
-  await checkSql(engine, whole, sources, compiled.whole)
+  // All of it is checked, also what nothing uses yet; and so is what is sent.
+  const whole = { sql: compiled.sql, parameters }
+  await checkSql(engine, whole, sources, compiled.edited)
   let columns = await describeColumns(engine, whole)
-  if (compiled.sql !== whole.sql) {
-    const statement = { sql: compiled.sql, parameters }
+  if (compiled.sent !== compiled.sql) {
+    const statement = { sql: compiled.sent, parameters }
     await checkSql(engine, statement, sources)
     columns = await describeColumns(engine, statement)
   }

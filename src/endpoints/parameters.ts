@@ -16,11 +16,12 @@ export type BoundValues = Readonly<Record<string, BoundValue>>
  * beside it.
  */
 export interface CompiledQuery {
-  /** What runs: without the parts of its WITH clause that nothing uses. */
   readonly sql: string
-  /** All of it. */
-  readonly whole: EditedSql
-  /** Words of the SQL that runs that have the form of a source's name. */
+  /** How it came to be, for the positions of errors. */
+  readonly edited: EditedSql
+  /** What is sent to the engine: without the parts of its WITH clause that nothing uses. */
+  readonly sent: string
+  /** Words of what is sent that have the form of a source's name. */
   readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses, in the order of their first appearance; @now is not one of them. */
   readonly names: readonly string[]
@@ -52,14 +53,15 @@ export function bindQuery(
     const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(name))
     edits.push({ start, end, text: `{${name}:${type}}` })
   }
-  const whole = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
-  const compiled = withoutUnused(whole.text)
+  const edited = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
+  const sent = withoutUnused(edited.text)
   // What is declared is asked for even where the SQL does not use it: the declaration is what callers read.
   const checked = new Set([...Object.keys(declared), ...names])
   return {
-    sql: compiled,
-    whole,
-    possibleSources: possibleSources(compiled),
+    sql: edited.text,
+    edited,
+    sent,
+    possibleSources: possibleSources(sent),
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(name).type === 'regex'),
     check(given) {

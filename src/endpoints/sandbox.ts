@@ -45,7 +45,7 @@ export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: 
   const own = sandboxText(sql)
   const edited = editSql(own, pathEdits(own))
   const { text } = edited
-  const views = viewsOf(endpoint.compiled.whole.text)
+  const views = viewsOf(endpoint.compiled.sql)
   const nodes = await parseSelect(engine, { sql: text }).catch((error) => {
     throw retold(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
@@ -81,6 +81,7 @@ export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: 
   const compiled = {
     ...endpoint.compiled,
     sql: statement.sql,
+    sent: statement.sql,
     possibleSources: possibleSources(statement.sql),
   }
   return { ...endpoint, compiled, columns }
