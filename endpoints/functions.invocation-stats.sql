@@ -53,11 +53,6 @@ WITH
     ) AS first_bucket,
     first_bucket + toIntervalSecond(series_seconds) AS last_bucket,
 
-    -- Every bucket from the first to the one that @now is in, whether or not anything happened in it.
-    series AS (
-        SELECT first_bucket + toIntervalSecond(arrayJoin(range(0, series_seconds + 1, bucket_seconds))) AS bucket
-    ),
-
     invocations AS (
         SELECT
             toDateTime64(toStartOfInterval(timestamp, toIntervalSecond(bucket_seconds)), 6, 'UTC') AS bucket,
@@ -92,16 +87,17 @@ WITH
     )
 
 SELECT
-    series.bucket AS timestamp,
-    -- Null in a bucket without an execution time.
-    statistics.min_execution_time AS min_execution_time,
-    statistics.max_execution_time AS max_execution_time,
-    statistics.avg_execution_time AS avg_execution_time,
-    statistics.p95_execution_time AS p95_execution_time,
-    statistics.p99_execution_time AS p99_execution_time,
-    -- Zero, even where the engine is set to join with nulls.
-    ifNull(statistics.invocation_count, 0) AS count,
-    ifNull(statistics.failure_count, 0) AS error_count
-FROM series
-LEFT JOIN statistics ON statistics.bucket = series.bucket
-ORDER BY timestamp
+    bucket AS timestamp,
+    min_execution_time,
+    max_execution_time,
+    avg_execution_time,
+    p95_execution_time,
+    p99_execution_time,
+    invocation_count AS count,
+    failure_count AS error_count
+FROM statistics
+-- Every bucket from the first to the one that @now is in. Where nothing happened, counts are 0 and the rest is null.
+ORDER BY timestamp WITH FILL
+    FROM first_bucket
+    TO last_bucket + toIntervalSecond(bucket_seconds)
+    STEP toIntervalSecond(bucket_seconds)

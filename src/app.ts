@@ -166,12 +166,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     tail,
     maxPendingBytes: maxPendingLogBytes,
   })
-  const endpoints: Endpoints = new Endpoints(catalog)
+  const endpoints: Endpoints = new Endpoints(catalog, () => sources.readable())
   const endpointAdmin = new EndpointAdmin({
     engine,
     catalog,
     endpoints,
-    sources: () => sources.names(),
+    sources: () => sources.readable(),
     clock,
     log,
   })
@@ -265,8 +265,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     streams,
     queries: { endpoints, calls, results },
     endpoints: endpointAdmin,
-    deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.names(), clock }),
-    drafts: new EndpointDrafts({ engine, runner, sources: () => sources.names() }),
+    deployments: new Deployments({ engine, catalog, endpoints, sources: () => sources.readable(), clock }),
+    drafts: new EndpointDrafts({ engine, runner, sources: () => sources.readable() }),
     search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
     usage: new SourceUsage({
       engine,

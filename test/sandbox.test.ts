@@ -3,7 +3,7 @@ import { builtInSources } from '../src/catalog/built-in-sources.ts'
 import { createOwnTables, createSourceTable } from '../src/catalog/tables.ts'
 import { definitionShape } from '../src/endpoints/definition.ts'
 import { compileEndpoint, type Endpoint } from '../src/endpoints/endpoint.ts'
-import { withNow } from '../src/endpoints/parameters.ts'
+import { bindQuery, withNow } from '../src/endpoints/parameters.ts'
 import { outwardSettings, wrapQuery } from '../src/endpoints/result-columns.ts'
 import { compileSandboxed } from '../src/endpoints/sandbox.ts'
 import { checkSql, checkTree } from '../src/endpoints/sql-check.ts'
@@ -208,11 +208,10 @@ describe('sandboxed SQL', () => {
 
 describe('saved SQL', () => {
   test('is told where it is wrong, in the text that its author wrote', async () => {
-    const query = 'SELECT @x,\n  @x AS y nope FROM edge_logs'
-    const sql = query.replaceAll('@x', '{x:Nullable(String)}')
+    const { sql, edited } = bindQuery('SELECT @x,\n  metadata.a.b::String, @x AS y nope FROM edge_logs', {})
     await expect(
-      checkSql(open.engine, { sql, parameters: { x: null } }, sources, query),
-    ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 11 } })
+      checkSql(open.engine, { sql, parameters: { x: null } }, sources, edited),
+    ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
   })
 
   test('has every function of the engine but these', async () => {

@@ -13,6 +13,11 @@ import {
   readTypedColumns,
 } from './tables.ts'
 
+export interface ReadableSources {
+  has(name: string): boolean
+  columnOf(source: string, path: string): string | undefined
+}
+
 /** The sources as they are now, held in memory; every change is in the log before it holds. */
 export class Sources {
   readonly #catalog: Catalog
@@ -22,6 +27,7 @@ export class Sources {
   readonly #left = new Set<string>()
   readonly #dropping = new Map<string, Promise<void>>()
   readonly #onChange: (name: string) => void
+  #readable: ReadableSources | undefined
 
   constructor(catalog: Catalog, clock: Clock, onChange: (name: string) => void = () => {}) {
     this.#catalog = catalog
@@ -71,6 +77,15 @@ export class Sources {
 
   list(): Source[] {
     return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /**
+   * The sources that SQL can read, and for each the column that holds the text at a path of metadata. Another object
+   * whenever a source changes.
+   */
+  readable(): ReadableSources {
+    this.#readable ??= readableSources(this.list())
+    return this.#readable
   }
 
   names(): ReadonlySet<string> {
@@ -174,6 +189,7 @@ export class Sources {
     for (const { record, source } of readings) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
+      this.#readable = undefined
       this.#onChange(source.name)
       // Where there are others, the one who deletes it drops it: a service that comes late would drop what was made again.
       if (!this.#catalog.shared) this.#left.add(source.name)
@@ -190,6 +206,7 @@ export class Sources {
           await this.#catalog.run(changeTypedColumns(source.name, columnChange(before, source), topology))
         }
         this.#byName.set(source.name, source)
+        this.#readable = undefined
         if (before === undefined) this.#onChange(source.name)
       }),
     )
@@ -202,5 +219,18 @@ function columnChange(before: Source, after: Source) {
   return {
     added: after.hot_fields.filter((field) => !has(before.hot_fields, field)),
     removed: before.hot_fields.filter((field) => !has(after.hot_fields, field)).map(({ column }) => column),
+  }
+}
+
+function readableSources(sources: readonly Source[]): ReadableSources {
+  const columns = new Map(
+    sources.map(({ name, hot_fields: fields }) => {
+      const texts = fields.filter(({ type }) => type === 'text')
+      return [name, new Map(texts.map(({ path, column }) => [path, column]))]
+    }),
+  )
+  return {
+    has: (name) => columns.has(name),
+    columnOf: (source, path) => columns.get(source)?.get(path),
   }
 }

@@ -6,6 +6,7 @@ import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
+import type { KnownSources } from './endpoint.ts'
 import { type Endpoints, type SavedEndpoint, type StoredEndpoint, storedEndpointShape } from './endpoints.ts'
 import { fieldsOf, readFields, sameDefinition } from './given-fields.ts'
 import { type ShownParameter, shownParameters } from './shown-parameter.ts'
@@ -15,7 +16,7 @@ export interface EndpointAdminOptions {
   engine: Engine
   catalog: Catalog
   endpoints: Endpoints
-  sources: () => ReadonlySet<string>
+  sources: () => KnownSources
   clock: Clock
   log: Log
 }

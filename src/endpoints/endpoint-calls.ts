@@ -16,7 +16,6 @@ import { spanOf } from './incremental.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
 import type { BoundValues } from './parameters.ts'
 import { type OldResult, RenewingRun } from './renewing-run.ts'
-import { possibleSources } from './row-filters.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
 export interface EndpointCall {
@@ -126,7 +125,7 @@ export class EndpointCalls {
     const { endpoint } = call
     const { id: endpointId, cache_seconds: cacheSeconds } = endpoint.definition
     const request = this.#request({ ...call, purpose: 'follow' }, cacheSeconds ?? 0)
-    const sources = [...possibleSources(endpoint.compiled.sql)]
+    const sources = [...endpoint.compiled.possibleSources]
     const look: FollowedCall['look'] = async (signal, asking) => {
       const mark = this.#options.arrivals?.mark()
       // The first look belongs to who asked for it; later ones are part of nobody's trace.
@@ -212,7 +211,7 @@ export class EndpointCalls {
         run,
         clock,
         arrivals,
-        sources: [...possibleSources(compiled.sql)],
+        sources: [...compiled.possibleSources],
         column,
         span,
         wholeBuckets,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { readShape } from '../base/validation.ts'
 import type { Engine } from '../engine/engine.ts'
-import { compileEndpoint, type Endpoint } from './endpoint.ts'
+import { compileEndpoint, type Endpoint, type KnownSources } from './endpoint.ts'
 import type { EndpointAnswer, EndpointRunner } from './endpoint-runner.ts'
 import { fieldsOf, readFields } from './given-fields.ts'
 import { outputFormats } from './output-formats.ts'
@@ -11,7 +11,7 @@ import { inTypedText } from './typed-text.ts'
 export interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
-  sources: () => ReadonlySet<string>
+  sources: () => KnownSources
 }
 
 /** What is known of an endpoint that is not saved. */

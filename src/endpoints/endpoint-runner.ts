@@ -10,7 +10,7 @@ import type { OutputFormat } from './output-formats.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { isJsonColumn, outwardSettings, wrapQuery } from './result-columns.ts'
-import { onlyRows, possibleSources, type TimeRange } from './row-filters.ts'
+import { onlyRows, type TimeRange } from './row-filters.ts'
 import { retold } from './sql-errors.ts'
 import { filterOrderSettings, isolationSettings } from './sql-isolation.ts'
 
@@ -111,7 +111,7 @@ export class EndpointRunner {
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
       const { form, ...output } = outputOf(endpoint, format)
-      const sql = wrapQuery(compiled.sql, columns, rows, form, definition.json)
+      const sql = wrapQuery(compiled.sent, columns, rows, form, definition.json)
       const answer = await this.#query(call, values, sql, output, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
     }).finally(() => {
@@ -143,7 +143,7 @@ export class EndpointRunner {
   async explain(call: BoundCall, { nowMicros, range }: Part = {}): Promise<EndpointPlan> {
     const values = this.#atTime(call, nowMicros)
     const { endpoint } = call
-    const sql = wrapQuery(endpoint.compiled.sql, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
+    const sql = wrapQuery(endpoint.compiled.sent, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
     return this.inTurn(call, async () => {
       const text = { format: 'TabSeparatedRaw', deadlineMs: explainWithinMs }
       const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, text, range)
@@ -211,7 +211,7 @@ export class EndpointRunner {
   #filters({ project, endpoint }: BoundCall, range?: TimeRange): Record<string, string | number> {
     const isIsolated = project !== undefined || endpoint.definition.sandbox
     if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
-    const tables = new Set([...this.#options.sources(), ...possibleSources(endpoint.compiled.sql)])
+    const tables = new Set([...this.#options.sources(), ...endpoint.compiled.possibleSources])
     const settings = isIsolated ? isolationSettings : filterOrderSettings
     return { ...settings, ...onlyRows(tables, { project, range }) }
   }
@@ -230,7 +230,7 @@ export class EndpointRunner {
   /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */
   async #hasMore(call: BoundCall, values: BoundValues): Promise<boolean> {
     const { compiled, definition } = call.endpoint
-    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
+    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sent}\n) LIMIT 1 OFFSET ${definition.max_rows})`
     const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' })
     return body.toString().trim() === '1'
   }

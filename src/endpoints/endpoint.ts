@@ -5,6 +5,7 @@ import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { checkSandboxDefinition } from './sandbox.ts'
 import { checkSql, checkTokens } from './sql-check.ts'
+import type { TextColumnOf } from './sql-paths.ts'
 import { sampleValues } from './sql-sample-values.ts'
 
 /** An endpoint that was checked: its query compiles, reads only what it may, and has these columns. */
@@ -15,22 +16,32 @@ export interface Endpoint {
   readonly columns: readonly ResultColumn[]
 }
 
+/** The sources that there are, and what is known of their columns. */
+export interface KnownSources {
+  has(name: string): boolean
+  readonly columnOf?: TextColumnOf
+}
+
 /** Checks a definition as it is saved, and learns its columns. Throws what is wrong with its query. */
 export async function compileEndpoint(
   engine: Engine,
   definition: EndpointDefinition,
   version: number,
-  sources: ReadonlySet<string>,
+  sources: KnownSources,
 ): Promise<Endpoint> {
   checkTokens(definition.query)
   if (definition.sandbox) checkSandboxDefinition(definition.query)
-  const compiled = bindQuery(definition.query, definition.parameters)
-  const statement = {
-    sql: compiled.sql,
-    parameters: withNow(compiled.check(sampleValues(definition.parameters)), 0n),
+  const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
+  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
+  // All of it is checked, also what nothing uses yet; and so is what is sent.
+  const whole = { sql: compiled.sql, parameters }
+  await checkSql(engine, whole, sources, compiled.edited)
+  let columns = await describeColumns(engine, whole)
+  if (compiled.sent !== compiled.sql) {
+    const statement = { sql: compiled.sent, parameters }
+    await checkSql(engine, statement, sources)
+    columns = await describeColumns(engine, statement)
   }
-  await checkSql(engine, statement, sources, definition.query)
-  const columns = await describeColumns(engine, statement)
   checkBucketColumn(definition, columns)
   return { definition, version, compiled, columns }
 }

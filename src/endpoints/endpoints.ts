@@ -3,8 +3,8 @@ import { endpointNotFound } from '../base/errors.ts'
 import { type Catalog, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import { definitionShape } from './definition.ts'
-import type { Endpoint } from './endpoint.ts'
-import { bindQuery } from './parameters.ts'
+import type { Endpoint, KnownSources } from './endpoint.ts'
+import { bindQuery, type CompiledQuery } from './parameters.ts'
 
 /** What the catalog keeps of an endpoint. Its columns were learnt when it was saved, so a start asks nothing. */
 export const storedEndpointShape = z.object({
@@ -24,12 +24,14 @@ export interface SavedEndpoint extends Endpoint {
 /** The endpoints that can be called, by name and by id, as the catalog has them now. */
 export class Endpoints {
   readonly #catalog: Catalog
+  readonly #sources: () => KnownSources
   readonly #byName = new Map<string, SavedEndpoint>()
   readonly #byId = new Map<string, SavedEndpoint>()
   readonly #onChange: ((id: string) => void)[] = []
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, sources: () => KnownSources) {
     this.#catalog = catalog
+    this.#sources = sources
     catalog.onChange('endpoint', (changed) => this.#take(changed))
   }
 
@@ -66,7 +68,7 @@ export class Endpoints {
     const { id } = this.get(reference).definition
     return this.#catalog
       .history('endpoint', id)
-      .map(read)
+      .map((record) => read(record, this.#sources))
       .sort((a, b) => b.version - a.version)
   }
 
@@ -75,12 +77,12 @@ export class Endpoints {
     const current = this.get(reference)
     if (current.version === version) return current
     const record = this.#catalog.history('endpoint', current.definition.id).find((r) => r.version === version)
-    return record && read(record)
+    return record && read(record, this.#sources)
   }
 
   #take(changed: readonly CatalogRecord[]): void {
     // Everything is read before anything changes: a record that cannot be read changes nothing.
-    const readings = changed.map((record) => ({ record, endpoint: read(record) }))
+    const readings = changed.map((record) => ({ record, endpoint: read(record, this.#sources) }))
     for (const { endpoint } of readings) {
       const before = this.#byId.get(endpoint.definition.id)
       if (before && this.#byName.get(before.definition.name) === before) {
@@ -98,12 +100,22 @@ export class Endpoints {
   }
 }
 
-function read(record: CatalogRecord): SavedEndpoint {
+function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint {
   const { definition, columns, created_at } = readBody(record, storedEndpointShape)
+  const compile = (current: KnownSources) => ({
+    sources: current,
+    compiled: bindQuery(definition.query, definition.parameters, current.columnOf),
+  })
+  let known: { sources: KnownSources; compiled: CompiledQuery } = compile(sources())
   return {
     definition,
     version: record.version,
-    compiled: bindQuery(definition.query, definition.parameters),
+    // Once per version, and again when the columns of a source change.
+    get compiled() {
+      const current = sources()
+      if (known.sources !== current) known = compile(current)
+      return known.compiled
+    },
     columns,
     createdAt: created_at,
     updatedAt: record.changed_at,

@@ -3,13 +3,26 @@ import { sqlTokens } from '../base/sql-tokens.ts'
 import { formatMicros } from '../base/timestamps.ts'
 import { type ParameterDeclaration, parameterShape, reservedName } from './definition.ts'
 import { type BoundValue, parameterTypes, timestampType } from './parameter-types.ts'
+import { possibleSources } from './row-filters.ts'
+import { type EditedSql, editSql, type SqlEdit } from './sql-edits.ts'
 import { positionOf } from './sql-errors.ts'
+import { pathEdits, type TextColumnOf } from './sql-paths.ts'
+import { withoutUnused } from './sql-with.ts'
 
 export type BoundValues = Readonly<Record<string, BoundValue>>
 
-/** A query whose @names have become typed placeholders of the engine. Its values stay beside it. */
+/**
+ * A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. Its values stay
+ * beside it.
+ */
 export interface CompiledQuery {
   readonly sql: string
+  /** How it came to be, for the positions of errors. */
+  readonly edited: EditedSql
+  /** What is sent to the engine: without the parts of its WITH clause that nothing uses. */
+  readonly sent: string
+  /** Words of what is sent that have the form of a source's name. */
+  readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses, in the order of their first appearance; @now is not one of them. */
   readonly names: readonly string[]
   /** Those among them that are regular expressions, which the engine may refuse to compile. */
@@ -27,25 +40,28 @@ const undeclared = parameterShape.parse({})
 export function bindQuery(
   sql: string,
   declared: Readonly<Record<string, ParameterDeclaration>>,
+  columnOf?: TextColumnOf,
 ): CompiledQuery {
   const declarationOf = (name: string) => (Object.hasOwn(declared, name) && declared[name]) || undeclared
   const names = new Set<string>()
-  let compiled = ''
+  const edits: SqlEdit[] = []
   for (const { kind, start, end } of sqlTokens(sql)) {
-    if (kind !== 'parameter') {
-      compiled += sql.slice(start, end)
-      continue
-    }
+    if (kind !== 'parameter') continue
     const name = sql.slice(start + 1, end)
     if (name.startsWith('_')) throw controlName(sql, name, start)
     if (name !== reservedName) names.add(name)
     const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(name))
-    compiled += `{${name}:${type}}`
+    edits.push({ start, end, text: `{${name}:${type}}` })
   }
+  const edited = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
+  const sent = withoutUnused(edited.text)
   // What is declared is asked for even where the SQL does not use it: the declaration is what callers read.
   const checked = new Set([...Object.keys(declared), ...names])
   return {
-    sql: compiled,
+    sql: edited.text,
+    edited,
+    sent,
+    possibleSources: possibleSources(sent),
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(name).type === 'regex'),
     check(given) {

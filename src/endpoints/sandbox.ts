@@ -4,12 +4,15 @@ import { type Engine, engineDatabase, type Statement } from '../engine/engine.ts
 import type { Endpoint } from './endpoint.ts'
 import { withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
+import { possibleSources } from './row-filters.ts'
 import { checkTokens, checkTree, isPlainName } from './sql-check.ts'
+import { editSql } from './sql-edits.ts'
 import { authorPosition, positionOf, retold } from './sql-errors.ts'
 import { isolationSettings } from './sql-isolation.ts'
+import { pathEdits } from './sql-paths.ts'
 import { sampleValues } from './sql-sample-values.ts'
 import { parseSelect, parseSql, type SqlNode } from './sql-tree.ts'
-import { leadingWith, subqueryNames, type WithClause } from './sql-with.ts'
+import { leadingWith, subqueryNames, type WithClause, withoutUnused } from './sql-with.ts'
 
 /** SQL of a caller is at most so long. */
 export const maxSandboxBytes = 64 * 1024
@@ -39,23 +42,25 @@ function viewsOf(query: string): WithClause {
  * all callers and values.
  */
 export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: string): Promise<Endpoint> {
-  const text = sandboxText(sql)
+  const own = sandboxText(sql)
+  const edited = editSql(own, pathEdits(own))
+  const { text } = edited
   const views = viewsOf(endpoint.compiled.sql)
   const nodes = await parseSelect(engine, { sql: text }).catch((error) => {
-    throw retold(error, ({ line, column }) => authorPosition(sql, text, { line: line - 1, column }))
+    throw retold(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
-  const own = subqueryNames(text)
+  const subqueries = subqueryNames(text)
   checkTree(nodes, (name) => {
-    if (!views.names.includes(name) && !own.has(name)) {
+    if (!views.names.includes(name) && !subqueries.has(name)) {
       throw invalidQuery(`"${name}" cannot be read here. What can be read: ${views.names.join(', ')}.`)
     }
   })
   const tables = await tableNames(engine)
-  for (const name of own) {
+  for (const name of subqueries) {
     if (!isPlainName(name))
       throw invalidQuery(`The subquery ${name} needs a plain name, of letters and digits.`)
   }
-  checkNames([...own, ...nodes.flatMap(({ alias }) => alias ?? [])], views, tables)
+  checkNames([...subqueries, ...nodes.flatMap(({ alias }) => alias ?? [])], views, tables)
   const read = views.names.filter((view) =>
     nodes.some(({ kind, name }) => tableKinds.has(kind) && name === view),
   )
@@ -73,7 +78,13 @@ export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: 
   if (columns.some(({ name }) => namelessSubquery.test(name))) {
     throw invalidQuery('A subquery that is selected needs a name: (SELECT …) AS name.')
   }
-  return { ...endpoint, compiled: { ...endpoint.compiled, sql: statement.sql }, columns }
+  const compiled = {
+    ...endpoint.compiled,
+    sql: statement.sql,
+    sent: statement.sql,
+    possibleSources: possibleSources(statement.sql),
+  }
+  return { ...endpoint, compiled, columns }
 }
 
 /** What can be told from the caller's text alone. Returns it without the semicolons that people write at the end. */
@@ -112,12 +123,17 @@ function checkNames(names: readonly string[], views: WithClause, tables: Readonl
 }
 
 /**
- * Each view with the endpoint's whole WITH clause around it. The engine looks for a name in the SELECT that uses a view
- * before it looks around the view's definition; with the clause inside, nothing is left for it to look for outside.
+ * Each view with all that it uses of the endpoint's WITH clause around it. The engine looks for a name in the SELECT that
+ * uses a view before it looks around the view's definition; with the clause inside, nothing is left for it to look for
+ * outside.
  */
 function compose(views: WithClause, read: readonly string[], sql: string): string {
-  const definitions = read.map((name) => `\`${name}\` AS (\n${views.text}SELECT * FROM \`${name}\`\n)`)
+  const definitions = read.map((name) => `\`${name}\` AS (\n${viewAlone(views, name)}\n)`)
   return `${definitions.length > 0 ? `WITH ${definitions.join(',\n')}\n` : ''}SELECT * FROM (\n${sql}\n)`
+}
+
+function viewAlone({ text }: WithClause, name: string): string {
+  return withoutUnused(`${text}SELECT * FROM \`${name}\``)
 }
 
 /** The tree of the composed SQL must hold the tree of the caller's, unchanged, where a table stands, and nowhere else. */
@@ -159,10 +175,11 @@ async function checkViews(
   checkedViews.set(endpoint, known)
   for (const name of names) {
     if (known.has(name)) continue
-    const sql = `${views.text}SELECT * FROM \`${name}\``
-    await describe(engine, { sql, ...(parameters && { parameters }) }, tables).catch((error) => {
-      throw invalidQuery.is(error) ? invalidQuery(`The view ${name} cannot be read on its own.`) : error
-    })
+    await describe(engine, { sql: viewAlone(views, name), ...(parameters && { parameters }) }, tables).catch(
+      (error) => {
+        throw invalidQuery.is(error) ? invalidQuery(`The view ${name} cannot be read on its own.`) : error
+      },
+    )
     known.add(name)
   }
 }

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { CompiledQuery } from './parameters.ts'
 import { compileSandboxed } from './sandbox.ts'
 
 type Sent = Readonly<Record<string, string>>
@@ -8,7 +9,7 @@ type Sent = Readonly<Record<string, string>>
 export class Sandboxes {
   readonly #engine: Engine
   readonly #maxKnown: number
-  readonly #known = new Map<string, Endpoint>()
+  readonly #known = new Map<string, { from: CompiledQuery; endpoint: Endpoint }>()
 
   constructor(engine: Engine, maxKnown: number) {
     this.#engine = engine
@@ -21,19 +22,20 @@ export class Sandboxes {
     if (sql === undefined) return endpoint
     const key = keyOf(endpoint, sql)
     const known = this.#known.get(key)
-    if (!known) return undefined
+    if (!known || known.from !== endpoint.compiled) return undefined
     // The one that was used last goes last.
     this.#known.delete(key)
     this.#known.set(key, known)
-    return known
+    return known.endpoint
   }
 
   async compile(endpoint: Endpoint, sent: Sent): Promise<Endpoint> {
     const known = this.known(endpoint, sent)
     if (known) return known
     const sql = sqlOf(endpoint, sent) ?? ''
+    const from = endpoint.compiled
     const compiled = await compileSandboxed(this.#engine, endpoint, sql)
-    this.#known.set(keyOf(endpoint, sql), compiled)
+    this.#known.set(keyOf(endpoint, sql), { from, endpoint: compiled })
     const [oldest] = this.#known.keys()
     if (this.#known.size > this.#maxKnown && oldest !== undefined) this.#known.delete(oldest)
     return compiled

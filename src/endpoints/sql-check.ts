@@ -1,6 +1,7 @@
 import { invalidQuery } from '../base/errors.ts'
 import { sqlTokens } from '../base/sql-tokens.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
+import { editSql } from './sql-edits.ts'
 import { authorPosition, positionOf, retold } from './sql-errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './sql-functions.ts'
 import { parseSelect, type SqlNode } from './sql-tree.ts'
@@ -42,14 +43,12 @@ const engineColumns = new RegExp(
 export async function checkSql(
   engine: Engine,
   statement: Pick<Statement, 'sql' | 'parameters'>,
-  sources: ReadonlySet<string>,
-  /** As its author wrote it, for the positions of errors. */
-  query = statement.sql,
+  sources: Pick<ReadonlySet<string>, 'has'>,
+  /** How it came to be, for the positions of errors. */
+  edited = editSql(statement.sql, []),
 ): Promise<void> {
   const nodes = await parseSelect(engine, statement).catch((error) => {
-    throw retold(error, (at) =>
-      authorPosition(query, statement.sql, { line: at.line - 1, column: at.column }),
-    )
+    throw retold(error, (at) => authorPosition(edited, { line: at.line - 1, column: at.column }))
   })
   const names = subqueryNames(statement.sql)
   checkTree(nodes, (name) => {

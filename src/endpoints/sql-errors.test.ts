@@ -1,30 +1,53 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable, invalidQuery } from '../base/errors.ts'
+import { editSql } from './sql-edits.ts'
 import { authorPosition, positionOf, retold } from './sql-errors.ts'
 
 describe('a place in compiled SQL', () => {
-  const query = 'SELECT @a,\n  @from + @a AS x, y\nFROM t'
-  const compiled = 'SELECT {a:String},\n  {from:Nullable(Int64)} + {a:String} AS x, y\nFROM t'
+  const query = 'SELECT @a,\n  @from + @a AS x, metadata.b::String, y\nFROM t'
+  const edit = (own: string, text: string, from = 0) => {
+    const start = query.indexOf(own, from)
+    return { start, end: start + own.length, text }
+  }
+  const compiled = editSql(query, [
+    edit('metadata.b::String', "JSONExtract(metadata, 'b', 'String')"),
+    edit('@a', '{a:String}'),
+    edit('@from', '{from:Nullable(Int64)}'),
+    edit('@a', '{a:String}', query.indexOf('@from')),
+  ])
 
   test.each([
     ['SELECT', 'SELECT'],
     [' AS x', ' AS x'],
-    ['y\n', 'y\n'],
+    [', y\n', ', y\n'],
     ['FROM t', 'FROM t'],
     ['{from', '@from'],
+    ['Nullable(', '@from'],
+    ["'b', ", 'metadata.b'],
   ])('%j is that in what its author wrote', (theirs, own) => {
-    const at = positionOf(compiled, compiled.indexOf(theirs))
-    expect(authorPosition(query, compiled, at)).toEqual(positionOf(query, query.indexOf(own)))
+    const at = positionOf(compiled.text, compiled.text.indexOf(theirs))
+    expect(authorPosition(compiled, at)).toEqual(positionOf(query, query.indexOf(own)))
+  })
+
+  test('is found where an edit takes out line breaks', () => {
+    const text = 'SELECT metadata\n  .a\n  .b, nope\nFROM t'
+    const start = text.indexOf('metadata')
+    const edited = editSql(text, [{ start, end: text.indexOf(', nope'), text: 'x' }])
+    expect(authorPosition(edited, { line: 1, column: 'SELECT x, '.length + 1 })).toEqual({
+      line: 3,
+      column: 7,
+    })
+    expect(authorPosition(edited, { line: 2, column: 1 })).toEqual({ line: 4, column: 1 })
   })
 
   test('is counted in characters, where the engine counts bytes', () => {
-    const text = "SELECT 'üü😀', nope"
+    const text = editSql("SELECT 'üü😀', nope", [])
     const column = Buffer.byteLength("SELECT 'üü😀', ") + 1
-    expect(authorPosition(text, text, { line: 1, column })).toEqual({ line: 1, column: 16 })
+    expect(authorPosition(text, { line: 1, column })).toEqual({ line: 1, column: 16 })
   })
 
   test('behind the end is the end', () => {
-    expect(authorPosition('SELECT\n 1 +\n', 'SELECT\n 1 +\n', { line: 9, column: 1 })).toEqual({
+    expect(authorPosition(editSql('SELECT\n 1 +\n', []), { line: 9, column: 1 })).toEqual({
       line: 2,
       column: 5,
       isEnd: true,
@@ -49,7 +72,7 @@ describe('what the engine says', () => {
       { line: 3, column: 1 },
     )
     const told = retold(error, ({ line, column }) =>
-      authorPosition('SELECT 1 +', 'SELECT 1 +', { line: line - 1, column }),
+      authorPosition(editSql('SELECT 1 +', []), { line: line - 1, column }),
     )
     expect(told).toMatchObject({
       message: 'Syntax error at the end of the query.',

@@ -1,4 +1,5 @@
 import { invalidQuery, WellheadError } from '../base/errors.ts'
+import { type EditedSql, sourceOffset } from './sql-edits.ts'
 
 export interface SqlPosition {
   line: number
@@ -54,28 +55,14 @@ function short(text: string): string {
   return text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text
 }
 
-/**
- * A place in compiled SQL as one in the text it was compiled from. The two differ only where an @name has become
- * {name:Type}, which has no line breaks in it. The engine counts columns in bytes.
- */
-export function authorPosition(query: string, compiled: string, at: SqlPosition): AuthorPosition {
-  const own = query.split('\n')[at.line - 1]
-  const theirs = compiled.split('\n')[at.line - 1]
-  if (own === undefined || theirs === undefined) {
-    return { ...positionOf(query, query.trimEnd().length), isEnd: true }
-  }
-  const before = Buffer.from(theirs)
+/** A place in edited SQL as one in the text that its author wrote. The engine counts columns in bytes. */
+export function authorPosition({ source, text, edits }: EditedSql, at: SqlPosition): AuthorPosition {
+  const lines = text.split('\n')
+  const line = lines[at.line - 1]
+  if (line === undefined) return { ...positionOf(source, source.trimEnd().length), isEnd: true }
+  const before = Buffer.from(line)
     .subarray(0, at.column - 1)
     .toString().length
-  let column = 0
-  for (let i = 0; i < before; ) {
-    if (own[column] === '@' && theirs[i] === '{') {
-      column += /^@\w+/.exec(own.slice(column))?.[0].length ?? 1
-      i = theirs.indexOf('}', i) + 1
-    } else {
-      column++
-      i++
-    }
-  }
-  return { line: at.line, column: column + 1 }
+  const lineStart = lines.slice(0, at.line - 1).reduce((sum, { length }) => sum + length + 1, 0)
+  return positionOf(source, sourceOffset(edits, lineStart + before))
 }

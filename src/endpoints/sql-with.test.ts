@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bracketProblem, leadingWith, subqueryNames } from './sql-with.ts'
+import { bracketProblem, leadingWith, subqueryNames, withoutUnused } from './sql-with.ts'
 
 describe('names of subqueries', () => {
   test.each([
@@ -47,4 +47,43 @@ describe('brackets', () => {
     ['SELECT 1 /* x', 9],
     ['(((((((((1)))))))))', 4],
   ])('do not fit in %s', (sql, offset) => expect(bracketProblem(sql, 4)?.offset).toBe(offset))
+})
+
+describe('a query without what it does not use', () => {
+  const unused = (sql: string) => withoutUnused(sql).replace(/\s+/g, ' ')
+
+  test.each([
+    ['WITH a AS (SELECT 1) SELECT 2', 'SELECT 2'],
+    ['WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b', 'WITH b AS (SELECT 2) SELECT * FROM b'],
+    [
+      'WITH 1 AS x, a AS (SELECT x), b AS (SELECT * FROM a), c AS (SELECT * FROM b) SELECT * FROM b',
+      'WITH 1 AS x, a AS (SELECT x), b AS (SELECT * FROM a) SELECT * FROM b',
+    ],
+    ['WITH a(x) AS (SELECT 1), b AS MATERIALIZED (SELECT 2) SELECT 3', 'SELECT 3'],
+    ['WITH (x, y) -> x + y AS f, 2 AS g SELECT f(1, 2)', 'WITH (x, y) -> x + y AS f SELECT f(1, 2)'],
+    [
+      "WITH a AS (SELECT ', b') -- , c\n, d AS (SELECT 1) FROM d SELECT 1",
+      'WITH d AS (SELECT 1) FROM d SELECT 1',
+    ],
+    [
+      'WITH `a b` AS (SELECT 1), c AS (SELECT 2) SELECT * FROM `a b`',
+      'WITH `a b` AS (SELECT 1) SELECT * FROM `a b`',
+    ],
+    ['WITH {p:String} AS x, 2 AS y SELECT y', 'WITH 2 AS y SELECT y'],
+    ['WITH (SELECT 1) AS n, 2 AS m SELECT m UNION ALL SELECT 3', 'WITH 2 AS m SELECT m UNION ALL SELECT 3'],
+  ])('%s', (sql, expected) => expect(unused(sql)).toBe(expected))
+
+  test.each([
+    'SELECT 1',
+    'WITH a AS (SELECT 1) SELECT * FROM a',
+    // A name that could mean it: a column, an alias, another case, a part of a quoted name.
+    'WITH a AS (SELECT 1) SELECT t.a FROM t',
+    'WITH a AS (SELECT 1) SELECT 1 AS a',
+    'WITH a AS (SELECT 1) SELECT * FROM A',
+    'WITH a AS (SELECT 1) SELECT `a.b`',
+    // The part of an expression can be used by its own name.
+    'WITH (1 AS part) + 2 AS whole SELECT part',
+    'WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT * FROM a), b AS (SELECT 1) SELECT * FROM a',
+    'WITH a AS (SELECT 1), 2 SELECT 3',
+  ])('is the same where all of it may be used: %s', (sql) => expect(withoutUnused(sql)).toBe(sql))
 })

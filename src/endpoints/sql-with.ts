@@ -1,28 +1,4 @@
-import { type SqlToken, sqlTokens } from '../base/sql-tokens.ts'
-
-interface Word extends SqlToken {
-  text: string
-  /** How many brackets are open before it. */
-  depth: number
-}
-
-/** Tokens that mean something, with the brackets around them counted. */
-function wordsOf(sql: string): Word[] {
-  const words: Word[] = []
-  let depth = 0
-  for (const token of sqlTokens(sql)) {
-    if (token.kind === 'space' || token.kind === 'comment') continue
-    const text = sql.slice(token.start, token.end)
-    const symbol = token.kind === 'symbol'
-    if (symbol && /^[)\]}]$/.test(text)) depth--
-    words.push({ ...token, text, depth })
-    if (symbol && /^[([{]$/.test(text)) depth++
-  }
-  return words
-}
-
-const isWord = (word: Word | undefined, ...texts: string[]) =>
-  word?.kind === 'word' && texts.includes(word.text.toUpperCase())
+import { beginsQuery, identifierOf, isWord, type SqlWord, wordsOf } from './sql-words.ts'
 
 /** The names that a statement gives to subqueries, anywhere in it: name AS (SELECT …). The tree does not show them. */
 export function subqueryNames(sql: string): Set<string> {
@@ -37,26 +13,18 @@ export function subqueryNames(sql: string): Set<string> {
 }
 
 /** The name in "name AS (", "name AS MATERIALIZED (" and "name (column, …) AS (". */
-function nameBefore(words: Word[], open: number): string | undefined {
+function nameBefore(words: readonly SqlWord[], open: number): string | undefined {
   let at = open - 1
   if (isWord(words[at], 'MATERIALIZED')) at--
   if (!isWord(words[at], 'AS')) return undefined
   at--
   if (words[at]?.text === ')') {
-    const { depth } = words[at] as Word
+    const { depth } = words[at] as SqlWord
     at--
-    while (at >= 0 && (words[at] as Word).depth > depth) at--
+    while (at >= 0 && (words[at] as SqlWord).depth > depth) at--
     at--
   }
-  const word = words[at]
-  if (word?.kind === 'word') return word.text
-  return word?.kind === 'quoted-identifier' ? word.text.slice(1, -1) : undefined
-}
-
-function beginsQuery(words: Word[], at: number): boolean {
-  let first = at
-  while (words[first]?.text === '(') first++
-  return isWord(words[first], 'SELECT', 'WITH', 'FROM', 'VALUES', 'EXPLAIN')
+  return identifierOf(words[at])
 }
 
 export interface WithClause {
@@ -79,7 +47,68 @@ export function leadingWith(sql: string): WithClause | undefined {
     const name = nameBefore(words, index)
     if (name !== undefined && beginsQuery(words, index + 1)) names.push(name)
   }
-  return { text: sql.slice((words[0] as Word).start, final.start), names }
+  return { text: sql.slice((words[0] as SqlWord).start, final.start), names }
+}
+
+/**
+ * The query without what its WITH clause defines and nothing uses. Any identifier counts as a use, so that nothing is
+ * left out that the engine could look for. The engine analyzes every subquery of the clause, used or not.
+ */
+export function withoutUnused(sql: string): string {
+  const words = wordsOf(sql)
+  const final = words.findIndex((word) => word.depth === 0 && isWord(word, 'SELECT', 'FROM'))
+  if (!isWord(words[0], 'WITH') || isWord(words[1], 'RECURSIVE') || final < 0) return sql
+  const elements = elementsOf(words.slice(1, final))
+  const used = new Set<string>()
+  const use = (some: readonly SqlWord[]) => {
+    for (const word of some) for (const name of identifierParts(word)) used.add(name)
+  }
+  use(words.slice(final))
+  const kept = new Set<WithElement>()
+  for (let found = true; found; ) {
+    const more = elements.filter((each) => !kept.has(each) && each.names.some((name) => used.has(name)))
+    found = more.length > 0
+    for (const each of more) {
+      kept.add(each)
+      use(each.words)
+    }
+  }
+  // An element without a name is something that this does not understand.
+  if (kept.size === elements.length || elements.some(({ names }) => names.length === 0)) return sql
+  const text = elements
+    .filter((each) => kept.has(each))
+    .map(({ words: own }) => sql.slice(own[0]?.start, own.at(-1)?.end))
+  const rest = sql.slice(words[final]?.start)
+  return text.length === 0 ? rest : `WITH\n${text.join(',\n')}\n${rest}`
+}
+
+interface WithElement {
+  words: readonly SqlWord[]
+  /** Names that it can be used by, in lower case. */
+  names: readonly string[]
+}
+
+function elementsOf(words: readonly SqlWord[]): WithElement[] {
+  const elements: SqlWord[][] = [[]]
+  for (const word of words) {
+    if (word.depth === 0 && word.kind === 'symbol' && word.text === ',') elements.push([])
+    else elements.at(-1)?.push(word)
+  }
+  return elements.map((own) => ({ words: own, names: namesOf(own).map((name) => name.toLowerCase()) }))
+}
+
+/** A subquery has the one name; of an expression, the names that it gives to its parts can be used as well. */
+function namesOf(words: readonly SqlWord[]): string[] {
+  for (const [index, { depth, text }] of words.entries()) {
+    const name = depth === 0 && text === '(' ? nameBefore(words, index) : undefined
+    if (name !== undefined && beginsQuery(words, index + 1)) return [name]
+  }
+  return words.flatMap((word, index) => (isWord(words[index - 1], 'AS') && identifierOf(word)) || [])
+}
+
+function identifierParts(word: SqlWord): string[] {
+  const name = identifierOf(word)?.toLowerCase()
+  return name === undefined ? [] : [name, ...name.split('.')]
 }
 
 /** Why the brackets of a text do not fit, if they do not, and where. */
@@ -88,7 +117,7 @@ export function bracketProblem(
   maxDepth: number,
 ): { problem: string; offset: number } | undefined {
   const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
-  const open: Word[] = []
+  const open: SqlWord[] = []
   for (const word of wordsOf(sql)) {
     if (word.kind === 'unterminated') {
       return { problem: 'A quote or a comment is not closed.', offset: word.start }

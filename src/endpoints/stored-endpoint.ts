@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
-import { compileEndpoint } from './endpoint.ts'
+import { compileEndpoint, type KnownSources } from './endpoint.ts'
 import type { StoredEndpoint } from './endpoints.ts'
 import { inTypedText } from './typed-text.ts'
 
 export interface CompilingParts {
   engine: Engine
-  sources: () => ReadonlySet<string>
+  sources: () => KnownSources
   clock: Clock
 }
 

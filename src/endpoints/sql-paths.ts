@@ -1,0 +1,252 @@
+import type { SqlEdit } from './sql-edits.ts'
+import { type SelectScope, scopesOf } from './sql-scopes.ts'
+import { subqueryNames } from './sql-with.ts'
+import { closingOf, identifierOf, isSymbol, isWord, type SqlWord, wordsOf } from './sql-words.ts'
+
+/** The typed column of a source that holds the text at a path of metadata, if there is one. */
+export type TextColumnOf = (source: string, path: string) => string | undefined
+
+const metadata = 'metadata'
+
+/**
+ * Types that JSONExtract gives as a cast of a path of the engine's JSON type does, and fails for no value. Other casts go
+ * by way of Dynamic, which keeps the type that was sent.
+ */
+const typedCast =
+  /^(?:(?:Nullable\()?(?:String|Float(?:32|64)|U?Int(?:8|16|32|64))\)?|LowCardinality\((?:String|Nullable\(String\))\)|Array\(String\))$/
+
+interface Path {
+  /** Index of its first word, and of the one behind its last. */
+  first: number
+  end: number
+  /** As the author wrote what stands before it: e., or nothing. */
+  qualifier: string
+  column: string
+  /** Keys of objects; an array stands between the lists. */
+  steps: string[][]
+  /** Behind .: or .^ */
+  element: string | undefined
+  isObject: boolean
+}
+
+/**
+ * Paths of metadata as the functions that read them: metadata is a text, and metadata.request.path is a way to write
+ * JSONExtract(metadata, 'request', 'path', …). A selected path keeps the name that it was written with.
+ */
+export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined): SqlEdit[] {
+  if (!sql.includes(metadata)) return []
+  const words = wordsOf(sql)
+  const scopes = scopesOf(words)
+  const parameters = lambdaParameters(words)
+  const subqueries = subqueryNames(sql)
+  const given = new Map<SelectScope | undefined, Map<string, string>>()
+  const edits: SqlEdit[] = []
+  for (let at = 0; at < words.length; at++) {
+    if (identifierOf(words[at]) === undefined || isSymbol(words[at - 1], '.')) continue
+    if (scopes.tableWords.has(at) || parameters.has(identifierOf(words[at]) ?? '')) continue
+    const scope = scopes.of[at]
+    const path = pathAt(sql, words, at, isTableName(metadata, scope))
+    if (!path) continue
+    at = path.end - 1
+    const cast = castOf(words, path)
+    const column = cast?.type === 'String' ? sourceColumn(path, scope, subqueries, columnOf) : undefined
+    const text = column ?? expression(path, cast?.type)
+    const name = nameOf(path, scope, cast?.type)
+    const [first, end] = cast ? [cast.first, cast.end] : [path.first, path.end]
+    const names = given.get(scope) ?? new Map<string, string>()
+    given.set(scope, names)
+    const isNamed = isSelectedWithoutName(words, scope, first) && (names.get(name) ?? text) === text
+    if (isNamed) names.set(name, text)
+    edits.push({
+      start: (words[first] as SqlWord).start,
+      end: (words[end - 1] as SqlWord).end,
+      text: isNamed ? `(${text} AS ${quoted(name)})` : text,
+    })
+  }
+  return edits
+}
+
+function pathAt(
+  sql: string,
+  words: readonly SqlWord[],
+  first: number,
+  /** Whether a table is called metadata, too. */
+  isTable: boolean,
+): Path | undefined {
+  const isPart = (at: number) => isSymbol(words[at], '.') && identifierOf(words[at + 1]) !== undefined
+  // The column is the first part that has this name, behind a database and a table at most.
+  let column = isTable && identifierOf(words[first]) === metadata && isPart(first + 1) ? first + 2 : first
+  while (identifierOf(words[column]) !== metadata) {
+    if (!isPart(column + 1) || column >= first + 4) return undefined
+    column += 2
+  }
+  const steps: string[][] = [[]]
+  let [element, isObject]: [string | undefined, boolean] = [undefined, false]
+  let at = column + 1
+  if (isSymbol(words[at], '.') && isSymbol(words[at + 1], '^') && identifierOf(words[at + 2]) !== undefined) {
+    isObject = true
+    steps[0]?.push(identifierOf(words[at + 2]) as string)
+    at += 3
+  }
+  for (;;) {
+    if (isPart(at)) {
+      steps.at(-1)?.push(identifierOf(words[at + 1]) as string)
+      at += 2
+    } else if (!isObject && steps[0]?.length && isSymbol(words[at], '[') && isSymbol(words[at + 1], ']')) {
+      steps.push([])
+      at += 2
+    } else break
+  }
+  if (steps[0]?.length === 0 || isSymbol(words[at], '(')) return undefined
+  if (!isObject && isSymbol(words[at], '.') && isSymbol(words[at + 1], ':')) {
+    const type = typeAt(words, at + 2)
+    if (type) [element, at] = [type.text.replace(/^[`"](.*)[`"]$/, '$1'), type.end]
+  }
+  const text = (from: number, to: number) =>
+    from < to ? sql.slice(words[from]?.start, words[to - 1]?.end) : ''
+  return {
+    first,
+    end: at,
+    qualifier: text(first, column),
+    column: text(first, column + 1),
+    steps,
+    element,
+    isObject,
+  }
+}
+
+/** The name of a type, with what it has in brackets. */
+function typeAt(words: readonly SqlWord[], at: number): { text: string; end: number } | undefined {
+  if (identifierOf(words[at]) === undefined) return undefined
+  const end = isSymbol(words[at + 1], '(') ? closingOf(words, at + 1) + 1 : at + 1
+  const text = words.slice(at, end).map((word) => word.text)
+  return { text: text.join(''), end }
+}
+
+/** The cast around a path, or behind it, where the value can be read with that type at once. */
+function castOf(
+  words: readonly SqlWord[],
+  { first, end, steps, element, isObject }: Path,
+): { type: string; first: number; end: number } | undefined {
+  if (steps.length > 1 || element !== undefined || isObject) return undefined
+  const typed = (type: string | undefined) => type !== undefined && typedCast.test(type) && hasBalance(type)
+  if (isSymbol(words[end], ':') && isSymbol(words[end + 1], ':')) {
+    const type = typeAt(words, end + 2)
+    return type && typed(type.text) ? { type: type.text, first, end: type.end } : undefined
+  }
+  if (!isWord(words[first - 2], 'CAST') || !isSymbol(words[first - 1], '(')) return undefined
+  if (isSymbol(words[first - 3], '.')) return undefined
+  const name = isSymbol(words[end], ',') && words[end + 1]?.kind === 'string' ? words[end + 1] : undefined
+  const type = name
+    ? { text: name.text.slice(1, -1), end: end + 2 }
+    : isWord(words[end], 'AS')
+      ? typeAt(words, end + 1)
+      : undefined
+  if (!type || !typed(type.text) || !isSymbol(words[type.end], ')')) return undefined
+  return { type: type.text, first: first - 2, end: type.end + 1 }
+}
+
+function hasBalance(type: string): boolean {
+  return type.split('(').length === type.split(')').length
+}
+
+function expression({ column, steps, element, isObject }: Path, cast: string | undefined): string {
+  const last = (from: string, keys: readonly string[]) => {
+    if (isObject) return extract(from, keys, 'JSON')
+    if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${literal(element)})`
+    return extract(from, keys, cast ?? 'Dynamic')
+  }
+  const read = (from: string, level: number): string => {
+    const keys = steps[level] as string[]
+    if (level === steps.length - 1) return last(from, keys)
+    // What the array holds is not asked for any further.
+    if (steps[level + 1]?.length === 0 && level === steps.length - 2 && element === undefined) {
+      return extract(from, keys, 'Array(JSON)')
+    }
+    const item = `metadata_item_${level + 1}`
+    return `arrayMap(${item} -> ${read(item, level + 1)}, JSONExtractArrayRaw(${[from, ...keys.map(literal)].join(', ')}))`
+  }
+  return read(column, 0)
+}
+
+function extract(from: string, keys: readonly string[], type: string): string {
+  return `JSONExtract(${[from, ...keys.map(literal), literal(type)].join(', ')})`
+}
+
+/** As the engine names a column of a result. A table is part of the name only behind another one of a join. */
+function nameOf(
+  { steps, element, isObject, qualifier }: Path,
+  scope: SelectScope | undefined,
+  cast: string | undefined,
+): string {
+  const table = qualifier.replace(/\.$/, '')
+  const isFirst = !scope || scope.tables.length < 2 || scope.tables[0]?.qualifier === table
+  const [keys = [], ...arrays] = steps
+  const parts = [
+    `${isFirst ? '' : qualifier}${metadata}`,
+    ...(isObject ? [`^\`${keys[0]}\``, ...keys.slice(1)] : keys),
+    ...arrays.flatMap((inner) => [':`Array(JSON)`', ...inner]),
+    ...(element === undefined ? [] : [`:\`${element}\``]),
+  ]
+  const name = parts.join('.')
+  return cast === undefined ? name : `CAST(${name}, '${cast}')`
+}
+
+/** A column that certainly holds the same text: its table is a source, and nothing else could be meant. */
+function sourceColumn(
+  { qualifier, steps }: Path,
+  scope: SelectScope | undefined,
+  subqueries: ReadonlySet<string>,
+  columnOf: TextColumnOf,
+): string | undefined {
+  const [keys = []] = steps
+  if (!scope?.certain || keys.some((key) => key.includes('.'))) return undefined
+  const named = qualifier.replace(/\s*\.$/, '')
+  const tables = scope.tables.filter((table) => named === '' || table.qualifier === named)
+  const [table] = tables
+  if (!table?.name || tables.length !== 1 || (named === '' && scope.tables.length !== 1)) return undefined
+  if (subqueries.has(table.name)) return undefined
+  const column = columnOf(table.name, keys.join('.'))
+  return column && `${table.qualifier}.${quoted(column)}`
+}
+
+function isTableName(name: string, scope: SelectScope | undefined): boolean {
+  for (let each = scope; each; each = each.parent) {
+    if (each.tables.some(({ alias }) => alias === name)) return true
+  }
+  return false
+}
+
+function isSelectedWithoutName(
+  words: readonly SqlWord[],
+  scope: SelectScope | undefined,
+  at: number,
+): boolean {
+  const item = scope?.items.find(({ first, end }) => at >= first && at < end)
+  return item !== undefined && !isWord(words[item.end - 2], 'AS')
+}
+
+/** Names that stand before an arrow: x in x -> x.y. */
+function lambdaParameters(words: readonly SqlWord[]): Set<string> {
+  const names = new Set<string>()
+  for (const [index, word] of words.entries()) {
+    if (!isSymbol(word, '-') || !isSymbol(words[index + 1], '>')) continue
+    let at = index - 1
+    if (isSymbol(words[at], ')')) at--
+    for (; at >= 0; at--) {
+      const name = identifierOf(words[at])
+      if (name === undefined && !isSymbol(words[at], ',')) break
+      if (name !== undefined) names.add(name)
+      if (!isSymbol(words[index - 1], ')')) break
+    }
+  }
+  return names
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
+
+function quoted(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
+}
