@@ -260,7 +260,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
     intake,
-    sources: new SourceAdmin(engine, sources),
+    sources: new SourceAdmin({
+      engine,
+      sources,
+      readersOf: (source, column) => endpoints.readersOf(source, column),
+    }),
     tail,
     streams,
     queries: { endpoints, calls, results },

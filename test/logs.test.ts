@@ -287,6 +287,57 @@ describe('sending logs', () => {
     expect((await send('my.logs', '{}')).status).toBe(404)
   })
 
+  test('a typed column is added to a source that has entries, filled, and removed again', async () => {
+    const manage = async (method: string, path: string, body?: object) => {
+      const response = await service.call(path, {
+        method,
+        ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    }
+    await manage('POST', '/api/sources', { name: 'typed' })
+    const sent = [{ size: 'L', n: 1 }, { size: 'S', n: '2' }, { n: {} }, {}]
+    await send('typed', sent.map((item) => JSON.stringify({ metadata: { item } })).join('\n'))
+    const fields = [
+      { column: 'size', path: 'item.size', type: 'text', searched: true },
+      { column: 'n', path: 'item.n', type: 'number' },
+    ]
+    const added = await manage('PATCH', '/api/sources/typed', { hot_fields: fields })
+    expect(added).toMatchObject({ status: 200, body: { version: 2, hot_fields: fields } })
+    const query = 'SELECT size, n FROM typed ORDER BY size, n'
+    expect((await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })).status).toBe(201)
+    const rows = async () => (await manage('GET', '/api/endpoints/query/typed.sizes')).body.result
+    const expected = [
+      { size: '', n: null },
+      { size: '', n: null },
+      { size: 'L', n: 1 },
+      { size: 'S', n: 2 },
+    ]
+    expect(await rows()).toEqual(expected)
+    await send('typed', JSON.stringify({ metadata: { item: { size: 'XL', n: 3 } } }))
+    expect(await rows()).toEqual([...expected, { size: 'XL', n: 3 }])
+    const schema = async () => (await manage('GET', '/api/sources/typed/schema')).body
+    await expect.poll(schema, { timeout: 60_000 }).toEqual([
+      expect.objectContaining({ path: 'item.n', entries: 3, sampled: 5, column: 'n', filled: 1 }),
+      expect.objectContaining({
+        path: 'item.size',
+        types: ['String'],
+        entries: 3,
+        column: 'size',
+        filled: 1,
+      }),
+    ])
+    const kept = await manage('PATCH', '/api/sources/typed', { hot_fields: [fields[1] as object] })
+    expect(kept).toMatchObject({ status: 400, body: { error: { parameter: 'hot_fields' } } })
+    expect(kept.body.error.message).toContain('typed.sizes')
+    await manage('DELETE', '/api/endpoints/typed.sizes')
+    const removed = await manage('PATCH', '/api/sources/typed', { hot_fields: [] })
+    expect(removed).toMatchObject({ status: 200, body: { version: 3, hot_fields: [] } })
+    const gone = await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })
+    expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
+  })
+
   test('changes of the schema run once, in order, and data of a newer version is not touched', async () => {
     const topology = { cluster: undefined }
     const quiet = createLog('silent')

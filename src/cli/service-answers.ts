@@ -45,7 +45,12 @@ export const sourceAnswer = z.looseObject({
 
 export type SourceAnswer = z.output<typeof sourceAnswer>
 
-export const sourcePathAnswer = z.looseObject({ path: z.string(), types: z.array(z.string()) })
+export const sourcePathAnswer = z.looseObject({
+  path: z.string(),
+  types: z.array(z.string()),
+  entries: z.int(),
+  column: z.string().nullable(),
+})
 
 export const tokenAnswer = z.looseObject({
   id: z.string(),

@@ -27,6 +27,8 @@ const columns: readonly ListColumn<SourceAnswer>[] = [
 
 const pathColumns: readonly ListColumn<z.output<typeof sourcePathAnswer>>[] = [
   { title: 'PATH', of: ({ path }) => path },
+  { title: 'ENTRIES', align: 'right', of: ({ entries }) => entries },
+  { title: 'COLUMN', of: ({ column }) => column },
   { title: 'TYPES', of: ({ types }) => types.join(' ') },
 ]
 

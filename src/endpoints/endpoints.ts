@@ -5,6 +5,7 @@ import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import { definitionShape } from './definition.ts'
 import type { Endpoint, KnownSources } from './endpoint.ts'
 import { bindQuery, type CompiledQuery } from './parameters.ts'
+import { possibleSources } from './row-filters.ts'
 
 /** What the catalog keeps of an endpoint. Its columns were learnt when it was saved, so a start asks nothing. */
 export const storedEndpointShape = z.object({
@@ -61,6 +62,15 @@ export class Endpoints {
     const endpoint = this.find(reference)
     if (!endpoint) throw endpointNotFound(reference)
     return endpoint
+  }
+
+  /** Names of the endpoints whose SQL may read a column of a source. */
+  readersOf(source: string, column: string): string[] {
+    return this.list().flatMap(({ definition }) => {
+      // A path that is read through the column is in the query as a path, and goes on without it.
+      const words = possibleSources(definition.query)
+      return words.has(source) && words.has(column) ? definition.name : []
+    })
   }
 
   /** Every version, newest first. */

@@ -115,6 +115,9 @@ const pathShape: z.ZodType<SourcePath> = z.object({
   path: z.string(),
   types: z.array(z.string()),
   entries: z.int(),
+  sampled: z.int(),
+  column: z.string().nullable(),
+  filled: z.number().nullable(),
 })
 const entryShape = z.object({
   id: z.string(),
@@ -197,7 +200,10 @@ export const schemas = {
   SourcePath: schemaOf(pathShape, 'output', {
     path: 'Where it stands in `metadata`, with dots between the levels.',
     types: 'Types that were seen there, in the words of the engine.',
-    entries: 'How many of the newest entries have it.',
+    entries: 'How many of the sampled entries have it.',
+    sampled: 'How many of the newest entries were sampled.',
+    column: 'Typed column that holds it; null: none.',
+    filled: 'How much of the column is stored for older entries, from 0 to 1; null: there is no column.',
   }),
   StoredEntry: schemaOf(entryShape, 'output', {
     id: 'As it was sent, or made by the service.',

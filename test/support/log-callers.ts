@@ -62,7 +62,7 @@ export function describeLogCallers(service: () => RunningService): void {
         expect(await query("SELECT count() FROM pgbouncer_logs WHERE project = 'mine'")).toBe('3')
         expect(await query("SELECT count() FROM pgbouncer_logs WHERE project = 'theirs'")).toBe('0')
         const kept = await query(
-          "SELECT metadata.source::String, metadata.reason::String FROM quarantine WHERE project = 'mine' ORDER BY ALL",
+          "SELECT JSONExtractString(metadata, 'source'), JSONExtractString(metadata, 'reason') FROM quarantine WHERE project = 'mine' ORDER BY ALL",
         )
         expect(kept.split('\n')).toEqual([
           'nowhere\tNo source has the name "nowhere".',
