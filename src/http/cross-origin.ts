@@ -18,6 +18,7 @@ const exposedHeaders = [
   'Age',
   'Cache-Status',
   'ETag',
+  'Idempotency-Replayed',
   'Location',
   'RateLimit',
   'RateLimit-Policy',

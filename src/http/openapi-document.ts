@@ -51,6 +51,7 @@ const headers = {
   'Cache-Control': header('How long the result may be used. It is for this caller only.'),
   'Cache-Status': header('Where the result came from, as in RFC 9211.'),
   ETag: header('Names this state of the answer.'),
+  'Idempotency-Replayed': header('`true` if an earlier request with the same key stored the entries.'),
   Location: header('Address of what was made.'),
   'Retry-After': header('Seconds after which to come back.', 'integer'),
   'Server-Timing': header('Where the time went, in milliseconds.'),

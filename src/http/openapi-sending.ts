@@ -34,7 +34,9 @@ const sendLogs: Omit<Operation, 'path' | 'id' | 'summary'> = {
       'application/x-ndjson': { schema: { type: 'string', description: 'One entry a line.' } },
     },
   },
-  answers: { 200: answered('What was stored, and what was not.', reference('LogAnswer')) },
+  answers: {
+    200: answered('What was stored, and what was not.', reference('LogAnswer'), ['Idempotency-Replayed']),
+  },
   errors: sendErrors,
 }
 
