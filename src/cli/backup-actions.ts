@@ -14,7 +14,7 @@ import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { formatBytes, plural } from './format-amount.ts'
 import { startProgress } from './progress.ts'
-import { connect } from './service-client.ts'
+import { connect, ServiceFailure } from './service-client.ts'
 import { explainStartProblem } from './start-problems.ts'
 
 export interface RestoreChoice {
@@ -154,8 +154,11 @@ interface Attempt {
 
 /** What went wrong, that nothing is left of it, and what to do next. */
 function explained(error: unknown, attempt: Attempt, io: CommandIo): unknown {
-  if (error instanceof CommandFailure || io.signal.aborted) return error
   const options = { cause: error }
+  if (error instanceof ServiceFailure && error.status === 503) {
+    return new CommandFailure(`${error.message} Nothing was kept. ${attempt.retry}`, undefined, options)
+  }
+  if (error instanceof CommandFailure || io.signal.aborted) return error
   if (error instanceof BackupProblem) return new CommandFailure(error.message, undefined, options)
   const { code, message } = error as NodeJS.ErrnoException
   return new CommandFailure(
