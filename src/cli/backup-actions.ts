@@ -155,7 +155,7 @@ interface Attempt {
 /** What went wrong, that nothing is left of it, and what to do next. */
 function explained(error: unknown, attempt: Attempt, io: CommandIo): unknown {
   const options = { cause: error }
-  if (error instanceof ServiceFailure && error.status === 503) {
+  if (error instanceof ServiceFailure && brokeOff(error)) {
     return new CommandFailure(`${error.message} Nothing was kept. ${attempt.retry}`, undefined, options)
   }
   if (error instanceof CommandFailure || io.signal.aborted) return error
@@ -166,6 +166,11 @@ function explained(error: unknown, attempt: Attempt, io: CommandIo): unknown {
     undefined,
     options,
   )
+}
+
+/** The engine or the connection ended; where there is no service at all, the message says how to start one. */
+function brokeOff({ status, code }: ServiceFailure): boolean {
+  return status === 503 || (status === 0 && code !== 'ECONNREFUSED')
 }
 
 function nextStep(code: string | undefined, { directory, retry }: Attempt): string {
