@@ -14,7 +14,7 @@ import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { formatBytes, plural } from './format-amount.ts'
 import { startProgress } from './progress.ts'
-import { connect } from './service-client.ts'
+import { connect, ServiceFailure } from './service-client.ts'
 import { explainStartProblem } from './start-problems.ts'
 
 export interface RestoreChoice {
@@ -154,8 +154,11 @@ interface Attempt {
 
 /** What went wrong, that nothing is left of it, and what to do next. */
 function explained(error: unknown, attempt: Attempt, io: CommandIo): unknown {
-  if (error instanceof CommandFailure || io.signal.aborted) return error
   const options = { cause: error }
+  if (error instanceof ServiceFailure && brokeOff(error)) {
+    return new CommandFailure(`${error.message} Nothing was kept. ${attempt.retry}`, undefined, options)
+  }
+  if (error instanceof CommandFailure || io.signal.aborted) return error
   if (error instanceof BackupProblem) return new CommandFailure(error.message, undefined, options)
   const { code, message } = error as NodeJS.ErrnoException
   return new CommandFailure(
@@ -163,6 +166,11 @@ function explained(error: unknown, attempt: Attempt, io: CommandIo): unknown {
     undefined,
     options,
   )
+}
+
+/** The engine or the connection ended; where there is no service at all, the message says how to start one. */
+function brokeOff({ status, code }: ServiceFailure): boolean {
+  return status === 503 || (status === 0 && code !== 'ECONNREFUSED')
 }
 
 function nextStep(code: string | undefined, { directory, retry }: Attempt): string {
