@@ -19,8 +19,12 @@ export async function rawGet(url, headers) {
   })
 }
 
-export async function generate(url, headers, seconds, kept = connections) {
+const proxied = fileURLToPath(new URL('./proxied.lua', import.meta.url))
+
+/** With `isProxied` each request has headers of its own, as a proxy adds them. */
+export async function generate(url, headers, seconds, kept = connections, isProxied = false) {
   const args = ['-t1', `-c${kept}`, `-d${seconds}s`, '--latency']
+  if (isProxied) args.push('-s', proxied)
   for (const [name, value] of Object.entries(headers)) args.push('-H', `${name}: ${value}`)
   const wrk = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
@@ -43,9 +47,9 @@ export async function generate(url, headers, seconds, kept = connections) {
 }
 
 /** Calls as fast as it goes for so long, with what that cost the process. */
-export async function load({ url, pid }, headers, seconds) {
+export async function load({ url, pid }, headers, seconds, isProxied) {
   const before = cpuMs(pid)
-  const measured = await generate(url, headers, seconds)
+  const measured = await generate(url, headers, seconds, connections, isProxied)
   return { ...measured, cpuMicros: ((cpuMs(pid) - before) * 1000) / measured.requests }
 }
 

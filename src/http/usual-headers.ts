@@ -64,6 +64,9 @@ export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
         if (token !== undefined) return undefined
         token = bearerToken(value) ?? ''
         break
+      // Node reports an invalid body only after the request; a response by then would be one too many.
+      case 'content-length':
+      case 'transfer-encoding':
       case 'cache-control':
       case 'expect':
       case 'if-match':
