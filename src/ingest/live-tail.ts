@@ -54,16 +54,16 @@ export class LiveTail {
     return this.#open.has(source)
   }
 
-  /** Lines as the engine stored them. */
-  publish(source: string, lines: readonly Buffer[]): void {
+  /** Lines as the engine stored them; they are looked at only where somebody reads the source. */
+  publish(source: string, lines: Iterable<Buffer>): void {
     const open = this.#open.get(source)
-    if (open === undefined || lines.length === 0) return
+    if (open === undefined) return
     for (const line of lines) {
       open.lines.push(line)
       open.bytes += line.length
     }
     if (open.bytes > maxWaitingBytes) this.#flush(open, open.lines.length)
-    else this.#flushLater(open, gatherMs)
+    else if (open.bytes > 0) this.#flushLater(open, gatherMs)
   }
 
   /** From now on, or from the place on that a reader had read up to. */
