@@ -13,7 +13,7 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
   server.register(async (scope) => {
     takeBodiesAsStreams(scope)
     scope.setErrorHandler((error: Error, request, reply) => {
-      const known = toKnownError(error)
+      const known = toKnownError(error, request)
       setErrorHeaders(known, error, request, reply)
       const encoding = encodingOf(request) ?? 'json'
       return reply

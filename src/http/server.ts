@@ -49,6 +49,7 @@ import type { EventStreams } from './event-streams.ts'
 import { HotCalls } from './hot-calls.ts'
 import { HotConnections } from './hot-connections.ts'
 import { hotLane } from './hot-lane.ts'
+import { boundJsonBodies, jsonLimits } from './json-bodies.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addObservabilityRoutes, type ObservabilityRoutes } from './observability-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
@@ -118,7 +119,6 @@ export interface ServerOptions {
 /** Bounds of a request, and times against clients that are slow on purpose. */
 const limits = {
   maxHeaderBytes: 16 * 1024,
-  maxBodyBytes: 12 * 2 ** 20,
   maxParameterLength: 512,
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
@@ -141,7 +141,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     requestIdHeader: false,
-    bodyLimit: limits.maxBodyBytes,
+    bodyLimit: jsonLimits.maxBytes,
     routerOptions: { maxParamLength: limits.maxParameterLength },
     requestTimeout: limits.requestWithinMs,
     keepAliveTimeout: limits.keepAliveMs,
@@ -163,6 +163,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
   server.addHook('preClose', sendsBeforeClosing(server.server, limits.sentWithinMs))
+  boundJsonBodies(server)
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request.url)
