@@ -131,10 +131,8 @@ function entriesOf(projects) {
   let next = 0
   return () => {
     const { metadata, ...entry } = entries[next++ % entries.length]
-    const { line } = readEntry(
-      { ...entry, metadata: { ...metadata, sent_at: Date.now(), rest: '.'.repeat(20) } },
-      Date.now(),
-    )
+    const sent = { ...entry, metadata: { ...metadata, sent_at: Date.now(), rest: '.'.repeat(20) } }
+    const { line } = readEntry(JSON.stringify(sent), { nowMs: Date.now() })
     return line
   }
 }

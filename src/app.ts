@@ -165,6 +165,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     arrivals,
     tail,
     maxPendingBytes: maxPendingLogBytes,
+    maxReaders: Math.min(2, availableParallelism()),
   })
   const endpoints: Endpoints = new Endpoints(catalog, () => sources.readable())
   const endpointAdmin = new EndpointAdmin({
@@ -317,7 +318,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clearTimeout(impatient)
     await hotKeys.stop()
     await cache.stop()
-    await intake.settled()
+    await intake.stop()
     await backups.stop()
     await observing.settled()
     await catalog.stop()

@@ -117,15 +117,17 @@ describe('sending logs', () => {
         { id: 'x'.repeat(129) },
         { event_message: 'x'.repeat(2 ** 20) },
         { metadata: { half: '\ud800' } },
+        { timestamp: Date.now() - 90 * 86_400_000 - 60_000 },
       ]).replace('"\ud800"', '"\\ud800"'),
     )
     expect(sent.status).toBe(200)
-    expect([sent.body.accepted, sent.body.rejected]).toEqual([1, 6])
-    expect(sent.body.errors.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5, 6])
+    expect([sent.body.accepted, sent.body.rejected]).toEqual([1, 7])
+    expect(sent.body.errors.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(sent.body.errors[6]?.reason).toBe("timestamp is older than the source's retention of 90 days")
     expect(sent.body.errors[1]?.reason).toMatch(/^timestamp is neither/)
     expect((await recent('postgres_logs')).map(({ id }) => id)).toEqual(['good'])
     const kept = (await recent('quarantine')).filter(({ metadata }) => metadata.source === 'postgres_logs')
-    expect(kept).toHaveLength(6)
+    expect(kept).toHaveLength(7)
     expect(kept.map(({ event_message }) => event_message)).toContain('{"timestamp":"yesterday"}')
   })
 
@@ -157,6 +159,17 @@ describe('sending logs', () => {
       const sent = await send(source, body, headers)
       expect([sent.status, sent.body.error?.code]).toEqual([status, code])
     }
+  })
+
+  test('a body that is read on another thread is stored like a small one', async () => {
+    const entries = Array.from({ length: 1_000 }, (_, i) =>
+      i % 100 === 99 ? i : { id: `big-${i}`, project: 'threads', metadata: { text: 'x'.repeat(100) } },
+    )
+    const sent = await send('auth_logs', JSON.stringify(entries))
+    expect([sent.status, sent.body.accepted, sent.body.rejected]).toEqual([200, 990, 10])
+    expect(sent.body.errors[9]).toEqual({ index: 999, reason: 'an entry must be a JSON object' })
+    const refused = await send('auth_logs', `[${'{},'.repeat(20_000)}`)
+    expect([refused.status, refused.body.error?.code]).toEqual([400, 'invalid_body'])
   })
 
   test('metadata comes back as it was sent', async () => {
@@ -201,12 +214,12 @@ describe('sending logs', () => {
       [7, 0],
       [0, 1],
       [0, 1],
-      [0, 1],
+      [1, 0],
       [1, 0],
       [1, 0],
       [1, 0],
     ])
-    expect(await recent('pgbouncer_logs')).toHaveLength(10 + many(40, 12))
+    expect(await recent('pgbouncer_logs')).toHaveLength(11 + many(40, 12))
     const schema = (await (await service.call('/api/sources/pgbouncer_logs/schema')).json()) as {
       path: string
     }[]

@@ -92,7 +92,9 @@ async function openStreams(limits = { maxStreams: 100 }) {
   const store = (...entries: object[]) => {
     tail.publish(
       'edge_logs',
-      entries.map((entry) => (readEntry(entry, clock.now()) as { line: Buffer }).line),
+      entries.map(
+        (entry) => (readEntry(JSON.stringify(entry), { nowMs: clock.now() }) as { line: Buffer }).line,
+      ),
     )
     time.advance(100)
   }

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { ClickHouseError } from '@clickhouse/client'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { engineCodeOf, isDiskTrouble, toWellheadError, withPlace } from './engine-errors.ts'
+import { engineCodeOf, isDiskTrouble, isUnreadableRow, toWellheadError, withPlace } from './engine-errors.ts'
 
 const cut = (sql: string, word: string) =>
   `Syntax error: failed at position ${Buffer.byteLength(sql.slice(0, sql.indexOf(word))) + 1}`
@@ -24,6 +24,19 @@ describe('withPlace', () => {
       'Syntax error: failed at position 3',
     )
   })
+})
+
+test('an insert that is refused for the text of a row is told from all others', () => {
+  const refused = (code: string) =>
+    isUnreadableRow(
+      toWellheadError(new ClickHouseError({ message: 'Cannot read.', code, type: 'AN_ERROR' }), {
+        deadlineMs: 1,
+        ended: 'by-engine',
+      }),
+    )
+  // An escape that stands for no character, a number that is none, and nesting that is too deep.
+  expect(['25', '72', '306'].map(refused)).toEqual([true, true, true])
+  expect(['60', '241', '243'].map(refused)).toEqual([false, false, false])
 })
 
 describe('the cause of an error', () => {

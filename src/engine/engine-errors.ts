@@ -121,7 +121,10 @@ export function engineCodeOf(error: unknown): number | undefined {
 }
 
 /** Codes that blame the text of a row, and nothing else. */
-const unreadableRow = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 321, 349])
+const unreadableRow = new Set([
+  ...[6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131],
+  ...[306, 321, 349, 407, 467, 675, 676, 691],
+])
 
 /** Whether the engine refused rows for what is in them, so that others of the same insert may be fine. */
 export function isUnreadableRow(error: unknown): boolean {

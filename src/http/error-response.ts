@@ -18,8 +18,9 @@ export function errorBody(error: WellheadError, requestId: string): ErrorBody {
 }
 
 /** The framework's own errors, in our words. */
-const frameworkErrors: Record<string, (error: Error) => WellheadError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => tooLarge('The body is larger than 12 MiB.'),
+const frameworkErrors: Record<string, (request: FastifyRequest) => WellheadError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) =>
+    tooLarge(`The body is larger than ${(routeOptions.bodyLimit ?? 0) / 2 ** 20} MiB.`),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     unsupportedMediaType('The content type is not one that is read here.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalidBody('The body is not as long as Content-Length says.'),
@@ -29,7 +30,7 @@ const frameworkErrors: Record<string, (error: Error) => WellheadError> = {
 
 /** The one place where something thrown becomes an answer. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const known = toKnownError(error)
+  const known = toKnownError(error, request)
   setErrorHeaders(known, error, request, reply)
   reply.code(known.status).type('application/json; charset=utf-8').send(errorBody(known, request.id))
 }
@@ -51,11 +52,11 @@ export function setErrorHeaders(
   if (known.status === 405) reply.header('Allow', known.details.allowed?.join(', ') ?? '')
 }
 
-export function toKnownError(error: FastifyError | Error): WellheadError {
+export function toKnownError(error: FastifyError | Error, request: FastifyRequest): WellheadError {
   if (error instanceof WellheadError) return error
   const { code, statusCode } = error as FastifyError
   const translate = code === undefined ? undefined : frameworkErrors[code]
-  if (translate) return translate(error)
+  if (translate) return translate(request)
   if (error instanceof SyntaxError && statusCode === 400) return invalidBody('The body is not valid JSON.')
   // What the framework blames on the caller is the caller's, whatever it is called.
   if (code?.startsWith('FST_ERR_') && statusCode !== undefined && statusCode < 500) {

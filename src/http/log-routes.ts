@@ -2,8 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { forbidden, invalidParameter, tooLarge } from '../base/errors.ts'
-import { bodyLimits } from '../ingest/log-body.ts'
-import { entriesOf } from '../ingest/log-entries.ts'
+import { bodyLimits, type SentBody } from '../ingest/log-body.ts'
 import { type LogIntake, ownSource, type Sending } from '../ingest/log-intake.ts'
 
 const maxKeyLength = 256
@@ -23,8 +22,7 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
         const sending = { ...sendingOf(request), onReplay }
         checkMaySend(request, intake.findSource(source) ?? source)
         return withSentBody(intake, request, async (body) => {
-          const entries = entriesOf(body, request.headers['content-type'] ?? '')
-          const answer = await intake.take(source, entries, sending)
+          const answer = await intake.take(source, body, request.headers['content-type'] ?? '', sending)
           return { message: 'Logged!', ...answer }
         })
       })
@@ -47,7 +45,7 @@ export function takeBodiesAsStreams(scope: FastifyInstance): void {
 export function withSentBody<T>(
   intake: LogIntake,
   request: FastifyRequest,
-  work: (body: Buffer) => Promise<T>,
+  work: (body: SentBody) => Promise<T>,
 ): Promise<T> {
   return intake.withBody(request.body as Readable | undefined, request.headers['content-encoding'], work)
 }
@@ -63,7 +61,8 @@ function sourceOf(request: FastifyRequest): string {
 
 export function sendingOf(request: FastifyRequest): Sending {
   const { id, project } = request.caller as Caller
-  return { caller: id, project, key: idempotencyKeyOf(request) }
+  // A token may be from a time when its project could be any text; the engine stores well-formed ones only.
+  return { caller: id, project: project?.toWellFormed(), key: idempotencyKeyOf(request) }
 }
 
 /** Asked also for sources that are not there, so that the answer does not tell which are. */

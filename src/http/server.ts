@@ -47,6 +47,7 @@ import { addEndpointRoutes } from './endpoint-routes.ts'
 import { errorBody, handleError } from './error-response.ts'
 import type { EventStreams } from './event-streams.ts'
 import { HotCalls } from './hot-calls.ts'
+import { boundJsonBodies, jsonLimits } from './json-bodies.ts'
 import { addLogRoutes } from './log-routes.ts'
 import { addObservabilityRoutes, type ObservabilityRoutes } from './observability-routes.ts'
 import { addOpenApiRoutes } from './openapi-routes.ts'
@@ -116,7 +117,6 @@ export interface ServerOptions {
 /** Bounds of a request, and times against clients that are slow on purpose. */
 const limits = {
   maxHeaderBytes: 16 * 1024,
-  maxBodyBytes: 12 * 2 ** 20,
   maxParameterLength: 512,
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
@@ -146,7 +146,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     requestIdHeader: false,
-    bodyLimit: limits.maxBodyBytes,
+    bodyLimit: jsonLimits.maxBytes,
     routerOptions: { maxParamLength: limits.maxParameterLength },
     serverFactory: (framework) =>
       createHttpServer(
@@ -171,6 +171,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
   server.addHook('preClose', sendsBeforeClosing(server.server, limits.sentWithinMs))
+  boundJsonBodies(server)
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request.url)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable, invalidQuery } from '../base/errors.ts'
 import { Committer } from './committer.ts'
+import { type Lines, LineWriter } from './lines.ts'
 
 interface Insert {
   source: string
@@ -30,7 +31,14 @@ function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) 
   return { committer, inserts, pausesMs }
 }
 
-const lines = (...texts: string[]) => texts.map((text) => Buffer.from(`${text}\n`))
+function lines(...texts: string[]): Lines {
+  const writer = new LineWriter()
+  for (const text of texts) {
+    writer.utf8(text)
+    writer.endLine()
+  }
+  return writer.lines()
+}
 
 function held() {
   let release: () => void = () => {}

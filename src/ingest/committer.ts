@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { rateLimited } from '../base/errors.ts'
+import { Lines } from './lines.ts'
 
 export interface CommitterOptions {
   /** Stores lines so that they are on disk when it resolves; the same token is stored once. */
@@ -15,7 +16,7 @@ export interface CommitterOptions {
   /** How often an insert is tried while the engine is away. */
   attempts: number
   /** Hears what is on disk now, in the order in which it got there. */
-  onStored?: (source: string, lines: readonly Buffer[]) => void
+  onStored?: (source: string, lines: Iterable<Buffer>) => void
   /** Waits between two tries: an engine that is somebody's server refuses at once. */
   pause: (ms: number) => Promise<void>
 }
@@ -25,7 +26,7 @@ const longestPauseMs = 1_000
 
 export interface Batch {
   source: string
-  lines: Buffer[]
+  lines: Lines
   /** With one, the lines are an insert of their own, which the engine stores once however often it comes. */
   token?: string | undefined
   /** Belongs to a request that is stored already in part, and so is never refused. */
@@ -33,8 +34,7 @@ export interface Batch {
 }
 
 interface Waiting {
-  lines: Buffer[]
-  bytes: number
+  lines: Lines
   token: string | undefined
   resolve: (refused: Map<number, string>) => void
   reject: (error: unknown) => void
@@ -65,23 +65,22 @@ export class Committer {
 
   /** Resolves when all lines are on disk, with those of each batch that the engine refused and why. */
   async submit(...batches: Batch[]): Promise<Map<number, string>[]> {
-    const bytes = batches.map(({ lines }) => lines.reduce((sum, line) => sum + line.length, 0))
-    const total = bytes.reduce((sum, size) => sum + size, 0)
+    const total = batches.reduce((sum, { lines }) => sum + lines.bytes.length, 0)
     // All of a request or nothing of it; and whatever was begun is finished.
     const full = this.#pendingBytes > 0 && this.#pendingBytes + total > this.#options.maxPendingBytes
     if (full && !batches.every(({ begun }) => begun)) {
       throw rateLimited('More logs are on their way than can be stored at the moment.', 1)
     }
-    return Promise.all(batches.map((batch, index) => this.#enqueue(batch, bytes[index] as number)))
+    return Promise.all(batches.map((batch) => this.#enqueue(batch)))
   }
 
-  #enqueue({ source, lines, token }: Batch, bytes: number): Promise<Map<number, string>> {
-    if (lines.length === 0) return Promise.resolve(new Map())
-    this.#pendingBytes += bytes
+  #enqueue({ source, lines, token }: Batch): Promise<Map<number, string>> {
+    if (lines.count === 0) return Promise.resolve(new Map())
+    this.#pendingBytes += lines.bytes.length
     const queue = this.#queues.get(source) ?? { waiting: [], running: false }
     this.#queues.set(source, queue)
     return new Promise((resolve, reject) => {
-      queue.waiting.push({ lines, bytes, token, resolve, reject })
+      queue.waiting.push({ lines, token, resolve, reject })
       if (!queue.running) void this.#drain(source, queue)
     })
   }
@@ -99,7 +98,7 @@ export class Committer {
     while (queue.waiting.length > 0) {
       const group = this.#take(queue)
       await this.#commit(source, group)
-      for (const { bytes } of group) this.#pendingBytes -= bytes
+      for (const { lines } of group) this.#pendingBytes -= lines.bytes.length
     }
     queue.running = false
     this.#queues.delete(source)
@@ -112,61 +111,56 @@ export class Committer {
     while (queue.waiting.length > 0) {
       const next = queue.waiting[0] as Waiting
       const alone = next.token !== undefined
-      if (group.length > 0 && (alone || bytes + next.bytes > this.#options.maxInsertBytes)) break
+      if (group.length > 0 && (alone || bytes + next.lines.bytes.length > this.#options.maxInsertBytes)) break
       group.push(next)
       queue.waiting.shift()
-      bytes += next.bytes
+      bytes += next.lines.bytes.length
       if (alone) break
     }
     return group
   }
 
   async #commit(source: string, group: Waiting[]): Promise<void> {
-    const lines = group.flatMap((waiting) => waiting.lines)
+    const lines = Lines.join(group.map((waiting) => waiting.lines))
     const refused = new Map<number, string>()
     try {
-      await this.#store(source, lines, 0, group[0]?.token ?? randomUUID(), refused)
+      const token = group[0]?.token ?? randomUUID()
+      await this.#store({ source, lines, from: 0, to: lines.count, token }, refused)
     } catch (error) {
       for (const waiting of group) waiting.reject(error)
       return
     }
-    this.#options.onStored?.(source, refused.size === 0 ? lines : lines.filter((_, at) => !refused.has(at)))
+    this.#options.onStored?.(source, refused.size === 0 ? lines : without(lines, refused))
     let first = 0
     for (const waiting of group) {
       const own = new Map<number, string>()
-      for (let i = 0; i < waiting.lines.length; i++) {
-        const reason = refused.get(first + i)
-        if (reason !== undefined) own.set(i, reason)
+      for (const [at, reason] of refused) {
+        if (at >= first && at < first + waiting.lines.count) own.set(at - first, reason)
       }
-      first += waiting.lines.length
+      first += waiting.lines.count
       waiting.resolve(own)
     }
   }
 
   /** One line that the engine cannot read must not refuse its neighbours: they are stored without it. */
-  async #store(
-    source: string,
-    lines: Buffer[],
-    offset: number,
-    token: string,
-    refused: Map<number, string>,
-  ): Promise<void> {
+  async #store(part: Part, refused: Map<number, string>): Promise<void> {
+    const { from, to, token } = part
     try {
-      await this.#insert(source, lines, token)
+      await this.#insert(part)
     } catch (error) {
       if (!this.#options.isUnreadable(error)) throw error
-      if (lines.length === 1) {
-        refused.set(offset, 'the engine cannot store it')
+      if (to - from === 1) {
+        refused.set(from, 'the engine cannot store it')
         return
       }
-      const half = lines.length >> 1
-      await this.#store(source, lines.slice(0, half), offset, `${token}/0`, refused)
-      await this.#store(source, lines.slice(half), offset + half, `${token}/1`, refused)
+      const half = (from + to) >> 1
+      await this.#store({ ...part, to: half, token: `${token}/0` }, refused)
+      await this.#store({ ...part, from: half, token: `${token}/1` }, refused)
     }
   }
 
-  async #insert(source: string, lines: Buffer[], token: string): Promise<void> {
-    const body = Buffer.concat(lines)
+  async #insert({ source, lines, from, to, token }: Part): Promise<void> {
+    const body = lines.between(from, to)
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#options.insert(source, body, token)
@@ -177,4 +171,17 @@ export class Committer {
       }
     }
   }
+}
+
+/** Lines that follow each other, on their way to the engine. */
+interface Part {
+  source: string
+  lines: Lines
+  from: number
+  to: number
+  token: string
+}
+
+function* without(lines: Lines, refused: ReadonlyMap<number, string>): Generator<Buffer> {
+  for (let at = 0; at < lines.count; at++) if (!refused.has(at)) yield lines.at(at)
 }

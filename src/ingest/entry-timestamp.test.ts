@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseIsoTimestamp } from '../base/timestamps.ts'
-import { readTimestamp } from './entry-timestamp.ts'
+import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
 
 const earliest = BigInt(Date.UTC(1900, 0, 1)) * 1000n
 const latest = BigInt(Date.UTC(2299, 11, 31)) * 1000n
@@ -27,10 +27,24 @@ test('the short way for the usual form gives what the long way gives, in whateve
         const micros = parseIsoTimestamp(each)
         const kept = micros !== undefined && micros >= earliest && micros < latest
         expect([each, readTimestamp(each)]).toEqual([each, kept ? micros : undefined])
+        const usual = readUsualTimestamp(Buffer.from(`"${each}"`), 1, each.length + 1)
+        if (!Number.isNaN(usual)) expect([each, BigInt(usual)]).toEqual([each, micros])
+        else if (kept) expect(each).toMatch(/^(?:1900|1970|2298|2299)|\.Z$/)
       }
     }),
     { numRuns: 300 },
   )
+})
+
+test('a text with one character changed is read by the short way only if the long way reads the same', () => {
+  const usual = '2026-02-28T10:20:30.123456Z'
+  for (let at = 0; at < usual.length; at++) {
+    for (const character of '0123456789TZ:.- ') {
+      const text = usual.slice(0, at) + character + usual.slice(at + 1)
+      const micros = readUsualTimestamp(Buffer.from(text), 0, text.length)
+      if (!Number.isNaN(micros)) expect([text, BigInt(micros)]).toEqual([text, parseIsoTimestamp(text)])
+    }
+  }
 })
 
 test('the unit of a number is told by its size, so that one moment is the same in all of them', () => {

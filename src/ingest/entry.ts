@@ -1,105 +1,375 @@
 import { v7 as uuidv7 } from 'uuid'
 import { formatMicros } from '../base/timestamps.ts'
-import { checkEntry, Rejection } from './entry-check.ts'
-import { readTimestamp } from './entry-timestamp.ts'
-import { stringifyJson } from './faithful-json.ts'
+import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
+import { type JsonProblem, JsonScanner, openArray, openObject, quote } from './json-scanner.ts'
+import { LineWriter } from './lines.ts'
 
 export const entryLimits = {
   maxBytes: 2 ** 20,
   maxIdLength: 128,
   maxAheadMs: 3_600_000,
+  maxDepth: 64,
+  maxValues: 5_000,
 } as const
 
-export type EntryReading = { line: Buffer; micros: bigint } | { reason: string }
+/** The rules for the entries of one source and sender. */
+export interface EntryRules {
+  nowMs: number
+  /** The only project allowed; entries need not name it. */
+  owner?: string | undefined
+  /** Without it, entries may be of any age. */
+  retentionDays?: number | undefined
+  /** Makes the id of an entry that has none. */
+  newId?: () => string
+}
 
-const named = new Set(['event_message', 'message', 'timestamp', 'id', 'project', 'metadata'])
+/** A value in the bytes of a body. */
+interface Span {
+  start: number
+  end: number
+  /** Whether it contains whitespace outside of strings. */
+  spaced: boolean
+}
 
-type Fields = Record<string, unknown>
+interface Member {
+  key: Span
+  value: Span
+}
+
+/** Thrown in place of an Error, which would collect a stack for every rejected entry. */
+class Rejection {
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+/** Valid JSON that the engine cannot read: every path of such an entry would be null, without an error. */
+const problems: Record<JsonProblem, string> = {
+  number: 'a number is outside of what 64 bits can hold',
+  surrogate: 'a text has half of a surrogate pair',
+  depth: `it is nested deeper than ${entryLimits.maxDepth} levels`,
+}
+
+const known = {
+  eventMessage: Buffer.from('"event_message"'),
+  message: Buffer.from('"message"'),
+  timestamp: Buffer.from('"timestamp"'),
+  id: Buffer.from('"id"'),
+  project: Buffer.from('"project"'),
+  metadata: Buffer.from('"metadata"'),
+  projectRef: Buffer.from('"project_ref"'),
+  other: Buffer.from('"_other"'),
+} as const
+
+const written = {
+  project: Buffer.from('{"project":'),
+  id: Buffer.from(',"id":'),
+  timestamp: Buffer.from(',"timestamp":"'),
+  message: Buffer.from('","event_message":'),
+  metadata: Buffer.from(',"metadata":'),
+  emptyText: Buffer.from('""'),
+  open: Buffer.from('{'),
+  close: Buffer.from('}'),
+  comma: Buffer.from(','),
+  colon: Buffer.from(':'),
+} as const
+
+const dayMs = 86_400_000
+const letterN = 0x6e
 
 /**
- * Makes one entry into the line of JSON that the engine stores, or says why it cannot be stored. With an owner,
- * every entry is of this project.
+ * Turns entries into the lines that the engine stores. Values that are only passed on are never parsed: they are located
+ * in the body and copied.
  */
-export function readEntry(value: unknown, nowMs: number, owner?: string): EntryReading {
-  try {
-    if (!isObject(value)) throw new Rejection('an entry must be a JSON object')
-    checkEntry(value)
-    const metadata = metadataOf(value)
-    const micros = timestampOf(value.timestamp, nowMs)
-    const row = {
-      project: projectOf(value, metadata, owner),
-      id: idOf(value.id, nowMs),
-      timestamp: formatMicros(micros),
-      event_message: messageOf(value.event_message ?? value.message),
-      metadata,
+export class EntryReader {
+  readonly #scanner: JsonScanner
+  readonly #bytes: Buffer
+  #isObject = false
+  #eventMessage: Span | undefined
+  #message: Span | undefined
+  #timestamp: Span | undefined
+  #id: Span | undefined
+  #project: Span | undefined
+  #metadata: Span | undefined
+  /** Members of the metadata. */
+  #innerRef: Span | undefined
+  #innerProject: Span | undefined
+  #others: Member[] = []
+  /** The time of the entry that was stored last, in microseconds. */
+  micros: number | bigint = 0
+
+  constructor(scanner: JsonScanner) {
+    this.#scanner = scanner
+    this.#bytes = scanner.bytes
+    // The entry itself is level 0.
+    scanner.maxDepth = entryLimits.maxDepth + 1
+  }
+
+  /** Moves over the value at the scanner; false if it is not valid JSON. */
+  scan(): boolean {
+    const scanner = this.#scanner
+    scanner.values = 0
+    scanner.problem = undefined
+    this.#eventMessage =
+      this.#message =
+      this.#timestamp =
+      this.#id =
+      this.#project =
+      this.#metadata =
+        undefined
+    this.#innerRef = this.#innerProject = undefined
+    if (this.#others.length > 0) this.#others = []
+    this.#isObject = scanner.peek() === openObject
+    return this.#isObject ? scanner.object(this.#readMember) : scanner.value()
+  }
+
+  /** Adds the line of the scanned entry; returns the reason if it cannot be stored. */
+  store(rules: EntryRules, lines: LineWriter): string | undefined {
+    const { problem, values } = this.#scanner
+    if (!this.#isObject) return 'an entry must be a JSON object'
+    if (problem) return problems[problem]
+    if (values > entryLimits.maxValues) return `it has more than ${entryLimits.maxValues} values`
+    try {
+      this.#writeLine(rules, lines)
+      if (lines.lineLength >= entryLimits.maxBytes) throw new Rejection('the entry is larger than 1 MiB')
+      lines.endLine()
+      return undefined
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error
+      lines.dropLine()
+      return error.reason
     }
-    const line = Buffer.from(`${stringifyJson(row)}\n`)
-    if (line.length > entryLimits.maxBytes) throw new Rejection('the entry is larger than 1 MiB')
-    return { line, micros }
-  } catch (error) {
-    if (error instanceof Rejection) return { reason: error.message }
-    throw error
   }
-}
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+  /** A key that comes twice is kept like one that has no meaning of its own. */
+  readonly #readMember = (): boolean => {
+    const scanner = this.#scanner
+    const { keyStart, keyEnd } = scanner
+    const [bytes, start, end] = scanner.hasEscape
+      ? this.#unescapedKey()
+      : ([this.#bytes, keyStart, keyEnd] as const)
+    const isMetadata = this.#metadata === undefined && isSame(known.metadata, bytes, start, end)
+    const valueStart = scanner.at
+    scanner.hasSpace = false
+    const isWalked = isMetadata && scanner.peek() === openObject
+    if (!(isWalked ? scanner.object(this.#readInnerMember) : scanner.value(1))) return false
+    const value = { start: valueStart, end: scanner.at, spaced: scanner.hasSpace }
+    if (isMetadata) this.#metadata = value
+    else if (!this.#timestamp && isSame(known.timestamp, bytes, start, end)) this.#timestamp = value
+    else if (!this.#eventMessage && isSame(known.eventMessage, bytes, start, end)) this.#eventMessage = value
+    else if (!this.#id && isSame(known.id, bytes, start, end)) this.#id = value
+    else if (!this.#project && isSame(known.project, bytes, start, end)) this.#project = value
+    else if (!this.#message && isSame(known.message, bytes, start, end)) this.#message = value
+    else this.#others.push({ key: { start: keyStart, end: keyEnd, spaced: false }, value })
+    return true
+  }
 
-/** The metadata as sent, with the entry's other keys inside; one that both have stays apart from it. */
-function metadataOf(entry: Fields): Fields {
-  const given = entry.metadata ?? {}
-  const others = Object.keys(entry).filter((key) => isOther(key, entry))
-  if (others.length === 0 && isObject(given)) return given
-  const metadata: Fields = Object.create(null)
-  Object.assign(metadata, isObject(given) ? given : { metadata: given })
-  for (const key of others) {
-    if (!(key in metadata)) metadata[key] = entry[key]
-    else {
-      const other = isObject(metadata._other) ? metadata._other : {}
-      metadata._other = { ...other, [key]: entry[key] }
+  /** Of two members with the same key, the engine reads the first. */
+  readonly #readInnerMember = (): boolean => {
+    const scanner = this.#scanner
+    const { keyStart, keyEnd, hasEscape } = scanner
+    const length = keyEnd - keyStart
+    const maybe = hasEscape || length === known.project.length || length === known.projectRef.length
+    const [bytes, start, end] = hasEscape ? this.#unescapedKey() : ([this.#bytes, keyStart, keyEnd] as const)
+    const valueStart = scanner.at
+    if (!scanner.value(2)) return false
+    if (!maybe) return true
+    const value = { start: valueStart, end: scanner.at, spaced: false }
+    if (isSame(known.projectRef, bytes, start, end)) this.#innerRef ??= value
+    else if (isSame(known.project, bytes, start, end)) this.#innerProject ??= value
+    return true
+  }
+
+  #unescapedKey(): readonly [Buffer, number, number] {
+    const key = this.#canonical(this.#scanner.keyStart, this.#scanner.keyEnd)
+    return [key, 0, key.length]
+  }
+
+  #writeLine(rules: EntryRules, lines: LineWriter): void {
+    const message = this.#isGiven(this.#eventMessage) ? this.#eventMessage : this.#message
+    if (this.#message && message !== this.#message) {
+      const key = { start: -1, end: -1, spaced: false }
+      this.#others.push({ key, value: this.#message })
     }
+    this.micros = this.#microsOf(rules)
+    lines.copy(written.project)
+    this.#writeProject(rules.owner, lines)
+    lines.copy(written.id)
+    this.#writeId(rules, lines)
+    lines.copy(written.timestamp)
+    lines.latin1(timeText(this.micros))
+    lines.copy(written.message)
+    if (!this.#isGiven(message)) lines.copy(written.emptyText)
+    else if (this.#bytes[message.start] === quote) lines.copy(this.#bytes, message.start, message.end)
+    else lines.utf8(JSON.stringify(this.#compactText(message)))
+    lines.copy(written.metadata)
+    this.#writeMetadata(lines)
+    lines.copy(written.close)
   }
-  return metadata
-}
 
-function isOther(key: string, entry: Fields): boolean {
-  return !named.has(key) || (key === 'message' && entry.event_message != null)
-}
-
-function projectOf(entry: Fields, metadata: Fields, owner: string | undefined): string {
-  const given = entry.project ?? metadata.project_ref ?? metadata.project ?? ''
-  const project = typeof given === 'number' || typeof given === 'bigint' ? String(given) : given
-  if (typeof project !== 'string') throw new Rejection('project must be text')
-  if (owner === undefined) return project
-  if (project !== '' && project !== owner) {
-    throw new Rejection('the token may only send entries of its own project')
+  /** The metadata as sent, followed by the entry's other keys; those that the metadata has already go below `_other`. */
+  #writeMetadata(lines: LineWriter): void {
+    const metadata = this.#metadata
+    const isObject = metadata !== undefined && this.#bytes[metadata.start] === openObject
+    if (isObject && this.#others.length === 0) {
+      this.#writeValue(lines, metadata)
+      return
+    }
+    lines.copy(written.open)
+    const before = lines.lineLength
+    const keys = isObject ? this.#keysOf(metadata) : new Set<string>()
+    // Without its brackets.
+    if (isObject) this.#writeValue(lines, { ...metadata, start: metadata.start + 1, end: metadata.end - 1 })
+    else if (this.#isGiven(metadata)) this.#writeMember(lines, known.metadata, metadata, before)
+    const taken: [Buffer, Span][] = []
+    for (const { key, value } of this.#others) {
+      const bytes = key.start < 0 ? known.message : this.#bytes.subarray(key.start, key.end)
+      const name = JSON.parse(bytes.toString()) as string
+      if (keys.has(name)) taken.push([bytes, value])
+      else this.#writeMember(lines, bytes, value, before)
+      keys.add(name)
+    }
+    if (taken.length > 0) {
+      this.#writeKey(lines, known.other, before)
+      lines.copy(written.open)
+      const inside = lines.lineLength
+      for (const [key, value] of taken) this.#writeMember(lines, key, value, inside)
+      lines.copy(written.close)
+    }
+    lines.copy(written.close)
   }
-  return owner
-}
 
-function idOf(id: unknown, nowMs: number): string {
-  if (id === undefined || id === null) return uuidv7({ msecs: nowMs })
-  const text = typeof id === 'number' || typeof id === 'bigint' ? String(id) : id
-  if (typeof text !== 'string') throw new Rejection('id must be text')
-  const { maxIdLength } = entryLimits
-  if (text.length > maxIdLength && [...text].length > maxIdLength)
-    throw new Rejection('id is longer than 128 characters')
-  return text
-}
-
-function timestampOf(timestamp: unknown, nowMs: number): bigint {
-  if (timestamp === undefined || timestamp === null) return BigInt(nowMs) * 1000n
-  const micros = readTimestamp(timestamp)
-  if (micros === undefined)
-    throw new Rejection('timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns')
-  if (micros > BigInt(nowMs + entryLimits.maxAheadMs) * 1000n) {
-    throw new Rejection('timestamp is more than an hour ahead')
+  #writeMember(lines: LineWriter, key: Buffer, value: Span, first: number): void {
+    this.#writeKey(lines, key, first)
+    this.#writeValue(lines, value)
   }
-  return micros
+
+  /** With a comma, unless the line is still as long as it was where the object began. */
+  #writeKey(lines: LineWriter, key: Buffer, first: number): void {
+    if (lines.lineLength > first) lines.copy(written.comma)
+    lines.copy(key)
+    lines.copy(written.colon)
+  }
+
+  #writeValue(lines: LineWriter, { start, end, spaced }: Span): void {
+    if (spaced) lines.compact(this.#bytes, start, end)
+    else lines.copy(this.#bytes, start, end)
+  }
+
+  #keysOf({ start, end }: Span): Set<string> {
+    const keys = new Set<string>()
+    const scanner = new JsonScanner(this.#bytes, start, end)
+    scanner.object(() => {
+      keys.add(JSON.parse(this.#bytes.toString('utf8', scanner.keyStart, scanner.keyEnd)))
+      return scanner.value()
+    })
+    return keys
+  }
+
+  #writeProject(owner: string | undefined, lines: LineWriter): void {
+    const given = [
+      this.#project,
+      this.#innerRef ?? this.#otherValue(known.projectRef),
+      this.#innerProject,
+    ].find((span) => this.#isGiven(span))
+    const project = given ? this.#text(given, 'project') : written.emptyText
+    const own = owner === undefined ? project : Buffer.from(JSON.stringify(owner))
+    if (project.length > written.emptyText.length && !own.equals(project)) {
+      throw new Rejection('the token may only send entries of its own project')
+    }
+    lines.copy(own)
+  }
+
+  #otherValue(name: Buffer): Span | undefined {
+    return this.#others.find(({ key }) => key.start >= 0 && this.#canonical(key.start, key.end).equals(name))
+      ?.value
+  }
+
+  #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
+    const id = this.#isGiven(this.#id)
+      ? this.#text(this.#id, 'id')
+      : Buffer.from(`"${newId?.() ?? uuidv7({ msecs: nowMs })}"`)
+    const { maxIdLength } = entryLimits
+    if (id.length - 2 > maxIdLength && [...(JSON.parse(id.toString()) as string)].length > maxIdLength) {
+      throw new Rejection(`id is longer than ${maxIdLength} characters`)
+    }
+    lines.copy(id)
+  }
+
+  #microsOf({ nowMs, retentionDays }: EntryRules): number | bigint {
+    const span = this.#timestamp
+    if (!this.#isGiven(span)) return nowMs * 1000
+    const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
+    const micros = Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
+    if (micros === undefined)
+      throw new Rejection('timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns')
+    if (micros > (nowMs + entryLimits.maxAheadMs) * 1000)
+      throw new Rejection('timestamp is more than an hour ahead')
+    if (retentionDays !== undefined && micros < (nowMs - retentionDays * dayMs) * 1000) {
+      const days = retentionDays === 1 ? '1 day' : `${retentionDays} days`
+      throw new Rejection(`timestamp is older than the source's retention of ${days}`)
+    }
+    return micros
+  }
+
+  #isGiven(span: Span | undefined): span is Span {
+    return span !== undefined && this.#bytes[span.start] !== letterN
+  }
+
+  /** A string in JSON, for a string or a number. Equal texts have equal bytes. */
+  #text(span: Span, name: string): Buffer {
+    if (this.#bytes[span.start] === quote) return this.#canonical(span.start, span.end)
+    const value = this.#scalar(span)
+    if (typeof value !== 'number' && typeof value !== 'bigint') throw new Rejection(`${name} must be text`)
+    return Buffer.from(`"${value}"`)
+  }
+
+  /** A string, a number or a boolean; integers keep all of their digits. */
+  #scalar({ start, end }: Span): unknown {
+    const first = this.#bytes[start]
+    if (first === openObject || first === openArray) return undefined
+    const text = this.#bytes.toString('utf8', start, end)
+    return /^-?\d{16,}$/.test(text) ? BigInt(text) : JSON.parse(text)
+  }
+
+  /** A string with its quotes, without needless escapes. */
+  #canonical(start: number, end: number): Buffer {
+    const text = this.#bytes.subarray(start, end)
+    return text.includes(0x5c) ? Buffer.from(JSON.stringify(JSON.parse(text.toString()))) : text
+  }
+
+  #compactText(span: Span): string {
+    const text = new LineWriter()
+    this.#writeValue(text, span)
+    text.endLine()
+    return text.lines().bytes.toString().trimEnd()
+  }
 }
 
-function messageOf(message: unknown): string {
-  if (message === undefined || message === null) return ''
-  return typeof message === 'string' ? message : stringifyJson(message)
+function isSame(expected: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (end - start !== expected.length) return false
+  for (let at = 1; at < expected.length; at++) if (bytes[start + at] !== expected[at]) return false
+  return true
+}
+
+function timeText(micros: number | bigint): string {
+  if (typeof micros === 'bigint' || micros < 1_000_000) return formatMicros(BigInt(micros))
+  const digits = String(micros)
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`
+}
+
+export type EntryReading = { line: Buffer; micros: number | bigint } | { reason: string }
+
+/** Turns the text of one entry into a line, or says why it cannot be stored. */
+export function readEntry(text: string, rules: EntryRules): EntryReading {
+  const scanner = new JsonScanner(Buffer.from(text))
+  const reader = new EntryReader(scanner)
+  const lines = new LineWriter()
+  scanner.space()
+  const valid = reader.scan()
+  scanner.space()
+  if (!valid || scanner.at < scanner.end) return { reason: 'the line is not valid JSON' }
+  const reason = reader.store(rules, lines)
+  return reason === undefined ? { line: lines.lines().at(0), micros: reader.micros } : { reason }
 }

@@ -53,8 +53,8 @@ function openTail(choices: Partial<LiveTailOptions> = {}) {
   return { tail, advance, store, waiting: due }
 }
 
-function lineOf(entry: object): Buffer {
-  const reading = readEntry(entry, nowMs)
+function lineOf(entry: object | string): Buffer {
+  const reading = readEntry(typeof entry === 'string' ? entry : JSON.stringify(entry), { nowMs })
   if ('reason' in reading) throw new Error(reading.reason)
   return reading.line
 }
@@ -90,7 +90,7 @@ describe('entries for those who read along', () => {
     const one = reader()
     tail.subscribe('edge_logs', {}, one.sink)
     store(entry)
-    const { line, micros } = readEntry(entry, nowMs) as { line: Buffer; micros: bigint }
+    const { line, micros } = readEntry(JSON.stringify(entry), { nowMs }) as { line: Buffer; micros: number }
     const { project, event_message, metadata } = JSON.parse(line.toString())
     expect(one.entries().map(({ data }) => data)).toEqual([
       { id: entry.id, timestamp: Number(micros), project, event_message, metadata },
@@ -112,7 +112,7 @@ describe('entries for those who read along', () => {
       {},
       { pendingBytes: 0, write: (frame) => void frames.push(frame), end: () => {} },
     )
-    tail.publish('edge_logs', [lineOf({ metadata: { big: 18_446_744_073_709_551_615n } })])
+    tail.publish('edge_logs', [lineOf('{"metadata":{"big":18446744073709551615}}')])
     advance(100)
     expect(Buffer.concat(frames).toString()).toContain('"metadata":{"big":18446744073709551615}}\n\n')
   })

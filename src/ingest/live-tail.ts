@@ -31,10 +31,10 @@ interface Open {
 
 /** What comes within this time is written at once: each reader costs a write, however much is in it. */
 const gatherMs = 40
-/** Others want their turn, too. */
-const linesPerTurn = 2_000
-/** So much may wait to be given to readers; then it is given at once. */
-const maxWaitingBytes = 16 * 2 ** 20
+/** Delivered in one turn of the event loop: a large batch must not keep other requests waiting. */
+const turn = { maxLines: 2_000, maxBytes: 2 * 2 ** 20 }
+/** Bytes that may wait to be delivered; beyond them everything is delivered at once. */
+const maxWaitingBytes = 256 * 2 ** 20
 /** A source that nobody reads any more is followed so long, for readers whose connection broke. */
 const keepMs = 60_000
 /** One source gets at most this share of the memory. */
@@ -54,16 +54,16 @@ export class LiveTail {
     return this.#open.has(source)
   }
 
-  /** Lines as the engine stored them. */
-  publish(source: string, lines: readonly Buffer[]): void {
+  /** Lines as the engine stored them; they are looked at only where somebody reads the source. */
+  publish(source: string, lines: Iterable<Buffer>): void {
     const open = this.#open.get(source)
-    if (open === undefined || lines.length === 0) return
+    if (open === undefined) return
     for (const line of lines) {
       open.lines.push(line)
       open.bytes += line.length
     }
     if (open.bytes > maxWaitingBytes) this.#flush(open, open.lines.length)
-    else this.#flushLater(open, gatherMs)
+    else if (open.bytes > 0) this.#flushLater(open, gatherMs)
   }
 
   /** From now on, or from the place on that a reader had read up to. */
@@ -134,7 +134,7 @@ export class LiveTail {
     const dueMs = open.flushedAtMs + pauseMs - this.#options.time.now()
     open.cancelFlush ??= this.#options.time.after(Math.max(0, dueMs), () => {
       open.cancelFlush = undefined
-      this.#flush(open, linesPerTurn)
+      this.#flush(open, linesOfTurn(open.lines))
       if (open.lines.length > 0) this.#flushLater(open, 0)
     })
   }
@@ -154,4 +154,12 @@ export class LiveTail {
     const place = this.#places.placeOf(id)
     return place !== undefined && place >= ring.since && place <= cursor ? place : undefined
   }
+}
+
+function linesOfTurn(lines: readonly Buffer[]): number {
+  let [count, bytes] = [0, 0]
+  while (count < Math.min(lines.length, turn.maxLines) && bytes < turn.maxBytes) {
+    bytes += (lines[count++] as Buffer).length
+  }
+  return count
 }

@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
-import { engineUnavailable, internal, tooLarge, WellheadError } from '../base/errors.ts'
+import { engineUnavailable, internal, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
 import { callsSource, otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -11,19 +12,19 @@ import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Committer } from './committer.ts'
 import type { DiskGuard } from './disk-guard.ts'
-import { type EntryReading, entryLimits, readEntry } from './entry.ts'
-import { stringifyJson } from './faithful-json.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
+import { LineWriter } from './lines.ts'
 import type { LiveTail } from './live-tail.ts'
-import { readLogBody } from './log-body.ts'
-import type { SentEntry } from './log-entries.ts'
+import { readLogBody, type SentBody } from './log-body.ts'
+import type { OtlpEncoding } from './otlp.ts'
+import type { KnownSource } from './reading.ts'
+import { ReadingPool } from './reading-pool.ts'
+import { type ReadEntries, writeQuarantined } from './source-reading.ts'
 
 /** Where OpenTelemetry records go that name no source. */
 export const defaultOtlpSource = otelSource
 /** What the service writes itself, and takes from nobody. */
 export const ownSource = callsSource
-/** What entries are taken into that have no source; nothing of them is stored but what quarantine keeps. */
-export const refusedSource = quarantineSource
 
 export interface IntakeAnswer {
   accepted: number
@@ -40,7 +41,7 @@ export interface IntakeObserver {
 
 export interface LogIntakeOptions {
   engine: Engine
-  sources: Pick<Sources, 'find' | 'get'>
+  sources: Pick<Sources, 'find' | 'get' | 'list'>
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
@@ -51,6 +52,8 @@ export interface LogIntakeOptions {
   observer?: IntakeObserver
   /** Bytes of bodies that may be held at once, and of lines that may wait to be stored. */
   maxPendingBytes: number
+  /** Threads that read large bodies. */
+  maxReaders: number
 }
 
 /** How entries are sent. */
@@ -69,15 +72,15 @@ const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as c
 
 const limits = { deadlineMs: 60_000 }
 
-/** A small body can hold millions of empty entries, each of which costs as much as a real one. */
-const maxEntries = 50_000
-const entriesPerTurn = 500
+/** Bounds of the threads that read bodies; the bytes of all bodies have a bound besides. */
+const readerLimits = { maxWaiting: 1_000, maxHeapMiB: 1_024 }
 
 /** Takes entries and answers when each of them is on disk, in its source or in quarantine. */
 export class LogIntake {
   readonly #options: LogIntakeOptions
   readonly #committer: Committer
   readonly #bodies: ByteBudget
+  readonly #readers: ReadingPool
 
   constructor(options: LogIntakeOptions) {
     this.#options = options
@@ -92,6 +95,7 @@ export class LogIntake {
       pause: (ms) => delay(ms),
     })
     this.#bodies = new ByteBudget(options.maxPendingBytes)
+    this.#readers = new ReadingPool({ ...readerLimits, maxWorkers: options.maxReaders })
   }
 
   get heldBodyBytes(): number {
@@ -111,7 +115,7 @@ export class LogIntake {
   async withBody<T>(
     sent: Readable | undefined,
     encoding: string | undefined,
-    work: (body: Buffer) => Promise<T>,
+    work: (body: SentBody) => Promise<T>,
   ): Promise<T> {
     const share = this.#bodies.share()
     try {
@@ -121,76 +125,98 @@ export class LogIntake {
     }
   }
 
-  async take(sourceName: string, entries: SentEntry[], sending: Sending): Promise<IntakeAnswer> {
+  /** Takes the entries of a body for one source. */
+  take(sourceName: string, body: SentBody, contentType: string, sending: Sending): Promise<IntakeAnswer> {
+    return this.#counted(async () => {
+      const source = this.#options.sources.get(sourceName)
+      this.#options.disk.check()
+      const nowMs = this.#options.clock.now()
+      const job = {
+        kind: 'logs',
+        nowMs,
+        owner: sending.project,
+        contentType,
+        source: knownSource(source),
+      } as const
+      const [read] = (await this.#readers.read(body, job)) as [ReadEntries]
+      return this.#storeOnce(read, nowMs, sending)
+    })
+  }
+
+  /** Takes OpenTelemetry records, which may be for several sources; `check` throws for those that are not allowed. */
+  takeOtlp(
+    body: SentBody,
+    encoding: OtlpEncoding,
+    preset: string,
+    sending: Sending,
+    check: (source: string) => void,
+  ): Promise<IntakeAnswer[]> {
+    return this.#counted(async () => {
+      this.#options.disk.check()
+      const nowMs = this.#options.clock.now()
+      const sources = new Map<string, KnownSource>()
+      for (const source of this.#options.sources.list()) {
+        for (const name of [source.name, ...source.aliases]) sources.set(name, knownSource(source))
+      }
+      const job = { kind: 'otlp', nowMs, owner: sending.project, encoding, source: preset, sources } as const
+      const reads = await this.#readers.read(body, job)
+      // Whatever is forbidden is so before anything is stored.
+      for (const { names } of reads) for (const name of names) check(sources.get(name)?.name ?? name)
+      return Promise.all(reads.map((read) => this.#storeOnce(read, nowMs, sending)))
+    })
+  }
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#take(sourceName, entries, sending)
+      return await work()
     } catch (error) {
       this.#options.observer?.refused(error instanceof WellheadError ? error.code : internal.code)
       throw error
     }
   }
 
-  async #take(sourceName: string, entries: SentEntry[], sending: Sending): Promise<IntakeAnswer> {
-    const source = this.#options.sources.get(sourceName)
-    if (entries.length > maxEntries) throw tooLarge(`More than ${maxEntries} entries came at once.`)
-    this.#options.disk.check()
+  #storeOnce(read: ReadEntries, nowMs: number, sending: Sending): Promise<IntakeAnswer> {
     const { caller, project, key, onReplay } = sending
-    if (key === undefined) return this.#store(source.name, entries, project)
-    const store = (token: string) => this.#store(source.name, entries, project, token)
-    return this.#options.keys.once([caller, source.id], key, store, onReplay)
+    if (key === undefined) return this.#store(read, nowMs, project)
+    const { id } = this.#options.sources.get(read.source)
+    const store = (token: string) => this.#store(read, nowMs, project, token)
+    return this.#options.keys.once([caller, id], key, store, onReplay)
   }
 
   async #store(
-    source: string,
-    entries: SentEntry[],
+    read: ReadEntries,
+    nowMs: number,
     project: string | undefined,
     token?: string,
   ): Promise<IntakeAnswer> {
-    const nowMs = this.#options.clock.now()
     const since = performance.now()
-    const lines: Buffer[] = []
-    const indexOfLine: number[] = []
-    const errors: IntakeAnswer['errors'] = []
-    let earliestMicros = BigInt(nowMs) * 1000n
-    for (const [index, entry] of entries.entries()) {
-      // Others want their turn, too.
-      if (index % entriesPerTurn === entriesPerTurn - 1) await nextTurn()
-      const reading = readSent(entry, nowMs, project)
-      if ('reason' in reading) errors.push({ index, reason: reading.reason })
-      else {
-        lines.push(reading.line)
-        if (reading.micros < earliestMicros) earliestMicros = reading.micros
-        indexOfLine.push(index)
-      }
-    }
-    const quarantine = (rejected: IntakeAnswer['errors'], part: string) => ({
-      source: quarantineSource,
-      lines: rejected.map(({ index, reason }) =>
-        quarantineLine({ source, index, reason, project }, entries[index] as SentEntry, nowMs),
-      ),
-      token: token && `${token}/${part}`,
-    })
+    const { source, lines } = read
+    const { arrivals, observer } = this.#options
+    const part = (name: string) => ({ source: quarantineSource, token: token && `${token}/${name}` })
     const stored = await this.#committer
-      .submit({ source, lines, token }, quarantine(errors, 'rejected'))
+      .submit({ source, lines, token }, { ...part('rejected'), lines: read.quarantine })
       // Whether it went well or not: what is in the engine now was not there before.
-      .finally(() => lines.length > 0 && this.#options.arrivals.note(source, earliestMicros))
+      .finally(() => lines.count > 0 && arrivals.note(source, read.earliestMicros))
     const [refused, notKept] = stored as [Map<number, string>, Map<number, string>]
-    const late = [...refused].map(([line, reason]) => ({ index: indexOfLine[line] as number, reason }))
-    const [lateNotKept] = await this.#committer.submit({ ...quarantine(late, 'refused'), begun: true })
-    if (notKept.size > 0 || (lateNotKept?.size ?? 0) > 0) throw internal('a rejected entry could not be kept')
-    for (const error of late) errors.push(error)
-    if (errors.length > 0) this.#options.arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
-    errors.sort((one, other) => one.index - other.index)
-    const accepted = entries.length - errors.length
-    const bytes = lines.reduce((sum, line) => sum + line.length, 0)
-    this.#options.observer?.stored({
-      source,
-      accepted,
-      rejected: errors.length,
-      bytes,
-      ms: performance.now() - since,
+    const errors = rejectedOf(read)
+    const late = new LineWriter()
+    for (const [line, reason] of refused) {
+      const index = read.indices[line] as number
+      const row = lines.at(line)
+      writeQuarantined(late, { source, index, reason, project, nowMs }, row, 0, row.length - 1)
+      errors.push({ index, reason })
+    }
+    const [lateNotKept] = await this.#committer.submit({
+      ...part('refused'),
+      lines: late.lines(),
+      begun: true,
     })
-    return { accepted, rejected: errors.length, errors }
+    if (notKept.size > 0 || (lateNotKept?.size ?? 0) > 0) throw internal('a rejected entry could not be kept')
+    if (errors.length > 0) arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
+    errors.sort((one, other) => one.index - other.index)
+    const [accepted, rejected] = [read.count - errors.length, errors.length]
+    observer?.stored({ source, accepted, rejected, bytes: lines.bytes.length, ms: performance.now() - since })
+    return { accepted, rejected, errors }
   }
 
   async #insert(source: string, lines: Buffer, token: string): Promise<void> {
@@ -214,45 +240,21 @@ export class LogIntake {
   settled(): Promise<void> {
     return this.#committer.settled()
   }
-}
 
-function readSent(entry: SentEntry, nowMs: number, project: string | undefined): EntryReading {
-  if ('unreadable' in entry) return { reason: 'the line is not valid JSON' }
-  return entry.refusal ?? readEntry(entry.value, nowMs, project)
-}
-
-interface Rejected {
-  source: string
-  index: number
-  reason: string
-  /** Of the caller, whatever the entry says: another tenant must not see what this one sent. */
-  project: string | undefined
-}
-
-/** The text of a rejected entry, as far as it fits. */
-function quarantineLine(rejected: Rejected, entry: SentEntry, nowMs: number): Buffer {
-  const { index, reason, project } = rejected
-  const source = ('refusal' in entry && entry.refusal?.source) || rejected.source
-  const text = textOf(entry).toWellFormed()
-  const most = entryLimits.maxBytes / 4
-  const reading = readEntry(
-    {
-      project,
-      event_message: text.slice(0, most).toWellFormed(),
-      metadata: { source, index, reason, ...(text.length > most && { cut: true }) },
-    },
-    nowMs,
-  )
-  if ('reason' in reading) throw new Error(`A rejected entry cannot be kept: ${reading.reason}.`)
-  return reading.line
-}
-
-function textOf(entry: SentEntry): string {
-  if ('unreadable' in entry) return entry.unreadable
-  try {
-    return stringifyJson(entry.value)
-  } catch {
-    // Nested so deeply that it cannot even be written down again.
-    return ''
+  async stop(): Promise<void> {
+    await this.settled()
+    await this.#readers.stop()
   }
+}
+
+function knownSource({ name, retention_days }: Source): KnownSource {
+  return { name, retentionDays: retention_days }
+}
+
+function rejectedOf({ rejected, reasons }: ReadEntries): IntakeAnswer['errors'] {
+  const errors: IntakeAnswer['errors'] = []
+  for (let at = 0; at < rejected.length; at += 2) {
+    errors.push({ index: rejected[at] as number, reason: reasons[rejected[at + 1] as number] as string })
+  }
+  return errors
 }

@@ -1,10 +1,13 @@
 import { invalidBody, tooLarge } from '../base/errors.ts'
+import { maxEntries } from './log-entries.ts'
 
 /**
  * A record or a value can be sent in two bytes and takes hundreds in memory, so the size of a body bounds too little.
  */
 export const otlpLimits = {
-  maxRecords: 250_000,
+  maxRecords: maxEntries,
+  /** Names of sources. */
+  maxSources: 1_000,
   /** Resources and scopes. */
   maxGroups: 250_000,
   /** Attributes, elements of arrays, members of lists. */
@@ -72,9 +75,13 @@ export function integerValue(value: bigint): number | string {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** JSON has no NaN and no infinity; OTLP/JSON writes them as these texts too. */
+/**
+ * JSON has no NaN and no infinity; OTLP/JSON writes them as these texts too. A double that is written like an integer
+ * beyond 64 bits would make the entry unreadable.
+ */
 export function doubleValue(value: number): number | string {
-  return Number.isFinite(value) ? value : String(value)
+  const size = Math.abs(value)
+  return Number.isFinite(value) && (size < 2 ** 63 || size >= 1e21) ? value : String(value)
 }
 
 /** A key is data: one that is called __proto__ becomes a member like any other. */

@@ -4,24 +4,21 @@ import { readFixtureFile } from './fixture-file.ts'
 const read = (...lines: string[]) =>
   readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', lines.join('\n'))
 
-test('entries are kept as they are, and get the id of their line where they have none', () => {
-  expect(
-    read(
-      '{"timestamp":"2026-01-01T00:00:00Z","metadata":{"n":12345678901234567890}}',
-      '',
-      '{"id":"own","timestamp":1767225600}',
-      '{"id":null,"timestamp":1767225600}',
-      '',
-    ),
-  ).toEqual({
-    file: 'fixtures/edge_logs.ndjson',
-    source: 'edge_logs',
-    lines: [
-      '{"id":"edge_logs-1","timestamp":"2026-01-01T00:00:00Z","metadata":{"n":12345678901234567890}}',
-      '{"id":"own","timestamp":1767225600}',
-      '{"id":"edge_logs-4","timestamp":1767225600}',
-    ],
-  })
+test('entries become the lines that are stored, with the id of their line where they have none', () => {
+  const reading = read(
+    '{"timestamp":"2026-01-01T00:00:00Z","metadata":{"n":12345678901234567890}}',
+    '',
+    '{"id":"own","timestamp":1767225600}',
+    '{"id":null,"timestamp":1767225600}',
+    '',
+  )
+  const line = (id: string, metadata: string) =>
+    `{"project":"","id":"${id}","timestamp":"1767225600.000000","event_message":"","metadata":${metadata}}\n`
+  expect('lines' in reading && reading.lines.map(String)).toEqual([
+    line('edge_logs-1', '{"n":12345678901234567890}'),
+    line('own', '{}'),
+    line('edge_logs-4', '{}'),
+  ])
   expect(read('')).toMatchObject({ lines: [] })
 })
 

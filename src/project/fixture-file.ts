@@ -1,17 +1,18 @@
 import { readEntry } from '../ingest/entry.ts'
-import { readTimestamp } from '../ingest/entry-timestamp.ts'
-import { parseJson, stringifyJson } from '../ingest/faithful-json.ts'
 import type { FileProblem } from './file-problem.ts'
 
-/** Entries of one source, each a line of JSON that is sent as it is. */
+/** Entries of one source, as the lines that the engine stores. */
 export interface FixtureFile {
   file: string
   source: string
-  lines: string[]
+  lines: Buffer[]
 }
 
 /** Later than any entry that somebody would write, so that none is ahead of it. The engine reads ten digits of seconds. */
 export const loadingTimeMs = Date.UTC(2286, 0)
+
+/** What the timestamp of an entry becomes that has none. */
+const loadingMicros = loadingTimeMs * 1000
 
 /**
  * Reads entries as the intake would, so that whatever it would reject is told at its place. Nothing of an entry may
@@ -23,7 +24,7 @@ export function readFixtureFile(
   content: string,
 ): FixtureFile | { problems: FileProblem[] } {
   const problems: FileProblem[] = []
-  const lines: string[] = []
+  const lines: Buffer[] = []
   for (const [index, line] of content.split('\n').entries()) {
     if (line.trim() === '') continue
     const reading = readLine(line, `${source}-${index + 1}`)
@@ -34,23 +35,10 @@ export function readFixtureFile(
   return problems.length > 0 ? { problems } : { file, source, lines }
 }
 
-function readLine(text: string, id: string): { line: string } | { reason: string } {
-  let value: unknown
-  try {
-    value = parseJson(text)
-  } catch {
-    return { reason: 'the line is not valid JSON' }
-  }
-  const reading = readEntry(value, loadingTimeMs)
-  if ('reason' in reading) return reading
-  const entry = value as Record<string, unknown>
-  if (readTimestamp(entry.timestamp) === undefined) {
+function readLine(text: string, id: string): { line: Buffer } | { reason: string } {
+  const reading = readEntry(text, { nowMs: loadingTimeMs, newId: () => id })
+  if ('micros' in reading && Number(reading.micros) === loadingMicros) {
     return { reason: 'it has no timestamp, and a test must not depend on when it runs' }
   }
-  return { line: stringifyJson({ id, ...withoutAbsent(entry) }) }
-}
-
-/** A null id is none, and would hide the one that is given here. */
-function withoutAbsent({ id, ...entry }: Record<string, unknown>): Record<string, unknown> {
-  return id === undefined || id === null ? entry : { id, ...entry }
+  return reading
 }

@@ -5,11 +5,9 @@ import { type Service, startService } from '../app.ts'
 import type { ErrorDetails } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
-import { callsSource } from '../catalog/built-in-sources.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition.ts'
 import { engineDatabase } from '../engine/engine.ts'
-import { readEntry } from '../ingest/entry.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
 
@@ -34,8 +32,6 @@ export interface BenchError extends ErrorDetails {
 const taken = ['WELLHEAD_ENGINE_MEMORY', 'WELLHEAD_ENGINE_NODE', 'WELLHEAD_ENGINE_PATIENCE'] as const
 
 const limits = { deadlineMs: 60_000 }
-const maxEntriesAtOnce = 5_000
-const maxBytesAtOnce = 8 * 2 ** 20
 
 /**
  * A whole service with an engine of its own in a temporary directory, whose time is what it is told to be. It is
@@ -119,10 +115,7 @@ export class Workbench {
         this.#kept.add(name)
       }
       this.#filled.add(name)
-      for (const part of parts(lines)) {
-        if (name === callsSource) await this.#insert(name, part)
-        else await this.#send(name, part)
-      }
+      await this.#insert(name, lines)
     }
   }
 
@@ -143,20 +136,8 @@ export class Workbench {
     return made.body.token
   }
 
-  async #send(source: string, lines: readonly string[]): Promise<void> {
-    const { status, body } = await this.#ask('POST', `/api/logs?source=${source}`, `${lines.join('\n')}\n`)
-    if (status === 200 && body.rejected === 0) return
-    const reason = body.error?.message ?? body.errors?.[0]?.reason
-    throw new Error(`The fixtures of ${source} cannot be loaded: ${reason}.`)
-  }
-
-  /** Into a source that takes entries from nobody else. */
-  async #insert(source: string, lines: readonly string[]): Promise<void> {
-    const readings = lines.map((line) => readEntry(JSON.parse(line), loadingTimeMs))
-    const rows = readings.map((reading) => {
-      if ('line' in reading) return reading.line
-      throw new Error(`The fixtures of ${source} cannot be loaded: ${reading.reason}.`)
-    })
+  /** Past the intake, which would reject entries that are older than the retention of their source. */
+  async #insert(source: string, rows: readonly Buffer[]): Promise<void> {
     await this.#service.engine.insert(
       {
         table: `${engineDatabase}.${source}`,
@@ -215,18 +196,3 @@ function settingsFor({ environment }: WorkbenchOptions, directory: string): Sett
 }
 
 /** As much as one request may hold. */
-function* parts(lines: readonly string[]): Generator<string[]> {
-  let part: string[] = []
-  let bytes = 0
-  for (const line of lines) {
-    const size = Buffer.byteLength(line) + 1
-    if (part.length >= maxEntriesAtOnce || (part.length > 0 && bytes + size > maxBytesAtOnce)) {
-      yield part
-      part = []
-      bytes = 0
-    }
-    part.push(line)
-    bytes += size
-  }
-  if (part.length > 0) yield part
-}

@@ -42,13 +42,14 @@ export async function openLimitedIntake(
   }
   const intake = new LogIntake({
     engine,
-    sources: { find, get },
+    sources: { find, get, list: () => sources },
     keys: new IdempotencyKeys(engine, clock),
     disk: new DiskGuard({ freeBytes: choices.freeBytes ?? (() => undefined), reserveBytes: 1_000, clock }),
     clock,
     arrivals: new Arrivals(),
     tail: new LiveTail({ time: manualTime(clock), maxRingBytes: 0, maxPendingBytes: 0 }),
     maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
+    maxReaders: 1,
   })
   const server: FastifyInstance = fastify()
   server.setErrorHandler(handleError)
@@ -66,7 +67,7 @@ export async function openLimitedIntake(
     clock,
     close: async () => {
       await server.close()
-      await intake.settled()
+      await intake.stop()
     },
   }
 }

@@ -74,6 +74,48 @@ export function describeLogCallers(service: () => RunningService): void {
       }
     })
 
+    test('an entry or a record that the engine could not read does not keep its neighbors out', async () => {
+      let caller = sender('neighbor')
+      const intake = await openLimitedIntake(service(), { caller: () => caller })
+      const send = (body: string) =>
+        fetch(`${intake.url}/api/logs?source=pgbouncer_logs`, { method: 'POST', body })
+      try {
+        const fine = send('{"project":"neighbors"}')
+        // Tokens made before projects were checked can have half of a surrogate pair.
+        caller = sender('half', { project: 'half \ud800' })
+        const half = send('[{"id":"h1"},{"id":"h2","timestamp":"never"}]')
+        const answers = await Promise.all([fine, half])
+        expect(answers.map(({ status }) => status)).toEqual([200, 200])
+        expect(await answers[1]?.json()).toMatchObject({ accepted: 1, rejected: 1 })
+        expect(await query("SELECT count() FROM pgbouncer_logs WHERE project = 'neighbors'")).toBe('1')
+        expect(await query("SELECT project FROM pgbouncer_logs WHERE id = 'h1'")).toBe('half \ufffd')
+        caller = sender('otlp')
+        const record = (source: string, time: number) =>
+          `{"timeUnixNano":"${time}000000","attributes":[{"key":"wellhead.source","value":{"stringValue":"${source}"}}]}`
+        const old = Date.now() - 91 * 86_400_000
+        const partial = await fetch(`${intake.url}/v1/logs`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${[
+            record('pgbouncer_logs', Date.now()),
+            record('no \\ud800', Date.now()),
+            record('pgbouncer_logs', old),
+          ].join()}]}]}]}`,
+        })
+        expect([partial.status, await partial.json()]).toMatchObject([
+          200,
+          {
+            partialSuccess: {
+              rejectedLogRecords: '2',
+              errorMessage: "timestamp is older than the source's retention of 90 days",
+            },
+          },
+        ])
+      } finally {
+        await intake.close()
+      }
+    })
+
     test('a source that the caller may not send to is 403, and nothing of the request is stored', async () => {
       const caller = sender('narrow', { scopes: ['ingest:realtime_logs'] })
       const intake = await openLimitedIntake(service(), { caller: () => caller })

@@ -131,10 +131,13 @@ export function statusJourneys(running: () => RunningService): void {
       const body = await rawRequest(
         running(),
         `POST /api/endpoints HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\nConnection: close\r\n` +
-          `Content-Type: application/json\r\nContent-Length: ${12 * 2 ** 20 + 1}\r\n\r\n{`,
+          `Content-Type: application/json\r\nContent-Length: ${2 ** 20 + 1}\r\n\r\n{`,
       )
       expect(body).toMatch(/^HTTP\/1\.1 413 /)
-      expect(body).toContain('"code":"too_large"')
+      expect(body).toContain('"message":"The body is larger than 1 MiB."')
+      const keys = Array.from({ length: 20_001 }, (_, index) => [`k${index}`, index])
+      const wide = await admin('POST', `${call}/usage.api-counts`, Object.fromEntries(keys))
+      expectError(wide, 413, { code: 'too_large', message: 'The body has more than 20000 values.' })
       const headers = await rawRequest(
         running(),
         `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,

@@ -42,7 +42,7 @@ test('every entry is one that the service takes, and of one of the projects', ()
   const known = new Set(projects.map(({ ref }) => ref))
   for (const source of demoSources) {
     for (const { entry } of demoTraffic(source, { ...week, afterMs: nowMs - 12 * hourMs })) {
-      const reading = readEntry(entry, nowMs)
+      const reading = readEntry(JSON.stringify(entry), { nowMs, retentionDays: 90 })
       if ('reason' in reading) throw new Error(`${source}: ${reading.reason}`)
       expect(known).toContain(JSON.parse(reading.line.toString()).project)
     }

@@ -1,0 +1,126 @@
+import { backslash, quote } from './json-scanner.ts'
+
+/** Rows as the engine takes them, each with a newline at its end, in one piece. */
+export class Lines implements Iterable<Buffer> {
+  readonly bytes: Buffer
+  /** Where each of them ends. */
+  readonly ends: Uint32Array
+
+  constructor(bytes: Uint8Array, ends: Uint32Array) {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.ends = ends
+  }
+
+  static join(several: readonly Lines[]): Lines {
+    if (several.length === 1) return several[0] as Lines
+    const ends = new Uint32Array(several.reduce((sum, { count }) => sum + count, 0))
+    let [at, offset] = [0, 0]
+    for (const lines of several) {
+      for (const end of lines.ends) ends[at++] = offset + end
+      offset += lines.bytes.length
+    }
+    return new Lines(
+      Buffer.concat(
+        several.map(({ bytes }) => bytes),
+        offset,
+      ),
+      ends,
+    )
+  }
+
+  get count(): number {
+    return this.ends.length
+  }
+
+  at(index: number): Buffer {
+    return this.bytes.subarray(this.#start(index), this.ends[index])
+  }
+
+  /** The bytes of some that follow each other. */
+  between(from: number, to: number): Buffer {
+    return this.bytes.subarray(this.#start(from), this.#start(to))
+  }
+
+  *[Symbol.iterator](): Generator<Buffer> {
+    for (let index = 0; index < this.count; index++) yield this.at(index)
+  }
+
+  #start(index: number): number {
+    return index === 0 ? 0 : (this.ends[index - 1] as number)
+  }
+}
+
+/** Below this a loop is faster than a call. */
+const fewBytes = 40
+
+/** Writes lines one behind the other. */
+export class LineWriter {
+  // Never from the pool of small buffers: what is written goes to another thread as it is.
+  #bytes = Buffer.allocUnsafeSlow(1024)
+  #length = 0
+  readonly #ends: number[] = []
+
+  /** Bytes of the line that is being written. */
+  get lineLength(): number {
+    return this.#length - (this.#ends.at(-1) ?? 0)
+  }
+
+  /** Characters that stand for one byte each. */
+  latin1(text: string): void {
+    this.#ensure(text.length)
+    this.#length += this.#bytes.write(text, this.#length, 'latin1')
+  }
+
+  utf8(text: string): void {
+    this.#ensure(text.length * 3)
+    this.#length += this.#bytes.write(text, this.#length)
+  }
+
+  copy(from: Buffer, start = 0, end = from.length): void {
+    this.#ensure(end - start)
+    if (end - start > fewBytes) {
+      this.#length += from.copy(this.#bytes, this.#length, start, end)
+      return
+    }
+    const bytes = this.#bytes
+    let length = this.#length
+    for (let at = start; at < end; at++) bytes[length++] = from[at] as number
+    this.#length = length
+  }
+
+  /** Valid JSON without the whitespace outside of its strings. */
+  compact(from: Buffer, start: number, end: number): void {
+    this.#ensure(end - start)
+    let inString = false
+    for (let at = start; at < end; at++) {
+      const byte = from[at] as number
+      if (byte === quote) inString = !inString
+      else if (!inString && byte <= 0x20) continue
+      this.#bytes[this.#length++] = byte
+      if (byte === backslash) this.#bytes[this.#length++] = from[++at] as number
+    }
+  }
+
+  endLine(): void {
+    this.#ensure(1)
+    this.#bytes[this.#length++] = 0x0a
+    this.#ends.push(this.#length)
+  }
+
+  /** Drops the line that is being written. */
+  dropLine(): void {
+    this.#length = this.#ends.at(-1) ?? 0
+  }
+
+  lines(): Lines {
+    return new Lines(this.#bytes.subarray(0, this.#length), Uint32Array.from(this.#ends))
+  }
+
+  #ensure(more: number): void {
+    const needed = this.#length + more
+    if (needed <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}

@@ -1,0 +1,184 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, describe, expect, test } from 'vitest'
+import { SentBody } from './log-body.ts'
+import { maxEntries, readLogEntries } from './log-entries.ts'
+import { readBody } from './reading.ts'
+import { maxInlineBytes, ReadingPool } from './reading-pool.ts'
+import type { ReadEntries } from './source-reading.ts'
+
+const nowMs = Date.UTC(2026, 10, 14, 12)
+const source = { name: 'edge_logs', retentionDays: 90 }
+
+const read = (body: string | Buffer, contentType = '') =>
+  readLogEntries(Buffer.from(body as string), contentType, 'edge_logs', { nowMs, retentionDays: 90 })
+
+const idsOf = ({ lines }: ReadEntries) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
+
+function rejectionsOf({ rejected, reasons }: ReadEntries): [number, string][] {
+  return Array.from({ length: rejected.length / 2 }, (_, at) => [
+    rejected[2 * at] as number,
+    reasons[rejected[2 * at + 1] as number] as string,
+  ])
+}
+
+const quarantined = ({ quarantine }: ReadEntries) =>
+  [...quarantine].map((line) => JSON.parse(line.toString()) as { event_message: string; metadata: object })
+
+describe('the entries of a body', () => {
+  test.each([
+    ['{"id":"a"}', '', ['a']],
+    [' [ {"id":"a"} , {"id":"b"} ] ', 'application/json', ['a', 'b']],
+    ['[]', '', []],
+    ['{ "batch" : [{"id":"a"},{"id":"b"}] }', '', ['a', 'b']],
+    ['{"batch":[]}', '', []],
+    ['{"id":"a","batch":[{"id":"b"}]}', '', ['a']],
+    ['{"batch":[{"id":"b"}],"id":"a"}', '', ['a']],
+    ['\ufeff{"id":"a"}', '', ['a']],
+    ['{"id":"a"}\n\n{"id":"b"}\r\n', '', ['a', 'b']],
+    ['{"id":"a"}', 'application/x-ndjson', ['a']],
+    ['\x1e{"id":"a"}\n\x1e{"id":"b"}\n', 'application/json-seq', ['a', 'b']],
+    ['{"id":\n"a"}', '', ['a']],
+  ])('%j, sent as "%s", are %j', (body, contentType, ids) => {
+    expect(idsOf(read(body, contentType))).toEqual(ids)
+  })
+
+  test.each([
+    ['', ''],
+    [' \n\t', ''],
+    ['text', ''],
+    ['[{"id":"a"}', ''],
+    ['[{"id":"a"},]', ''],
+    ['[{"id":"a"}] x', ''],
+    ['[\n{"id":"a"},\n{"id":"b"}\n', ''],
+    ['{"id":"a"}\n{"id":"b"}', 'application/json'],
+    ['{"id":"a"} {"id":"b"}', ''],
+    ['{"batch":[{"id":"a"}', ''],
+    ['a\nb', 'application/x-ndjson'],
+    [Buffer.from([0x22, 0xff, 0x22]), ''],
+  ])('%j, sent as "%s", are refused whole', (body, contentType) => {
+    expect(() => read(body, contentType)).toThrow(/^The body is (?:empty|not valid)/)
+  })
+
+  test('that cannot be stored keep their index, and their text goes to quarantine', () => {
+    const sent = read('[{"id":"a"},7,{"timestamp":"then"},{"id":"b"},{"timestamp":"2020-01-01T00:00:00Z"}]')
+    expect(idsOf(sent)).toEqual(['a', 'b'])
+    expect([...sent.indices]).toEqual([0, 3])
+    expect(rejectionsOf(sent)).toEqual([
+      [1, 'an entry must be a JSON object'],
+      [2, 'timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns'],
+      [4, "timestamp is older than the source's retention of 90 days"],
+    ])
+    expect(quarantined(sent)).toMatchObject([
+      { event_message: '7', metadata: { source: 'edge_logs', index: 1 } },
+      { event_message: '{"timestamp":"then"}' },
+      { event_message: '{"timestamp":"2020-01-01T00:00:00Z"}' },
+    ])
+  })
+
+  test('of lines are rejected one by one, also where a line holds more than one value', () => {
+    const sent = read('{"id":"a"}\n{"id":\n{"id":"b"} {}\n "x" \n{"id":"c"}', 'application/x-ndjson')
+    expect(idsOf(sent)).toEqual(['a', 'c'])
+    expect(rejectionsOf(sent)).toEqual([
+      [1, 'the line is not valid JSON'],
+      [2, 'the line is not valid JSON'],
+      [3, 'an entry must be a JSON object'],
+    ])
+    expect(quarantined(sent).map(({ event_message }) => event_message)).toEqual([
+      '{"id":',
+      '{"id":"b"} {}',
+      '"x"',
+    ])
+  })
+
+  test('keep a text in quarantine up to a length, without half of a character at its end', () => {
+    const [kept] = quarantined(read(`["${'é'.repeat(2 ** 18)}"]`))
+    expect(kept?.metadata).toMatchObject({ cut: true })
+    expect(kept?.event_message).toMatch(/^"é+$/)
+  })
+
+  test('are counted before anything is made of them', () => {
+    const tooMany = `A request may have at most ${maxEntries} entries: send smaller batches.`
+    expect(read(`[${'0,'.repeat(maxEntries - 1)}0]`).count).toBe(maxEntries)
+    expect(() => read(`[${'{},'.repeat(maxEntries)}{}]`)).toThrow(tooMany)
+    expect(() => read(`{"batch":[${'{},'.repeat(maxEntries)}{}]}`)).toThrow(tooMany)
+    expect(() => read('{}\n'.repeat(maxEntries + 1), 'application/x-ndjson')).toThrow(tooMany)
+    // What comes behind is not even looked at.
+    expect(() => read(`[${'0,'.repeat(maxEntries)} no JSON`)).toThrow(tooMany)
+  })
+})
+
+describe('a pool of readers', () => {
+  const pool = new ReadingPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
+  afterAll(() => pool.stop())
+
+  const bodyOf = (text: string): SentBody => {
+    const body = new SentBody()
+    const bytes = Buffer.from(text)
+    for (let at = 0; at < bytes.length; at += 10_000) body.add(bytes.subarray(at, at + 10_000))
+    return body
+  }
+  const job = { kind: 'logs', nowMs, owner: undefined, contentType: '', source } as const
+  const entries = (count: number) =>
+    JSON.stringify(Array.from({ length: count }, (_, i) => (i % 3 ? { id: `${i}`, timestamp: nowMs } : i)))
+
+  test('reads large bodies on another thread exactly as it reads small ones', async () => {
+    const text = entries(5_000)
+    expect(text.length).toBeGreaterThan(maxInlineBytes)
+    const [read] = (await pool.read(bodyOf(text), job)) as [ReadEntries]
+    const [expected] = readBody([Buffer.from(text)], job) as [ReadEntries]
+    const withoutIds = (read: ReadEntries) => ({
+      ...read,
+      quarantine: quarantined(read).map(({ metadata }) => metadata),
+    })
+    expect(withoutIds(read)).toEqual(withoutIds(expected))
+    expect(read.lines.count).toBe(3_333)
+  })
+
+  test('passes on what a body is refused for', async () => {
+    await expect(pool.read(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)).rejects.toMatchObject({
+      code: 'too_large',
+    })
+    await expect(pool.read(bodyOf(`[${'{},'.repeat(10_000)}`), job)).rejects.toMatchObject({
+      code: 'invalid_body',
+    })
+  })
+
+  test('lets only so many bodies wait', async () => {
+    const reads = Array.from({ length: 5 }, () => pool.read(bodyOf(entries(3_000)), job))
+    const outcomes = await Promise.allSettled(reads)
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'fulfilled', 'fulfilled'],
+      ...['rejected', 'rejected'],
+    ])
+    await expect(reads[4]).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 })
+  })
+
+  test('fails only the request whose reader runs out of memory', async () => {
+    const value = '{"resourceLogs":[{"scopeLogs":[{"logRecords":['
+    const hungry = `${value}${Array.from({ length: 300_000 }, (_, i) => `{"${i}":{"a":[]}}`).join()}]}]}]}`
+    const otlp = {
+      kind: 'otlp',
+      nowMs,
+      owner: undefined,
+      encoding: 'json',
+      source: 's',
+      sources: new Map(),
+    } as const
+    const [failed, read] = await Promise.allSettled([
+      pool.read(bodyOf(hungry), otlp),
+      pool.read(bodyOf(entries(3_000)), job),
+    ])
+    expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
+    expect(read.status).toBe('fulfilled')
+  })
+})
+
+test('a body in pieces is the body that was sent, however it came in', () => {
+  const bytes = gzipSync(Buffer.from(Array.from({ length: 3_000 }, (_, i) => `${i}`).join()))
+  for (const size of [1, 7, 1_000, bytes.length]) {
+    const body = new SentBody()
+    for (let at = 0; at < bytes.length; at += size) body.add(bytes.subarray(at, at + size))
+    expect(Buffer.concat(body.pieces())).toEqual(bytes)
+    expect(body.length).toBe(bytes.length)
+  }
+})
