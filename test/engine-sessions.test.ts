@@ -35,9 +35,9 @@ describe('the sessions of the embedded engine', () => {
     expect(said).toMatchObject({ failure: true, spoiledBefore: false, spoiledAfter: true })
   })
 
-  test('the output that a failed query left behind is found before the next query', () => {
-    expect(said.cleanSession).toBe('fine')
-    expect(said.leftovers).toBe('A session held the output of another query.')
+  test('the output that a failed query left behind is never given to the next one', () => {
+    expect(said.cleanSession).toEqual(['fine', 'fine'])
+    expect(said.leftovers).toEqual(Array(3).fill('A session held the output of another query.'))
   })
 
   test('a session counts as closed when the engine has let go of it', () => {

@@ -1,30 +1,8 @@
 import { inspect } from 'node:util'
-import { ClickHouseError } from '@clickhouse/client'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { engineCodeOf, isDiskTrouble, toWellheadError, withPlace } from './engine-errors.ts'
-
-const cut = (sql: string, word: string) =>
-  `Syntax error: failed at position ${Buffer.byteLength(sql.slice(0, sql.indexOf(word))) + 1}`
-
-describe('withPlace', () => {
-  test('gives back the word and the place that the client cut off', () => {
-    const sql = "SELECT 'ä', 1 AS n\nFRM edge_logs"
-    expect(withPlace(cut(sql, 'FRM'), sql)).toMatch(/\(FRM\) \(line 2, col 1\)$/)
-    // Columns are counted in bytes, as the engine does.
-    expect(withPlace(cut("SELECT 'ä' AS n FRM x", 'FRM'), "SELECT 'ä' AS n FRM x")).toMatch(
-      /\(line 1, col 18\)$/,
-    )
-  })
-
-  test('leaves whole messages as they are, and ones whose statement is not known', () => {
-    const whole = 'Syntax error: failed at position 43 (x) (line 2, col 15): x. Expected FROM.'
-    expect(withPlace(whole, 'SELECT 1')).toBe(whole)
-    expect(withPlace('Syntax error: failed at position 3', undefined)).toBe(
-      'Syntax error: failed at position 3',
-    )
-  })
-})
+import { ClickHouseError } from './clickhouse-error.ts'
+import { engineCodeOf, isDiskTrouble, toWellheadError } from './engine-errors.ts'
 
 describe('the cause of an error', () => {
   test.each([
@@ -47,7 +25,7 @@ describe('the cause of an error', () => {
     ],
   ])('%s is told in the log without values of the call', (code, message, told) => {
     const type = 'AN_ERROR'
-    const error = toWellheadError(new ClickHouseError({ message, code, type }), {
+    const error = toWellheadError(new ClickHouseError({ message, code: Number(code), type }), {
       deadlineMs: 1,
       ended: 'by-engine',
     })
@@ -63,7 +41,7 @@ describe('the cause of an error', () => {
 
 describe('what the system says of the disk', () => {
   const said = (type: string, message: string) =>
-    toWellheadError(new ClickHouseError({ code: '75', type, message }), {
+    toWellheadError(new ClickHouseError({ code: 75, type, message }), {
       deadlineMs: 1000,
       ended: 'by-engine',
     })
@@ -104,7 +82,7 @@ describe('what the system says of the disk', () => {
     }
     const words = 'x, errno: 28, strerror: No space left on device'
     const row = new ClickHouseError({
-      code: '27',
+      code: 27,
       type: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
       message: words,
     })
