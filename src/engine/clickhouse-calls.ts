@@ -101,7 +101,7 @@ export class ClickHouseCalls {
 }
 
 /** ClickHouse's own text form of a value, with the characters escaped that would end it. */
-function fieldText(value: Values[string]): string {
+export function fieldText(value: Values[string]): string {
   if (value === null) return '\\N'
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (typeof value === 'number') return String(value)
