@@ -137,6 +137,7 @@ async function measureClients(rounds) {
     }
     return {
       id: 'clients',
+      engine: 'no part',
       title: 'The path without an engine',
       compares:
         'A call of the service to a process that answers at once, over bare node:http; the official client for comparison.',
