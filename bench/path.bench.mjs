@@ -4,9 +4,13 @@
  */
 import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { ClickHouseCalls } from '../dist/engine/clickhouse-calls.js'
+import { ClickHouseHttp } from '../dist/engine/clickhouse-http.js'
 import { atTheEnd } from './support/at-the-end.mjs'
 import { createEngine } from './support/engine.mjs'
 import { median } from './support/figures.mjs'
@@ -38,7 +42,7 @@ export async function run({ engineNode, patience, choose }) {
         direct.once('message', resolve)
         direct.send(message)
       })
-    const query = (sql) => engine.query({ sql, format: 'JSON' }, { deadlineMs: 60_000 })
+    const query = (sql) => engine.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 60_000 })
     const rows = []
     for (const { name, sql, calls } of cases) {
       const sides = await alternate(
@@ -58,10 +62,92 @@ export async function run({ engineNode, patience, choose }) {
         'A statement from the service to the engine process, over a call of the binding in one process.',
       rows,
     }
-    return { tables: [table] }
+    return { tables: [table, await measureClients(rounds)] }
   } finally {
     await engine.close()
     direct.kill('SIGKILL')
     removeScratch()
+  }
+}
+
+const answers = [
+  { name: 'a few bytes', bytes: 10, calls: 200 },
+  { name: '85 KB', bytes: 85_000, calls: 100 },
+  { name: '10 MB', bytes: 10_000_000, calls: 5 },
+]
+
+/** The way without the engine: a process that answers at once, called by who could call it. It says the same on every machine. */
+async function measureClients(rounds) {
+  const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
+  const socketPath = join(scratch, 'instant.sock')
+  const script = fileURLToPath(new URL('./support/instant-host.mjs', import.meta.url))
+  const host = fork(script, [socketPath])
+  await new Promise((resolve) => host.once('message', resolve))
+  const agent = new Agent({ keepAlive: true, socketPath })
+  const official = createClient({
+    url: 'http://engine',
+    http_agent: new Agent({ keepAlive: true, socketPath }),
+    log: { level: ClickHouseLogLevel.OFF },
+  })
+  const server = {
+    url: new URL('http://engine'),
+    socketPath,
+    maxConnections: 8,
+    idleMs: 30_000,
+    compress: false,
+  }
+  const calls = new ClickHouseCalls(new ClickHouseHttp(server), {
+    maxResultBytes: 2 ** 30,
+    graceMs: 1000,
+    repeatQueries: false,
+  })
+  const ways = {
+    ours: (sql) => calls.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 60_000 }),
+    official: async (sql) => {
+      const { stream } = await official.exec({ query: `${sql}\nFORMAT JSONEachRow` })
+      for await (const _ of stream);
+    },
+    bare: (sql) =>
+      new Promise((resolve, reject) => {
+        const sent = request({ agent, method: 'POST', path: '/' }, (response) => {
+          response.on('data', () => {})
+          response.on('end', resolve)
+        })
+        sent.on('error', reject)
+        sent.end(sql)
+      }),
+  }
+  try {
+    const rows = []
+    for (const { name, bytes, calls: count } of answers) {
+      const time = (way) => async () => median(await timesOf(count, () => ways[way](String(bytes))))
+      const sides = await alternate(
+        { ours: time('ours'), official: time('official'), bare: time('bare') },
+        rounds,
+      )
+      const [ours, theirs, bare] = [sides.ours, sides.official, sides.bare].map(median)
+      rows.push(
+        comparison({
+          name,
+          unit: 'ms',
+          sides: { ours: sides.ours, bare: sides.bare },
+          more: { 'official client, ms': theirs, 'added, ms': ours - bare },
+        }),
+      )
+    }
+    return {
+      id: 'clients',
+      engine: 'no part',
+      title: 'The path without an engine',
+      compares:
+        'A call of the service to a process that answers at once, over bare node:http; the official client for comparison.',
+      rows,
+    }
+  } finally {
+    calls.close()
+    await official.close()
+    agent.destroy()
+    host.kill('SIGKILL')
+    rmSync(scratch, { recursive: true, force: true })
   }
 }

@@ -45,6 +45,7 @@ export async function run({ engineNode, patience, choose }) {
       maxWaitingPerCaller: 1,
       maxWaiting: 1,
       maxWaitMs: 600_000,
+      maxBackgroundWaitMs: 600_000,
       time: systemTime(clock),
     }),
     clock,

@@ -1,4 +1,9 @@
 import { describeEngine } from './support/engine-behaviour.ts'
 import { openEmbedded } from './support/engines.ts'
+import { describeOfficialClient } from './support/official-client.ts'
 
-describeEngine('the embedded engine', () => openEmbedded())
+describeEngine(
+  'the embedded engine',
+  () => openEmbedded(),
+  (opened) => describeOfficialClient(() => opened().dataDir),
+)

@@ -7,7 +7,7 @@ process.on('message', async ({ sql, calls }) => {
   const times = []
   for (let i = 0; i < calls; i++) {
     const since = performance.now()
-    const result = await session.queryAsync(sql, { format: 'JSON' })
+    const result = await session.queryAsync(sql, { format: 'JSONEachRow' })
     result.bytes()
     times.push(performance.now() - since)
   }

@@ -182,7 +182,10 @@ export const internal = define('internal', 500, (cause?: unknown) => ({
   message: 'Something went wrong inside. The log has the cause under this request id.',
   cause,
 }))
-export const overloaded = define('overloaded', 503, (message: string) => ({ message, retryAfterSeconds: 1 }))
+export const overloaded = define('overloaded', 503, (message: string, retryAfterSeconds?: number) => ({
+  message,
+  retryAfterSeconds: retryAfterSeconds ?? 1,
+}))
 export const outOfMemory = define('overloaded', 503, (cause?: unknown) => ({
   message: 'The query needs more memory than it may use.',
   retryAfterSeconds: 1,

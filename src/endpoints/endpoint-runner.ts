@@ -135,8 +135,12 @@ export class EndpointRunner {
   }
 
   /** Work of a call that the engine has to do, in its turn. */
-  inTurn<T>({ caller, signal }: Pick<BoundCall, 'caller' | 'signal'>, work: () => Promise<T>): Promise<T> {
-    return this.#options.queue.run(caller, work, signal)
+  inTurn<T>(
+    { caller, signal, purpose }: Pick<BoundCall, 'caller' | 'signal' | 'purpose'>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const background = purpose === 'renewal' || purpose === 'follow'
+    return this.#options.queue.run({ caller, signal, background }, work)
   }
 
   /** What a call would do and read, without doing it. */

@@ -3,7 +3,7 @@ import { manualTime } from '../cache/cache-time.ts'
 import { QueryQueue } from './query-queue.ts'
 
 const time = manualTime()
-const patient = { maxWaitMs: 60_000, time }
+const patient = { maxWaitMs: 60_000, maxBackgroundWaitMs: 60_000, time }
 
 function held() {
   let release: () => void = () => {}
@@ -18,11 +18,11 @@ describe('the queue of queries', () => {
     const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 10, maxWaiting: 100, ...patient })
     const gate = held()
     const order: string[] = []
-    const first = queue.run('busy', () => gate.promise)
+    const first = queue.run({ caller: 'busy' }, () => gate.promise)
     const others = ['busy 1', 'busy 2', 'busy 3'].map((name) =>
-      queue.run('busy', async () => void order.push(name)),
+      queue.run({ caller: 'busy' }, async () => void order.push(name)),
     )
-    const single = queue.run('calm', async () => void order.push('calm'))
+    const single = queue.run({ caller: 'calm' }, async () => void order.push('calm'))
     gate.release()
     await Promise.all([first, ...others, single])
     expect(order).toEqual(['busy 1', 'calm', 'busy 2', 'busy 3'])
@@ -35,7 +35,7 @@ describe('the queue of queries', () => {
     let most = 0
     const results = await Promise.allSettled(
       Array.from({ length: 50 }, (_, i) =>
-        queue.run(`caller ${i % 4}`, async () => {
+        queue.run({ caller: `caller ${i % 4}` }, async () => {
           most = Math.max(most, ++running)
           await Promise.resolve()
           running--
@@ -51,17 +51,17 @@ describe('the queue of queries', () => {
   test('beyond its bounds callers are told to come back', async () => {
     const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 2, maxWaiting: 3, ...patient })
     const gate = held()
-    const running = [queue.run('a', () => gate.promise)]
+    const running = [queue.run({ caller: 'a' }, () => gate.promise)]
     running.push(
-      queue.run('a', async () => {}),
-      queue.run('a', async () => {}),
+      queue.run({ caller: 'a' }, async () => {}),
+      queue.run({ caller: 'a' }, async () => {}),
     )
-    await expect(queue.run('a', async () => {})).rejects.toMatchObject({
+    await expect(queue.run({ caller: 'a' }, async () => {})).rejects.toMatchObject({
       code: 'overloaded',
       retryAfterSeconds: 1,
     })
-    running.push(queue.run('b', async () => {}))
-    await expect(queue.run('c', async () => {})).rejects.toMatchObject({ code: 'overloaded' })
+    running.push(queue.run({ caller: 'b' }, async () => {}))
+    await expect(queue.run({ caller: 'c' }, async () => {})).rejects.toMatchObject({ code: 'overloaded' })
     gate.release()
     await Promise.all(running)
   })
@@ -69,16 +69,12 @@ describe('the queue of queries', () => {
   test('who leaves while waiting makes room and is never started', async () => {
     const queue = new QueryQueue({ maxRunning: 1, maxWaitingPerCaller: 2, maxWaiting: 3, ...patient })
     const gate = held()
-    const first = queue.run('a', () => gate.promise)
+    const first = queue.run({ caller: 'a' }, () => gate.promise)
     const caller = new AbortController()
     let started = false
-    const gone = queue.run(
-      'a',
-      async () => {
-        started = true
-      },
-      caller.signal,
-    )
+    const gone = queue.run({ caller: 'a', signal: caller.signal }, async () => {
+      started = true
+    })
     caller.abort(new Error('left'))
     await expect(gone).rejects.toThrow('left')
     expect(queue.waiting).toBe(0)
@@ -93,14 +89,15 @@ describe('the queue of queries', () => {
       maxWaitingPerCaller: 10,
       maxWaiting: 10,
       maxWaitMs: 10_000,
+      maxBackgroundWaitMs: 60_000,
       time,
     })
     const gate = held()
-    const running = queue.run('a', () => gate.promise)
-    const early = queue.run('a', async () => 'early')
+    const running = queue.run({ caller: 'a' }, () => gate.promise)
+    const early = queue.run({ caller: 'a' }, async () => 'early')
     const refused = expect(early).rejects.toMatchObject({ code: 'overloaded', retryAfterSeconds: 1 })
     time.advance(9_999)
-    const late = queue.run('a', async () => 'late')
+    const late = queue.run({ caller: 'a' }, async () => 'late')
     expect(queue.waiting).toBe(2)
     time.advance(1)
     await refused
@@ -111,5 +108,87 @@ describe('the queue of queries', () => {
     // The turn of one that left is nobody's, and its time is no longer counted.
     time.advance(60_000)
     expect([queue.running, queue.waiting]).toEqual([0, 0])
+  })
+
+  describe('knows how long queries run', () => {
+    /** Runs queries of so many milliseconds, one after the other. */
+    async function ran(queue: QueryQueue, ms: number, times: number) {
+      for (let i = 0; i < times; i++) {
+        await queue.run({ caller: 'earlier' }, async () => time.advance(ms))
+      }
+    }
+    const open = () =>
+      new QueryQueue({
+        maxRunning: 4,
+        maxWaitingPerCaller: 1000,
+        maxWaiting: 1000,
+        maxWaitMs: 2_000,
+        maxBackgroundWaitMs: 10_000,
+        time,
+      })
+
+    /** Sends so many at once; gives who was let in, and what the others were told. */
+    function sent(queue: QueryQueue, caller: string, count: number, background = false) {
+      const gate = held()
+      const all = Array.from({ length: count }, () => {
+        const call = queue.run({ caller, background }, () => gate.promise)
+        const state = { retryAfterSeconds: 0 }
+        call.catch((error) => Object.assign(state, { retryAfterSeconds: error.retryAfterSeconds }))
+        return state
+      })
+      return {
+        release: gate.release,
+        refused: async () => {
+          await new Promise((resolve) => setImmediate(resolve))
+          return all.flatMap(({ retryAfterSeconds }) => (retryAfterSeconds > 0 ? [retryAfterSeconds] : []))
+        },
+      }
+    }
+
+    test('and refuses at once who would wait too long, with the time after which to try again', async () => {
+      const queue = open()
+      await ran(queue, 300, 200)
+      // Four run; 26 more are served within two seconds, four at a time.
+      const calls = sent(queue, 'a', 100)
+      expect(await calls.refused()).toEqual(Array(70).fill(3))
+      expect([queue.running, queue.waiting]).toEqual([4, 26])
+      calls.release()
+    })
+
+    test('and lets a caller with few queries in, however many another one has waiting', async () => {
+      const queue = open()
+      await ran(queue, 300, 200)
+      const busy = sent(queue, 'busy', 100)
+      const calm = sent(queue, 'calm', 5)
+      expect(await calm.refused()).toEqual([])
+      busy.release()
+      calm.release()
+    })
+
+    test('and refuses nobody for one slow query, nor before anything is known', async () => {
+      const queue = open()
+      const first = sent(queue, 'a', 300)
+      expect(await first.refused()).toEqual([])
+      first.release()
+      const other = open()
+      await ran(other, 20, 50)
+      await ran(other, 60_000, 1)
+      const calls = sent(other, 'a', 200)
+      expect(await calls.refused()).toEqual([])
+      calls.release()
+    })
+
+    test('and lets work in the background wait its turn', async () => {
+      const queue = open()
+      await ran(queue, 3_000, 200)
+      const calls = sent(queue, 'a', 10)
+      expect((await calls.refused()).length).toBeGreaterThan(0)
+      const renewal = sent(queue, 'renewal', 1, true)
+      time.advance(9_999)
+      expect(await renewal.refused()).toEqual([])
+      time.advance(1)
+      expect(await renewal.refused()).toEqual([1])
+      calls.release()
+    })
   })
 })

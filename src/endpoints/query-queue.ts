@@ -7,13 +7,41 @@ export interface QueryQueueOptions {
   /** So many may wait, of one caller and of all. */
   maxWaitingPerCaller: number
   maxWaiting: number
-  /** Whoever has not had a turn after so long is told to come back: what is answered late is of no use to anybody. */
+  /**
+   * The longest wait for a turn. A query that would probably wait longer is refused at once, and one that does is
+   * refused then.
+   */
   maxWaitMs: number
-  time: Pick<Timers, 'after'>
+  /** The longest wait of a query that nobody waits for. It is never refused for how long it would probably take. */
+  maxBackgroundWaitMs: number
+  time: Pick<Timers, 'after' | 'now'>
+}
+
+export interface Turn {
+  caller: string
+  signal?: AbortSignal | undefined
+  /** Whether nobody waits for the result. */
+  background?: boolean
 }
 
 interface Waiter {
   start: () => void
+}
+
+const maxRetryAfterSeconds = 60
+
+/**
+ * A moving average of how long queries run. It begins low, and a single query raises it by a fifth at most: one slow query
+ * says nothing about the next ones.
+ */
+class RunTime {
+  averageMs = 10
+
+  add(ms: number): void {
+    this.averageMs += (Math.min(ms, 4 * this.averageMs) - this.averageMs) / 16
+    // Runs of no time at all must not bring it down to where it takes long to rise.
+    this.averageMs = Math.max(this.averageMs, 1)
+  }
 }
 
 /**
@@ -23,6 +51,7 @@ interface Waiter {
 export class QueryQueue {
   readonly #options: QueryQueueOptions
   readonly #lines = new Map<string, Waiter[]>()
+  readonly #runTime = new RunTime()
   #running = 0
   #waiting = 0
 
@@ -38,20 +67,36 @@ export class QueryQueue {
     return this.#waiting
   }
 
-  async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#options.maxRunning) this.#running++
-    else await this.#wait(caller, signal)
+    else await this.#wait(turn)
+    const { time } = this.#options
+    const since = time.now()
     try {
       return await work()
     } finally {
+      this.#runTime.add(time.now() - since)
       this.#next()
     }
   }
 
-  #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
+  /** How long a newcomer would wait: the lines take turns, so no line has more of them before it than its own. */
+  #expectedWaitMs(caller: string): number {
+    const own = this.#lines.get(caller)?.length ?? 0
+    let turns = own + 1
+    for (const [other, line] of this.#lines) if (other !== caller) turns += Math.min(line.length, own + 1)
+    return (turns * this.#runTime.averageMs) / this.#options.maxRunning
+  }
+
+  #wait({ caller, signal, background = false }: Turn): Promise<void> {
+    const { time, maxWaitMs, maxBackgroundWaitMs } = this.#options
     const line = this.#lines.get(caller) ?? []
-    if (line.length >= this.#options.maxWaitingPerCaller || this.#waiting >= this.#options.maxWaiting) {
-      throw overloaded('Too many calls are waiting. Try again in a moment.')
+    const expectedMs = this.#expectedWaitMs(caller)
+    const isFull =
+      line.length >= this.#options.maxWaitingPerCaller || this.#waiting >= this.#options.maxWaiting
+    if (isFull || (!background && expectedMs > maxWaitMs)) {
+      const seconds = Math.min(Math.max(1, Math.ceil(expectedMs / 1000)), maxRetryAfterSeconds)
+      throw overloaded(`Too many queries are waiting. Try again in ${seconds} s.`, seconds)
     }
     return new Promise((resolve, reject) => {
       const leave = (reason: unknown) => {
@@ -62,9 +107,8 @@ export class QueryQueue {
         reject(reason)
       }
       const gone = () => leave(signal?.reason)
-      const { time, maxWaitMs } = this.#options
-      const stopTimer = time.after(maxWaitMs, () =>
-        leave(overloaded('The call waited too long for its turn. Try again in a moment.')),
+      const stopTimer = time.after(background ? maxBackgroundWaitMs : maxWaitMs, () =>
+        leave(overloaded('The query waited too long for its turn. Try again in a moment.')),
       )
       const over = () => {
         stopTimer()

@@ -72,9 +72,10 @@ export function readTree(text: string): SqlNode[] {
     open.push(node)
     nodes.push(node)
   }
-  // The format of the tree's own output is read as one of the statement.
-  const last = nodes.at(-1)
-  if (last?.depth === 1 && last.kind === 'Identifier') {
+  // The format and the settings of the tree's own output are read as those of the statement.
+  for (const kind of ['Identifier', 'Set']) {
+    const last = nodes.at(-1)
+    if (last?.depth !== 1 || last.kind !== kind) continue
     nodes.pop()
     last.parent?.children.pop()
   }

@@ -1,13 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { Agent } from 'node:http'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Clock } from '../base/clock.ts'
 import { engineUnavailable, queryRefused, queryTimeout } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
+import { ClickHouseHttp } from './clickhouse-http.ts'
 import { CrashGuard } from './crash-guard.ts'
 import {
   type Engine,
@@ -47,6 +46,8 @@ const defaults = {
   backoffMs: [0, 100, 500, 1_000, 5_000, 10_000],
   steadyAfterMs: 10_000,
   maxConnections: 512,
+  /** Half as long as the process keeps an idle connection. */
+  idleMs: 30_000,
   maxResultBytes: 128 * 2 ** 20,
   maxWaiting: 1_000,
   crashesBeforeRefusal: 3,
@@ -112,17 +113,19 @@ export class EmbeddedEngine implements Engine {
       refusalMs: defaults.refusalMs,
       maxEntries: 10_000,
     })
-    const client = createClient({
-      url: 'http://engine',
-      http_agent: new Agent({ keepAlive: true, maxSockets: defaults.maxConnections, ...{ socketPath } }),
-      request_timeout: 24 * 3_600_000,
-      compression: { request: false, response: false },
-      log: { level: ClickHouseLogLevel.OFF },
+    const server = new ClickHouseHttp({
+      url: new URL('http://engine'),
+      socketPath,
+      maxConnections: defaults.maxConnections,
+      idleMs: defaults.idleMs,
+      compress: false,
     })
-    this.#calls = new ClickHouseCalls(client, {
+    this.#calls = new ClickHouseCalls(server, {
       maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes,
       // Twice as long as the process gives itself: it must be the one to say which query it was.
       graceMs: 2 * defaults.graceMs * patience,
+      // A query that ends the engine must not be sent to the next one.
+      repeatQueries: false,
     })
   }
 
@@ -186,7 +189,7 @@ export class EmbeddedEngine implements Engine {
 
   async close(): Promise<void> {
     await this.#process.stop(defaults.stopWithinMs)
-    await this.#calls.close()
+    this.#calls.close()
   }
 }
 

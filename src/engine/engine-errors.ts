@@ -1,4 +1,3 @@
-import { ClickHouseError } from '@clickhouse/client'
 import {
   diskFull,
   engineUnavailable,
@@ -11,12 +10,11 @@ import {
   tooLarge,
   WellheadError,
 } from '../base/errors.ts'
+import { ClickHouseError } from './clickhouse-error.ts'
 
 export interface CallOutcome {
   deadlineMs: number
   ended: 'by-deadline' | 'by-caller' | 'by-engine'
-  /** What was sent, for the places of mistakes in it. */
-  sql?: string
 }
 
 const readsTooMuch = 'The query reads more than the engine allows. Select less.'
@@ -49,9 +47,9 @@ export function toWellheadError(error: unknown, outcome: CallOutcome): WellheadE
   if (outcome.ended === 'by-deadline') return queryTimeout(outcome.deadlineMs / 1000)
   if (outcome.ended === 'by-caller') return queryCancelled()
   if (error instanceof ClickHouseError) {
-    const translate = known[Number(error.code)]
+    const translate = known[error.code]
     const told = withoutValues(error)
-    return storageError(told) ?? translate?.(told, outcome) ?? sqlError(error, outcome.sql)
+    return storageError(told) ?? translate?.(told, outcome) ?? sqlError(error)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
 }
@@ -70,7 +68,7 @@ function withoutValues({ message, code, type }: ClickHouseError): ClickHouseErro
     .slice(0, end)
     .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
     .slice(0, maxCauseLength)
-  return new ClickHouseError({ message: told, code, ...(type !== undefined && { type }) })
+  return new ClickHouseError({ message: told, code, type })
 }
 
 /** The engine's names of errors that the system gave it, and not somebody's SQL. */
@@ -87,7 +85,7 @@ const ofTheStatement = /^(?:FUNCTION_|UNKNOWN_|SYNTAX_|ILLEGAL_|BAD_|CANNOT_PARS
 function storageError(error: ClickHouseError): WellheadError | undefined {
   const { type = '', message } = error
   // Texts of callers and senders are in these messages, and may say anything.
-  if (unreadableRow.has(Number(error.code)) || ofTheStatement.test(type)) return undefined
+  if (unreadableRow.has(error.code) || ofTheStatement.test(type)) return undefined
   const numbered = wordsOfTheSystem.test(message)
   if (!numbered && !ofTheSystem.test(type)) return undefined
   if (/no space left|disk quota exceeded/i.test(message)) return diskFull()
@@ -117,7 +115,7 @@ export function isUnreachable(error: unknown): boolean {
 /** The engine's number of the error that is behind one of ours. */
 export function engineCodeOf(error: unknown): number | undefined {
   const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof ClickHouseError ? Number(cause.code) : undefined
+  return cause instanceof ClickHouseError ? cause.code : undefined
 }
 
 /** Codes that blame the text of a row, and nothing else. */
@@ -131,23 +129,8 @@ export function isUnreadableRow(error: unknown): boolean {
   return unreadableRow.has(engineCodeOf(error) ?? 0)
 }
 
-/**
- * The client takes a word in capitals between brackets for the name of the error, and cuts the message before it: so
- * with the word at which a statement cannot be read. Its position is there still.
- */
-export function withPlace(message: string, sql: string | undefined): string {
-  const position = /failed at position (\d+)$/.exec(message)?.[1]
-  if (position === undefined || sql === undefined) return message
-  const before = Buffer.from(sql)
-    .subarray(0, Number(position) - 1)
-    .toString()
-  const word = /^\w+|^\S|$/.exec(sql.slice(before.length))?.[0] || 'end of query'
-  const lines = before.split('\n')
-  return `${message} (${word}) (line ${lines.length}, col ${Buffer.byteLength(lines.at(-1) ?? '') + 1})`
-}
-
-function sqlError(error: ClickHouseError, sql: string | undefined): WellheadError {
-  const message = withPlace(error.message.trim(), sql)
+function sqlError(error: ClickHouseError): WellheadError {
+  const { message } = error
   const position = /\(line (\d+), col (\d+)\)/.exec(message)
   const at = position ? { line: Number(position[1]), column: Number(position[2]) } : undefined
   const made = invalidQuery(message, at)

@@ -1,6 +1,6 @@
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
+import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
 import {
   type Engine,
   type EngineState,
@@ -11,7 +11,7 @@ import {
   type Statement,
   type Summary,
 } from './engine.ts'
-import { isUnreachable, toWellheadError } from './engine-errors.ts'
+import { isUnreachable } from './engine-errors.ts'
 import { Waiters } from './waiters.ts'
 import { whenReady } from './when-ready.ts'
 
@@ -32,12 +32,16 @@ const defaults = {
   graceMs: 1_000,
   checkEveryMs: 1_000,
   pingWithinMs: 5_000,
+  bootstrapWithinMs: 30_000,
+  maxConnections: 100,
+  /** Servers keep an idle connection for 3 s or longer. */
+  idleMs: 2_500,
 } as const
 
 /** The same calls, answered by a ClickHouse server that somebody else runs. */
 export class RemoteEngine implements Engine {
   readonly #calls: ClickHouseCalls
-  readonly #checker: ClickHouseClient
+  readonly #checker: ClickHouseHttp
   readonly #log: Log
   readonly #bootstrap: () => Promise<void>
   readonly #checkEveryMs: number
@@ -48,26 +52,23 @@ export class RemoteEngine implements Engine {
 
   constructor(options: RemoteEngineOptions) {
     const url = new URL(options.url)
-    const username = options.user ?? (decodeURIComponent(url.username) || 'default')
+    const user = options.user ?? (decodeURIComponent(url.username) || 'default')
     const password = options.password ?? decodeURIComponent(url.password)
     url.username = ''
     url.password = ''
     this.#log = options.log
-    this.#bootstrap = () => createEngineDatabase(url, username, password, options.cluster)
     this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
-    const connection = { url, database: engineDatabase, username, password }
-    const log = { level: ClickHouseLogLevel.OFF }
+    const server = { url, user, password, maxConnections: 1, idleMs: defaults.idleMs, compress: true }
+    this.#bootstrap = () => createEngineDatabase(server, options.cluster)
     // On a connection of its own, so that it does not wait behind calls when all others are in use.
-    this.#checker = createClient({ ...connection, request_timeout: defaults.pingWithinMs, log })
+    this.#checker = new ClickHouseHttp(server)
     this.#calls = new ClickHouseCalls(
-      createClient({
-        ...connection,
-        request_timeout: 24 * 3_600_000,
-        max_open_connections: 100,
-        compression: { request: false, response: false },
-        log,
-      }),
-      { maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes, graceMs: defaults.graceMs },
+      new ClickHouseHttp({ ...server, database: engineDatabase, maxConnections: defaults.maxConnections }),
+      {
+        maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes,
+        graceMs: defaults.graceMs,
+        repeatQueries: true,
+      },
     )
   }
 
@@ -81,8 +82,7 @@ export class RemoteEngine implements Engine {
   /** A server that is known to be ready is only pinged: however busy it is, it answers that. */
   async #findServer(): Promise<void> {
     if (this.#state.kind === 'ready') {
-      const answer = await this.#checker.ping()
-      if (!answer.success) throw answer.error
+      await this.#ping()
     } else {
       const { body } = await this.#calls.query(
         { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
@@ -90,6 +90,12 @@ export class RemoteEngine implements Engine {
       )
       this.#becomeReady(body.toString().trim())
     }
+  }
+
+  async #ping(): Promise<void> {
+    const { answer, end } = this.#checker.call({ path: '/ping', maxResponseBytes: 1024, repeatable: true })
+    const timer = setTimeout(end, defaults.pingWithinMs)
+    await answer.finally(() => clearTimeout(timer))
   }
 
   #checkLater(): void {
@@ -157,24 +163,25 @@ export class RemoteEngine implements Engine {
     clearTimeout(this.#timer)
     this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
     this.#waiters.reject(new Error('The engine is closed.'))
-    await Promise.all([this.#calls.close(), this.#checker.close()])
+    this.#calls.close()
+    this.#checker.close()
   }
 }
 
 /** A server refuses every call that names a database it does not have, so this one names none. */
-async function createEngineDatabase(
-  url: URL,
-  username: string,
-  password: string,
-  cluster?: string,
-): Promise<void> {
-  const client = createClient({ url, username, password, log: { level: ClickHouseLogLevel.OFF } })
+async function createEngineDatabase(server: ClickHouseServer, cluster?: string): Promise<void> {
+  const calls = new ClickHouseCalls(new ClickHouseHttp(server), {
+    maxResultBytes: defaults.maxResultBytes,
+    graceMs: defaults.graceMs,
+    repeatQueries: false,
+  })
   const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   try {
-    await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${engineDatabase}${where}` })
-  } catch (error) {
-    throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
+    await calls.command(
+      { sql: `CREATE DATABASE IF NOT EXISTS ${engineDatabase}${where}` },
+      { deadlineMs: defaults.bootstrapWithinMs },
+    )
   } finally {
-    await client.close()
+    calls.close()
   }
 }

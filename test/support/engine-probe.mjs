@@ -26,7 +26,7 @@ const outcome = (promise) =>
     () => 'fine',
     (error) => error.message,
   )
-const preparation = { tag: 'probe', settings: new Map(), parameters: new Map() }
+const rows = 'SELECT 1 AS n FORMAT JSONEachRowWithProgress'
 const failing =
   "SELECT 'secret', throwIf(number = 30000, 'on purpose') FROM numbers(40000) SETTINGS max_block_size = 1000"
 
@@ -39,11 +39,19 @@ await control.run('SET max_query_size = 67108864', 'Null')
 said.sessionSettingsOnceSet = await outcome(checkSession(control))
 
 const session = open()
-said.cleanSession = await outcome(session.prepare(preparation))
+said.cleanSession = [
+  await outcome(session.answer('SELECT 1', 'TabSeparated')),
+  await outcome(session.answerRows(rows, false)),
+]
 said.spoiledBefore = session.spoiled
 said.failure = (await outcome(session.run(failing, 'TabSeparated'))).includes('on purpose')
 said.spoiledAfter = session.spoiled
-said.leftovers = await outcome(session.prepare(preparation))
+said.leftovers = [await outcome(session.answer('SELECT 1', 'TabSeparated'))]
+for (const format of ['TabSeparated', 'JSONEachRowWithProgress']) {
+  const other = open()
+  await outcome(other.run(`${failing} FORMAT ${format}`, 'TabSeparated'))
+  said.leftovers.push(await outcome(other.answerRows(rows, false)))
+}
 
 // The binding keeps a closed session for as long as anything runs that ran when it was closed.
 const order = []

@@ -13,6 +13,7 @@ export function openRunner(engine: Engine, clock: Clock, sources: Iterable<strin
       maxWaitingPerCaller: 10,
       maxWaiting: 10,
       maxWaitMs: 60_000,
+      maxBackgroundWaitMs: 60_000,
       time: systemTime(systemClock),
     }),
     clock,

@@ -32,25 +32,29 @@ async function answer(
   })
   try {
     const request = await readRequest(message)
-    response.setHeader('X-ClickHouse-Query-Id', headerSafe(request.queryId))
     const result = await runner.run(request, gone.signal)
     if (gone.signal.aborted) return
-    response.setHeader('X-ClickHouse-Summary', summaryOf(result))
-    response.setHeader('Content-Length', result.bytes.length)
+    response.writeHead(200, {
+      'X-ClickHouse-Query-Id': headerSafe(request.queryId),
+      'X-ClickHouse-Summary': summaryOf(result),
+      'Content-Length': result.bytes.length,
+    })
     response.end(result.bytes)
   } catch (error) {
     if (!gone.signal.aborted) fail(response, fromNative(error))
   }
 }
 
-function summaryOf(result: SessionResult): string {
-  return JSON.stringify({
-    ...(result.readRows !== undefined && { read_rows: String(result.readRows) }),
-    ...(result.readBytes !== undefined && { read_bytes: String(result.readBytes) }),
-    written_rows: String(result.writtenRows),
-    written_bytes: String(result.writtenBytes),
-    elapsed_ns: String(Math.round(result.elapsedSeconds * 1e9)),
-  })
+function summaryOf({
+  readRows,
+  readBytes,
+  writtenRows,
+  writtenBytes,
+  elapsedSeconds,
+}: SessionResult): string {
+  const read = readRows === undefined ? '' : `"read_rows":"${readRows}","read_bytes":"${readBytes}",`
+  const written = `"written_rows":"${writtenRows}","written_bytes":"${writtenBytes}"`
+  return `{${read}${written},"elapsed_ns":"${Math.round(elapsedSeconds * 1e9)}"}`
 }
 
 /** Results are buffered, so an answer that began is one that succeeded. */

@@ -49,3 +49,16 @@ test('whatever the rows hold', () => {
     }),
   )
 })
+
+test.each([
+  ['rows of JSON', '{"row":{"a":"secret"}}\n'],
+  ['a whole result', `${meta}{"row":{"a":"secret"}}\n${progress(1)}`],
+  ['a result that broke off', `${meta}{"row":{"a":"secr`],
+  ['text', 'secret\t1\nsecret\t2\n'],
+  ['text without an end', 'secret'],
+  ['text that looks like the beginning of a result', '{"meta":secret\n'],
+])('output of another query is found before a result: %s', (_, left) => {
+  for (const result of [meta, `${meta}{"row":{"a":"own"}}\n${progress(1)}`]) {
+    expect(() => unwrapped(left + result)).toThrow('A session held the output of another query.')
+  }
+})

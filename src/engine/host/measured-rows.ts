@@ -1,21 +1,18 @@
 /**
- * The binding tells how many rows a result has, and not how many were read for it. One format of the engine does: it
- * writes lines with the progress so far between the rows. Asked for that one, the engine gives both. Gives nothing for
- * a statement that ends in another format.
+ * The binding reports how many rows a result has, and not how many were read for it. The format JSONEachRowWithProgress
+ * does: it writes lines with the progress so far between the rows, and one with the columns before them.
  */
-export function measuredStatement(sql: string): string | undefined {
-  return sql.endsWith(plainFormat) ? `${sql}WithProgress` : undefined
-}
-
-const plainFormat = '\nFORMAT JSONEachRow'
-
 export interface MeasuredRows {
   bytes: Buffer
   readRows: number
   readBytes: number
 }
 
+export const strangeOutput = 'A session held the output of another query.'
+
 const newline = 0x0a
+const closing = 0x7d
+const columnsOpen = Buffer.from('{"meta":')
 const rowOpen = Buffer.from('{"row":')
 const rowClose = '}'.length
 const progressOpen = Buffer.from('{"progress":')
@@ -24,7 +21,10 @@ const betweenRows = Buffer.from(',\n')
 const arrayOpen = Buffer.from('[\n')
 const arrayClose = Buffer.from('\n]\n')
 
-/** Makes of it what JSONEachRow would have given, to the byte: lines, or an array of them. */
+/**
+ * Makes of it what JSONEachRow would have given, to the byte: lines, or an array of them. The line of columns comes
+ * before the rows and is the only one: where it is elsewhere, another query left something behind before it.
+ */
 export function measuredRows(given: Uint8Array, asArray: boolean): MeasuredRows {
   const lines = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
   const bytes = Buffer.allocUnsafe(lines.length + arrayOpen.length + arrayClose.length)
@@ -33,18 +33,23 @@ export function measuredRows(given: Uint8Array, asArray: boolean): MeasuredRows 
     length += part.copy(bytes, length)
   }
   let rows = 0
+  let started = false
   let progress: Buffer | undefined
   if (asArray) add(arrayOpen)
   for (let start = 0; start < lines.length; ) {
     const found = lines.indexOf(newline, start)
     const end = found < 0 ? lines.length : found
-    if (begins(lines, start, rowOpen)) {
+    if (started && begins(lines, start, rowOpen)) {
+      // A row is an object within one; a line that broke off has another's beginning behind it.
+      if (lines[end - 1] !== closing || lines[end - 2] !== closing) throw new Error(strangeOutput)
       if (asArray && rows > 0) add(betweenRows)
       add(lines.subarray(start + rowOpen.length, end - rowClose))
       if (!asArray) bytes[length++] = newline
       rows++
     } else if (begins(lines, start, progressOpen)) progress = lines.subarray(start, end)
+    else if (begins(lines, start, columnsOpen) === started) throw new Error(strangeOutput)
     else if (begins(lines, start, exceptionOpen)) throw new Error(lines.toString('utf8', start, end))
+    else started = true
     start = end + 1
   }
   if (asArray) add(arrayClose)
@@ -59,5 +64,6 @@ function readFrom(line: Buffer | undefined): { readRows: number; readBytes: numb
 }
 
 function begins(lines: Buffer, at: number, opening: Buffer): boolean {
-  return lines.compare(opening, 0, opening.length, at, Math.min(at + opening.length, lines.length)) === 0
+  for (let i = 0; i < opening.length; i++) if (lines[at + i] !== opening[i]) return false
+  return true
 }

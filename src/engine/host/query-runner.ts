@@ -1,12 +1,13 @@
+import { assignments, type ComposedStatement, composeStatement } from './composed-statement.ts'
 import { EmptyParts } from './empty-parts.ts'
-import { exceptions, fromNative } from './exceptions.ts'
+import { EngineException, exceptions, fromNative } from './exceptions.ts'
 import { isHalfMade } from './half-made-inserts.ts'
 import { InsertLogSync, type LogMark } from './insert-log-sync.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
 import { PoolFull, SessionPool } from './session-pool.ts'
-import { type InsertTarget, inspectStatement, parseInsert } from './statement.ts'
+import { type InsertTarget, inspectStatement, parseInsert, quote, type Statement } from './statement.ts'
 
 export interface QueryRunnerOptions {
   /** A session for stopping the queries of the others. */
@@ -47,7 +48,8 @@ export class QueryRunner {
   }
 
   async run(request: EngineRequest, gone: AbortSignal): Promise<SessionResult> {
-    const target = checkStatement(request)
+    const statement = inspectStatement(request.sql)
+    const target = checkStatement(request, statement)
     const limitSeconds = Number(request.settings.get('max_execution_time') ?? 0)
     const stop = new AbortController()
     const onGone = () => stop.abort()
@@ -57,7 +59,7 @@ export class QueryRunner {
     this.#running.add(stop)
     try {
       return await this.#pool.use(stop.signal, (session) =>
-        this.#onSession(session, request, target, stop.signal),
+        this.#onSession(session, request, target ?? statement, stop.signal),
       )
     } catch (error) {
       if (error instanceof PoolFull) throw exceptions.tooMany()
@@ -75,7 +77,7 @@ export class QueryRunner {
   async #onSession(
     session: EngineSession,
     request: EngineRequest,
-    target: InsertTarget | undefined,
+    work: InsertTarget | Statement,
     stop: AbortSignal,
   ): Promise<SessionResult> {
     const tag = `wh-${++this.#lastTag}`
@@ -90,24 +92,33 @@ export class QueryRunner {
     }
     stop.addEventListener('abort', onStop, { once: true })
     try {
-      await session.prepare({ tag, settings: request.settings, parameters: request.parameters })
-      stop.throwIfAborted()
-      if (!target || !request.rows) return await session.run(request.sql, request.format)
-      const directory = await this.#insertLogs.directoryOf(target.table, session)
-      if (directory !== undefined) await this.#emptyParts.know(directory)
-      const mark = await this.#insertLogs.mark(target.table, session)
-      const inserted = await session.insert(target, request.rows).catch(async (error) => {
-        await this.#startOverIfHalfMade(target.table, mark)
-        throw error
-      })
-      await this.#checkStored(target.table, mark, session)
-      await this.#insertLogs.sync(target.table, session)
-      return inserted
+      if ('table' in work) return await this.#insert(session, request, work, tag)
+      return await runStatement(session, request, work, tag)
     } finally {
       clearTimeout(givingUp)
       stop.removeEventListener('abort', onStop)
       this.#killer.ended(tag)
     }
+  }
+
+  async #insert(
+    session: EngineSession,
+    { rows, settings }: EngineRequest,
+    target: InsertTarget,
+    tag: string,
+  ): Promise<SessionResult> {
+    const { table } = target
+    const directory = await this.#insertLogs.directoryOf(table, session)
+    if (directory !== undefined) await this.#emptyParts.know(directory)
+    const mark = await this.#insertLogs.mark(table, session)
+    const tagged = { ...Object.fromEntries(settings), log_comment: tag }
+    const inserted = await session.insert(target, rows as Buffer, tagged).catch(async (error) => {
+      await this.#startOverIfHalfMade(table, mark)
+      throw error
+    })
+    await this.#checkStored(table, mark, session)
+    await this.#insertLogs.sync(table, session)
+    return inserted
   }
 
   /** Throws where an insert that the engine calls made is not on disk, or not in the log of them. */
@@ -153,16 +164,55 @@ export class QueryRunner {
 }
 
 /** What this interface does not take. Gives the target of rows that came as a body. */
-function checkStatement(request: EngineRequest): InsertTarget | undefined {
-  const statement = inspectStatement(request.sql)
+function checkStatement(request: EngineRequest, statement: Statement): InsertTarget | undefined {
   if (statement.several) throw exceptions.severalStatements()
   if (statement.touchesFile) throw exceptions.notImplemented('Reading or writing a file')
   if (request.readOnly && statement.writes) throw exceptions.readOnly(statement.verb)
-  for (const name of statement.placeholders) {
+  for (const { name } of statement.placeholders) {
     if (!request.parameters.has(name)) throw exceptions.parameterMissing(name)
   }
   if (request.rows === undefined) return undefined
   const target = parseInsert(request.sql)
   if (!target) throw exceptions.notImplemented('This form of INSERT with a body')
   return target
+}
+
+const plainRows = '\nFORMAT JSONEachRow'
+
+async function runStatement(
+  session: EngineSession,
+  request: EngineRequest,
+  statement: Statement,
+  tag: string,
+): Promise<SessionResult> {
+  const { sql, format, settings, parameters } = request
+  const isRows = sql.endsWith(plainRows) && statement.tail === 'format' && statement.verb !== 'EXPLAIN'
+  const composed = composeStatement(request, statement, tag, isRows ? 'WithProgress' : '')
+  if (composed === undefined) {
+    // What is set stays in the session, so it serves nobody else.
+    session.spoil()
+    const bound = [...parameters].map(([name, value]) => `param_${name} = ${quote(value)}, `)
+    await session.set(`${bound.join('')}${assignments(settings, tag)}`)
+    return session.run(sql, format)
+  }
+  try {
+    if (!isRows) return await session.answer(composed.sql, format)
+    return await session.answerRows(composed.sql, settings.get('output_format_json_array_of_rows') === '1')
+  } catch (error) {
+    throw await ownWords(fromNative(error), composed, session)
+  }
+}
+
+const syntaxError = 62
+
+/** A syntax error is reported at its place in what was sent here, without the values and settings that were put in. */
+async function ownWords(
+  error: EngineException,
+  { unbound, tail }: ComposedStatement,
+  session: EngineSession,
+): Promise<EngineException> {
+  if (error.engineCode !== syntaxError) return error
+  const { engineCode, engineType, message } =
+    unbound === undefined ? error : await session.run(unbound, 'Null').then(() => error, fromNative)
+  return new EngineException(engineCode, engineType, message.replaceAll(tail, '').replaceAll(tail.trim(), ''))
 }

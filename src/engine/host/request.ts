@@ -28,15 +28,20 @@ const settingName = /^[a-z][a-z0-9_]*$/i
 const parameterName = /^[A-Za-z_]\w*$/
 const maxBodyBytes = 256 * 2 ** 20
 
-async function readBody(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxBodyBytes) throw exceptions.badRequest('The body is too large.')
-    chunks.push(chunk)
-  }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
+function readBody(message: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    message.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > maxBodyBytes) reject(exceptions.badRequest('The body is too large.'))
+      else chunks.push(chunk)
+    })
+    message.on('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)),
+    )
+    message.on('error', reject)
+  })
 }
 
 /** The form that the client uses for parameters too long for an address. */
@@ -59,7 +64,8 @@ function* multipartFields(body: Buffer, contentType: string): Generator<[string,
 }
 
 export async function readRequest(message: IncomingMessage): Promise<EngineRequest> {
-  const fields = new URL(message.url ?? '/', 'http://engine').searchParams
+  const address = message.url ?? ''
+  const fields = new URLSearchParams(address.slice(address.indexOf('?') + 1))
   const body = await readBody(message)
   const contentType = message.headers['content-type'] ?? ''
   const multipart = contentType.startsWith('multipart/form-data')
@@ -87,9 +93,11 @@ export async function readRequest(message: IncomingMessage): Promise<EngineReque
 function take(request: EngineRequest, name: string, value: string): void {
   if (name === 'query') request.sql = value
   else if (name === 'query_id') request.queryId = value
-  else if (name === 'default_format') request.format = value
   else if (name === 'readonly') request.readOnly = value !== '0'
-  else if (name.startsWith('param_')) {
+  else if (name === 'default_format') {
+    if (!/^\w+$/.test(value)) throw exceptions.badRequest(`"${value}" is no format.`)
+    request.format = value
+  } else if (name.startsWith('param_')) {
     const parameter = name.slice('param_'.length)
     if (!parameterName.test(parameter)) throw exceptions.badRequest(`"${name}" is no parameter name.`)
     request.parameters.set(parameter, value)

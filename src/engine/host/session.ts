@@ -1,6 +1,6 @@
 import { Session } from 'chdb'
-import { measuredRows, measuredStatement } from './measured-rows.ts'
-import { type InsertTarget, quote } from './statement.ts'
+import { measuredRows, strangeOutput } from './measured-rows.ts'
+import type { InsertTarget } from './statement.ts'
 
 export interface SessionResult {
   bytes: Uint8Array
@@ -10,13 +10,6 @@ export interface SessionResult {
   writtenRows: number
   writtenBytes: number
   elapsedSeconds: number
-}
-
-export interface Preparation {
-  /** Tells this query from all others when it has to be stopped. */
-  tag: string
-  settings: ReadonlyMap<string, string>
-  parameters: ReadonlyMap<string, string>
 }
 
 /** What runs in any session: the binding closes a session only when all of it has ended. */
@@ -29,8 +22,6 @@ const operations = new Set<Promise<unknown>>()
  */
 export class EngineSession {
   readonly #session: Session
-  readonly #settings = new Map<string, string>()
-  #parameters: ReadonlySet<string> = new Set()
   #spoiled = false
 
   constructor(directory: string, connectionArgs: readonly string[]) {
@@ -46,52 +37,53 @@ export class EngineSession {
     this.#spoiled = true
   }
 
-  /**
-   * Sets what the next query needs and unsets what the last one left. A SET statement has no output: if
-   * it shows any, that is what another query left behind, and the session must not be used.
-   */
-  async prepare(preparation: Preparation): Promise<void> {
-    const assignments = [`log_comment = ${quote(preparation.tag)}`]
-    for (const [name, value] of preparation.settings) {
-      if (this.#settings.get(name) !== value) assignments.push(`${name} = ${quote(value)}`)
-    }
-    for (const name of this.#settings.keys()) {
-      if (!preparation.settings.has(name)) assignments.push(`${name} = DEFAULT`)
-    }
-    for (const [name, value] of preparation.parameters) assignments.push(`param_${name} = ${quote(value)}`)
-    // A parameter cannot be unset, so what is left of an earlier caller is at least emptied.
-    const left = [...this.#parameters].filter((name) => !preparation.parameters.has(name))
-    for (const name of left) assignments.push(`param_${name} = ''`)
-    const { bytes } = await this.run(`SET ${assignments.join(', ')}`, 'TabSeparated')
-    if (bytes.length > 0) {
-      this.#spoiled = true
-      throw new Error('A session held the output of another query.')
-    }
-    this.#settings.clear()
-    for (const [name, value] of preparation.settings) this.#settings.set(name, value)
-    this.#parameters = new Set(preparation.parameters.keys())
-  }
-
+  /** For statements of the host itself. */
   run(sql: string, format: string): Promise<SessionResult> {
     return this.#guard(async () => {
-      const measured = measuredStatement(sql)
-      const result = await this.#session.queryAsync(measured ?? sql, { format })
-      const asArray = this.#settings.get('output_format_json_array_of_rows') === '1'
-      const { bytes, readRows, readBytes } =
-        measured === undefined
-          ? { bytes: result.bytes(), readRows: undefined, readBytes: undefined }
-          : measuredRows(result.bytes(), asArray)
-      const elapsedSeconds = result.elapsed
-      return { bytes, readRows, readBytes, writtenRows: 0, writtenBytes: 0, elapsedSeconds }
+      const result = await this.#session.queryAsync(sql, { format })
+      return {
+        bytes: result.bytes(),
+        readRows: undefined,
+        readBytes: undefined,
+        writtenRows: 0,
+        writtenBytes: 0,
+        elapsedSeconds: result.elapsed,
+      }
     })
   }
 
+  /** Runs a caller's statement, and makes sure that nothing but its own output is given back. */
+  async answer(sql: string, format: string): Promise<SessionResult> {
+    await this.set("log_comment = ''")
+    return this.run(sql, format)
+  }
+
+  /** The same for rows of JSON, which show by themselves where the output of a statement begins. */
+  async answerRows(sql: string, asArray: boolean): Promise<SessionResult> {
+    const result = await this.run(sql, 'JSONEachRowWithProgress')
+    return this.#guard(async () => ({ ...result, ...measuredRows(result.bytes, asArray) }))
+  }
+
+  /** A SET statement has no output: if it shows any, that is what another query left behind. */
+  async set(assignments: string): Promise<void> {
+    const { bytes } = await this.run(`SET ${assignments}`, 'TabSeparated')
+    if (bytes.length === 0) return
+    this.#spoiled = true
+    throw new Error(strangeOutput)
+  }
+
   /** The rows go to the engine as they came: their bytes are never a JavaScript string. */
-  insert(target: InsertTarget, rows: Buffer): Promise<SessionResult> {
+  insert(target: InsertTarget, rows: Buffer, settings: Record<string, string>): Promise<SessionResult> {
     return this.#guard(async () => {
       const { table, columns } = target
       const format = target.format as 'JSONEachRow'
-      const written = await this.#session.insert({ table, values: rows, format, ...(columns && { columns }) })
+      const written = await this.#session.insert({
+        table,
+        values: rows,
+        format,
+        settings,
+        ...(columns && { columns }),
+      })
       return {
         bytes: new Uint8Array(0),
         readRows: written.rowsWritten,

@@ -81,7 +81,12 @@ describe('inspectStatement', () => {
     const { placeholders } = inspectStatement(
       'SELECT {a:String}, { b : Array(UInt8) } FROM {t:Identifier} WHERE x = {a:String} /* {no:String} */',
     )
-    expect([...placeholders]).toEqual(['a', 'b', 't'])
+    expect(placeholders.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      'a String',
+      'b Array(UInt8)',
+      't Identifier',
+      'a String',
+    ])
   })
 
   test.each([
@@ -94,7 +99,7 @@ describe('inspectStatement', () => {
     'SELECT metadata.a.:Int64',
     "SELECT 1 SETTINGS additional_table_filters = {'t': 'a = 1'}",
   ])('%j has no placeholder', (sql) => {
-    expect(inspectStatement(sql).placeholders.size).toBe(0)
+    expect(inspectStatement(sql).placeholders).toEqual([])
   })
 })
 
@@ -192,7 +197,7 @@ describe('quote', () => {
     ['\\', "'\\\\'"],
     ["\\'", "'\\\\\\''"],
     ['a\0b', "'a\\0b'"],
-    ['two\nlines', "'two\nlines'"],
+    ['two\nlines', "'two\\nlines'"],
     ["'; DROP TABLE t --", "'\\'; DROP TABLE t --'"],
   ])('%j becomes %s', (value, quoted) => {
     expect(quote(value)).toBe(quoted)
@@ -218,12 +223,12 @@ describe('quote', () => {
     fc.assert(
       fc.property(value, (given) => {
         const statement = inspectStatement(`SET a = ${quote(given)}, b = 'x'`)
-        expect(statement).toEqual({
+        expect(statement).toMatchObject({
           verb: 'SET',
           several: false,
           touchesFile: false,
           writes: true,
-          placeholders: new Set(),
+          placeholders: [],
         })
       }),
       { numRuns: 2000 },
@@ -231,7 +236,7 @@ describe('quote', () => {
   })
 
   test('any value comes back when its escapes are undone', () => {
-    const undone: Record<string, string> = { '0': '\0' }
+    const undone: Record<string, string> = { '0': '\0', n: '\n' }
     fc.assert(
       fc.property(value, (given) => {
         const inside = quote(given).slice(1, -1)

@@ -10,8 +10,21 @@ export interface Statement {
   touchesFile: boolean
   /** Something in it writes, whatever it begins with. */
   writes: boolean
-  /** Names of the parameters that it needs, as in {name:Type}. */
-  placeholders: Set<string>
+  /** Where values go, as in {name:Type}. */
+  placeholders: Placeholder[]
+  /** Where the statement ends: at its end mark, or with the text. */
+  end: number
+  /** What it ends in: FORMAT and a name, these and settings, or anything else. */
+  tail: 'format' | 'settings' | 'other'
+  /** Whether an INSERT takes its rows from a SELECT without settings of its own. */
+  insertsSelection: boolean
+}
+
+export interface Placeholder {
+  name: string
+  type: string
+  start: number
+  end: number
 }
 
 const readingVerbs = new Set(['SELECT', 'WITH', 'FROM', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS'])
@@ -24,19 +37,30 @@ export function inspectStatement(sql: string): Statement {
     several: false,
     touchesFile: false,
     writes: false,
-    placeholders: new Set(),
+    placeholders: [],
+    end: sql.length,
+    tail: 'other',
+    insertsSelection: false,
   }
   let ended = false
-  let previous = { kind: 'space', text: '' }
+  let previous = { kind: 'space', text: '', start: 0 }
   let beforePrevious = previous
+  let open: Placeholder | undefined
+  const words = new Set<string>()
   for (const token of sqlTokens(sql)) {
     if (token.kind === 'space' || token.kind === 'comment') continue
     const text = sql.slice(token.start, token.end)
     if (ended) statement.several = true
     // "\\G" ends a statement as a semicolon does, and a backslash means nothing else outside of quotes.
-    if (token.kind === 'symbol' && (text === ';' || text === '\\')) ended = true
+    if (token.kind === 'symbol' && (text === ';' || text === '\\')) {
+      if (!ended) statement.end = token.start
+      ended = true
+      continue
+    }
+    statement.tail = tailAfter(statement.tail, token.kind, text, previous.text)
     if (token.kind === 'word') {
       if (statement.verb === '') statement.verb = text.toUpperCase()
+      if (text.length <= 8) words.add(text.toUpperCase())
       const pair = `${previous.text} ${text}`.toUpperCase()
       if (pair === 'INTO OUTFILE' || pair === 'FROM INFILE') statement.touchesFile = true
       if (pair === 'INSERT INTO' || pair === 'PARALLEL WITH') statement.writes = true
@@ -47,13 +71,24 @@ export function inspectStatement(sql: string): Statement {
       statement.touchesFile = true
     }
     if (text === ':' && previous.kind === 'word' && beforePrevious.text === '{') {
-      statement.placeholders.add(previous.text)
+      open = { name: previous.text, type: '', start: beforePrevious.start, end: token.end }
+    }
+    if (text === '}' && open) {
+      statement.placeholders.push({ ...open, type: sql.slice(open.end, token.start).trim(), end: token.end })
+      open = undefined
     }
     beforePrevious = previous
-    previous = { kind: token.kind, text }
+    previous = { kind: token.kind, text, start: token.start }
   }
   if (!readingVerbs.has(statement.verb)) statement.writes = true
+  statement.insertsSelection =
+    words.has('SELECT') && !['VALUES', 'FORMAT', 'SETTINGS'].some((word) => words.has(word))
   return statement
+}
+
+function tailAfter(tail: Statement['tail'], kind: string, text: string, before: string): Statement['tail'] {
+  if (tail === 'settings' || (tail === 'format' && /^settings$/i.test(text))) return 'settings'
+  return kind === 'word' && /^format$/i.test(before) ? 'format' : 'other'
 }
 
 export interface InsertTarget {
@@ -72,7 +107,9 @@ export function parseInsert(sql: string): InsertTarget | undefined {
   return { table, columns: columns?.split(',').map((column) => column.trim()), format }
 }
 
-/** A value as a string literal. The engine reads it back to the very same characters. */
+/** A value as a string literal of one line. The engine reads it back to the very same characters. */
 export function quote(value: string): string {
-  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`
+  return `'${value.replace(/[\\'\0\n]/g, (character) => quoted[character] as string)}'`
 }
+
+const quoted: Record<string, string> = { '\\': '\\\\', "'": "\\'", '\0': '\\0', '\n': '\\n' }
