@@ -249,8 +249,8 @@ export function isAllowedFunction(name: string): boolean {
  * call can run for hours, and the engine process has to be ended for it. Saved SQL may use them, since its
  * author chooses their arguments. `npm run torture -- functions` finds them.
  */
-const unstoppable = words(`
-  arrayLevenshteinDistance arrayLevenshteinDistanceWeighted arraySimilarity
+export const unstoppable = words(`
+  arrayAutocorrelation arrayLevenshteinDistance arrayLevenshteinDistanceWeighted arraySimilarity
   damerauLevenshteinDistance editDistance editDistanceUTF8 jaroSimilarity jaroWinklerSimilarity
   levenshteinDistance levenshteinDistanceUTF8
   kolmogorovSmirnovTest mannWhitneyUTest

@@ -1,4 +1,4 @@
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { type Engine, engineDatabase } from '../../src/engine/engine.ts'
@@ -23,6 +23,7 @@ export interface OpenEngine<E extends Engine = Engine> {
 export interface EmbeddedChoices {
   patience?: number
   crashesBeforeRefusal?: number
+  log?: Logger
 }
 
 export function embeddedEngine(dataDir: string, choices: EmbeddedChoices = {}): EmbeddedEngine {
@@ -30,11 +31,11 @@ export function embeddedEngine(dataDir: string, choices: EmbeddedChoices = {}): 
     dataDir,
     memoryBytes: 2 * 2 ** 30,
     patience: defaultPatience,
+    log,
     ...choices,
     node: engineNode,
     environment: process.env,
     clock: systemClock,
-    log,
     maxResultBytes: 32 * 2 ** 20,
   })
 }
