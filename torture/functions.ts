@@ -15,9 +15,11 @@ export const functions: Scenario = {
         deadlineMs: 1_000,
         say: run.say,
       })
-      const names = (await trials.functions()).filter(
-        ({ name }) => isSandboxFunction(name) && (run.match?.test(name) ?? true),
-      )
+      // In an order of the seed's, so that runs that are too short for all of them differ in what they try.
+      const names = (await trials.functions())
+        .filter(({ name }) => isSandboxFunction(name) && (run.match?.test(name) ?? true))
+        .map((each) => ({ ...each, place: run.random() }))
+        .sort((one, other) => one.place - other.place)
       const counts = {
         functions: names.length,
         'without arguments that work': 0,
