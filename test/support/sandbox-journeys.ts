@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ManualClock } from '../../src/base/clock.ts'
 import { ask, type MadeToken, makeToken } from './callers.ts'
+import { many } from './engines.ts'
 import type { RunningService } from './service.ts'
 
 const path = '/api/endpoints/query/sandbox.mine'
@@ -157,7 +158,9 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
     test('that ends the engine is refused from then on, with any text, and nobody else is', async () => {
       const far = 'arrayLevenshteinDistance(range(200000), range(number + 5, 200005))'
       const stubborn = `WITH slow AS (SELECT ${far} AS d FROM numbers(1)), quick AS (SELECT 1 AS one) SELECT one FROM quick`
-      const made = { name: 'sandbox.stubborn', query: stubborn, sandbox: true, timeout_seconds: 1 }
+      // Long enough to check the SQL, and far too short for the view.
+      const seconds = many(2, 10)
+      const made = { name: 'sandbox.stubborn', query: stubborn, sandbox: true, timeout_seconds: seconds }
       expect((await admin('POST', '/api/endpoints', made)).status).toBe(201)
       const [anna, bert] = [
         await makeToken(running(), { scopes: ['query'] }),
