@@ -1,6 +1,7 @@
 /**
  * Runs the scenarios of `torture/` in their long form, all of them or those that are named, and ends with a table:
- * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--json file] [--list]`. It takes its time.
+ * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--match regexp] [--json file] [--list]`. It
+ * takes its time.
  * `npm run torture -- journeys` runs the journeys of `npm test` in their long form instead.
  */
 import { spawn } from 'node:child_process'
@@ -19,6 +20,7 @@ const { values, positionals: names } = parseArgs({
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: `${randomInt(2 ** 31)}` },
     cycles: { type: 'string' },
+    match: { type: 'string' },
     json: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
@@ -47,6 +49,7 @@ const order = {
   seed: Number(values.seed),
   minutes: Number(values.minutes),
   ...(values.cycles !== undefined && { cycles: Number(values.cycles) }),
+  ...(values.match !== undefined && { match: values.match }),
   results,
 }
 const environment = { ...process.env, TORTURE_ORDER: JSON.stringify(order) }

@@ -25,8 +25,11 @@ describe('the guards of the embedded engine', () => {
       expect(engine.state().kind).toBe('ready')
     }, restart)
 
+  const logged: string[] = []
+
   beforeAll(async () => {
-    opened = await openEmbedded({ patience: emulated ? 4 : 1, crashesBeforeRefusal: 1 })
+    const log = pino({ level: 'info' }, { write: (line: string) => logged.push(line) })
+    opened = await openEmbedded({ patience: emulated ? 4 : 1, crashesBeforeRefusal: 1, log })
     engine = opened.engine
     await engine.command({ sql: 'CREATE DATABASE guards' }, limits)
     await engine.command({ sql: 'CREATE TABLE guards.t (a String) ENGINE = MergeTree ORDER BY a' }, limits)
@@ -159,18 +162,52 @@ describe('the guards of the embedded engine', () => {
     },
   )
 
+  // One function call over one value: there is no place in it where the engine looks for the limit.
+  const stubborn = (text = 'secret') =>
+    `SELECT levenshteinDistance(repeat('${text}', 10000), repeat('${[...text].reverse().join('')}', 10000))`
+
   test('a query that ignores its time limit takes the engine process with it, not the service', async () => {
     const pid = engine.pid as number
-    // One function call over one value: there is no place in it where the engine looks for the limit.
-    const stubborn = "SELECT levenshteinDistance(repeat('ab', 32000), repeat('ba', 32000))"
-    await expect(text(stubborn, 200)).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
+    const blame = [{ key: 'caller:anna', crashes: 1 }]
+    const asAnna = (sql: string) =>
+      engine
+        .query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 200, blame })
+        .then(({ body }) => `${body}`)
+    await expect(asAnna(stubborn())).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
     await readyAgain(pid)
     expect(await text('SELECT 1')).toBe('1\n')
     // This engine refuses what has ended it once; ordinary ones wait for the third time.
-    await expect(text(stubborn, 200)).rejects.toMatchObject({
+    await expect(text(stubborn(), 200)).rejects.toMatchObject({
       code: 'engine_unavailable',
       retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 500 && seconds <= 600),
     })
+    await expect(asAnna('SELECT 1')).rejects.toMatchObject({
+      code: 'rate_limited',
+      status: 429,
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 0 && seconds <= 60),
+    })
+    const refusals = logged.filter((line) => line.includes('"refused"'))
+    expect(refusals.join()).toContain('caller:anna')
+    expect(refusals.join()).toMatch(/statement:[0-9a-f]{32}/)
+    expect(logged.join()).not.toMatch(/secret|levenshtein/i)
+  })
+
+  test('a query that ignores that its caller left ends the engine at its time limit, and the caller is blamed', async () => {
+    const pid = engine.pid as number
+    const blame = [{ key: 'caller:bert', crashes: 1 }]
+    const leaving = new AbortController()
+    const statement = { sql: stubborn('hidden'), format: 'TabSeparatedRaw' }
+    const asked = engine.query(statement, { deadlineMs: 2_000, blame, signal: leaving.signal })
+    const cancelled = expect(asked).rejects.toMatchObject({ code: 'query_cancelled' })
+    await vi.waitFor(
+      async () => expect(await text('SELECT count() > 1 FROM system.processes')).toBe('1\n'),
+      restart,
+    )
+    leaving.abort()
+    await cancelled
+    await readyAgain(pid)
+    const again = engine.query({ sql: 'SELECT 2', format: 'Null' }, { deadlineMs: 60_000, blame })
+    await expect(again).rejects.toMatchObject({ code: 'rate_limited' })
   })
 })
 

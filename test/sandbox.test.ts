@@ -7,7 +7,12 @@ import { bindQuery, withNow } from '../src/endpoints/parameters.ts'
 import { outwardSettings, wrapQuery } from '../src/endpoints/result-columns.ts'
 import { compileSandboxed } from '../src/endpoints/sandbox.ts'
 import { checkSql, checkTree } from '../src/endpoints/sql-check.ts'
-import { isAllowedFunction } from '../src/endpoints/sql-functions.ts'
+import {
+  isAggregate,
+  isAllowedFunction,
+  isSandboxFunction,
+  unstoppable,
+} from '../src/endpoints/sql-functions.ts'
 import { isolationSettings } from '../src/endpoints/sql-isolation.ts'
 import { readTree } from '../src/endpoints/sql-tree.ts'
 import { engineDatabase, type Statement } from '../src/engine/engine.ts'
@@ -191,6 +196,36 @@ describe('sandboxed SQL', () => {
     expect(scale).toContain("'a: login 1'")
   })
 
+  test('has no function that runs on past a time limit, under any of its names', async () => {
+    const names = [...unstoppable]
+    const aggregates = names.filter((name) => isAggregate(name))
+    const statements = [
+      ...names.map((name) => `SELECT ${name}(id, 'a') AS d FROM entries`),
+      ...aggregates.map((name) => `SELECT ${name.toUpperCase()}IfOrNull(1, 2, id = 'a') AS d FROM entries`),
+      ...aggregates.map((name) => `SELECT arrayReduce('${name}If', [1], [2], [1]) AS d FROM entries`),
+    ]
+    const messages = await each(statements, (sql) =>
+      compileSandboxed(open.engine, endpoint, sql).catch((error) => `${error.code}: ${error.message}`),
+    )
+    for (const [index, message] of messages.entries()) {
+      expect([statements[index], message]).toEqual([
+        statements[index],
+        expect.stringMatching(
+          /^invalid_query: The function \w+ is not allowed in a sandbox: .* time limit\.$/,
+        ),
+      ])
+    }
+    const sql = 'SELECT name, alias_to FROM system.functions WHERE lower(name) IN {names:Array(String)}'
+    const aliases = `${sql} OR lower(alias_to) IN {names:Array(String)}`
+    const parameters = { names: `[${names.map((name) => `'${name}'`).join()}]` }
+    const known = (await ask({ sql: aliases, parameters }))
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { name: string }).name)
+    expect(known.map((name) => name.toLowerCase())).toEqual(expect.arrayContaining(names))
+    expect(known.filter((name) => isSandboxFunction(name))).toEqual([])
+  })
+
   test('is told where it is wrong', async () => {
     const wrong = compileSandboxed(open.engine, endpoint, "SELECT 'ü',\n  id nope nope\nFROM entries")
     await expect(wrong).rejects.toMatchObject({ status: 422, details: { line: 2, column: 11 } })
@@ -207,6 +242,11 @@ describe('sandboxed SQL', () => {
 })
 
 describe('saved SQL', () => {
+  test('has functions that a sandbox has not', async () => {
+    const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
+    await expect(checkSql(open.engine, { sql }, sources)).resolves.toBeUndefined()
+  })
+
   test('is told where it is wrong, in the text that its author wrote', async () => {
     const { sql, edited } = bindQuery('SELECT @x,\n  metadata.a.b::String, @x AS y nope FROM edge_logs', {})
     await expect(

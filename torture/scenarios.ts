@@ -3,6 +3,7 @@ import { clock } from './clock.ts'
 import { descriptors } from './descriptors.ts'
 import { diskFull } from './disk-full.ts'
 import { fsync } from './fsync.ts'
+import { functions } from './functions.ts'
 import { kill } from './kill.ts'
 import { loadScenarios } from './load-scenarios.ts'
 import { memory } from './memory.ts'
@@ -23,5 +24,6 @@ export const scenarios: readonly Scenario[] = [
   memory,
   clock,
   backup,
+  functions,
   ...loadScenarios,
 ]

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
+  callerRefused,
   engineUnavailable,
   internal,
   invalidParameter,
@@ -75,6 +76,7 @@ describe('the catalogue', () => {
     expect(outOfMemory().retryAfterSeconds).toBe(1)
     expect(engineUnavailable('Away.').retryAfterSeconds).toBe(1)
     expect(queryRefused(42).retryAfterSeconds).toBe(42)
+    expect(callerRefused(42)).toMatchObject({ status: 429, retryAfterSeconds: 42 })
   })
 
   test('an inner error keeps its cause for the log and says nothing of it', () => {

@@ -174,6 +174,12 @@ export const rateLimited = define('rate_limited', 429, (message: string, retryAf
   message,
   retryAfterSeconds,
 }))
+export const callerRefused = define('rate_limited', 429, (retryAfterSeconds: number) => ({
+  message:
+    'Queries sent here stopped the engine by running past their time limit. ' +
+    `Further ones are refused for ${retryAfterSeconds} s.`,
+  retryAfterSeconds,
+}))
 export const diskFull = define('disk_full', 507, () => ({
   message: 'There is too little disk left to take logs. Calls go on.',
   retryAfterSeconds: 30,

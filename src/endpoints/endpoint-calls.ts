@@ -8,6 +8,7 @@ import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../cache/ca
 import type { HotKey } from '../cache/hot-keys-file.ts'
 import type { CachedGroup, ResultCache } from '../cache/result-cache.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
+import type { Blame } from '../engine/engine.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { BoundCall, EndpointAnswer, EndpointRunner, Part, RunPurpose } from './endpoint-runner.ts'
 import type { Endpoints } from './endpoints.ts'
@@ -16,7 +17,8 @@ import { spanOf } from './incremental.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
 import type { BoundValues } from './parameters.ts'
 import { type OldResult, RenewingRun } from './renewing-run.ts'
-import type { Sandboxes } from './sandboxes.ts'
+import { type Sandboxes, sqlOf } from './sandboxes.ts'
+import { callerSqlSettings } from './sql-isolation.ts'
 
 export interface EndpointCall {
   endpoint: Endpoint
@@ -231,11 +233,20 @@ export class EndpointCalls {
     const { parameters, format, caller, project, trace, spent, purpose } = call
     const values = call.endpoint.compiled.check(parameters)
     const { sandboxes, runner } = this.#options
+    const blame = blameFor(call)
+    const bound = { values, format, caller, project, signal, trace, spent, purpose, blame }
+    if (sqlOf(call.endpoint, parameters) === undefined) return { ...bound, endpoint: call.endpoint }
+    let checkMs = 0
     const endpoint =
       sandboxes.known(call.endpoint, parameters) ??
       // To look at SQL takes the engine's time, too.
-      (await runner.inTurn({ caller, signal }, () => sandboxes.compile(call.endpoint, parameters)))
-    return { endpoint, values, format, caller, project, signal, trace, spent, purpose }
+      (await runner.inTurn({ caller, signal }, async () => {
+        const since = performance.now()
+        const compiled = await sandboxes.compile(call.endpoint, parameters, blame)
+        checkMs = performance.now() - since
+        return compiled
+      }))
+    return { ...bound, endpoint, usedMs: checkMs, settings: callerSqlSettings }
   }
 
   #remade(text: unknown): CacheRequest | undefined {
@@ -253,6 +264,25 @@ export class EndpointCalls {
       return undefined
     }
   }
+}
+
+/** Ends of the engine within a day that are tolerated of a caller's SQL, of an endpoint that takes any, and of a saved query. */
+const tolerated = { callerSql: 1, sandbox: 10, saved: 3 }
+
+/**
+ * Who is refused for a while when a call ends the engine. A caller whose own SQL does is out of all sandboxes; one who makes a
+ * saved query do it is refused that endpoint. An endpoint tolerates more than one caller can do in a day, so
+ * that one of them does not close it for all.
+ */
+function blameFor({ endpoint, parameters, caller }: Omit<EndpointCall, 'signal' | 'wants'>): Blame[] {
+  const { id } = endpoint.definition
+  if (sqlOf(endpoint, parameters) === undefined) {
+    return [{ key: `caller:${caller} endpoint:${id}`, crashes: tolerated.saved }]
+  }
+  const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
+  // Nobody in particular asks for a renewal.
+  if (caller === warmer || caller === follower) return [sandbox]
+  return [{ key: `caller:${caller}`, crashes: tolerated.callerSql }, sandbox]
 }
 
 /** Of what was sent, what the endpoint looks at: the rest is no part of the call. */

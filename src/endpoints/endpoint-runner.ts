@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter, WellheadError } from '../base/errors.ts'
+import { invalidParameter, queryTimeout, WellheadError } from '../base/errors.ts'
 import type { TraceSpan } from '../base/tracing.ts'
-import type { Engine, QueryResult, Statement } from '../engine/engine.ts'
+import type { Blame, Engine, QueryResult, Statement } from '../engine/engine.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
 import { readJsonRows, textRows } from '../engine/json-rows.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -46,6 +46,12 @@ export interface BoundCall {
   purpose?: RunPurpose | undefined
   /** Where the time in the engine is written down, also that of a run that fails. */
   spent?: EngineTime | undefined
+  /** Who is refused for a while when the query ends the engine. */
+  blame?: readonly Blame[]
+  /** Milliseconds of the endpoint's time that are used up before the run. */
+  usedMs?: number
+  /** Settings beside the usual ones. */
+  settings?: Statement['settings']
 }
 
 /** A run that does not see everything, or not now. */
@@ -107,13 +113,13 @@ export class EndpointRunner {
       startedAt = performance.now()
       queued?.end()
       call.spent?.begin()
-      await this.#checkPatterns(call, values)
+      await this.#checkPatterns(call, values, startedAt)
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
       const { form, ...output } = outputOf(endpoint, format)
       const sql = wrapQuery(compiled.sent, columns, rows, form, definition.json)
-      const answer = await this.#query(call, values, sql, output, part.range)
-      return { answer, more: format.cut ? false : await this.#hasMore(call, values) }
+      const answer = await this.#query(call, values, sql, { ...output, startedAt }, part.range)
+      return { answer, more: format.cut ? false : await this.#hasMore(call, values, startedAt) }
     }).finally(() => {
       call.spent?.end()
       // Who left the queue was never let in.
@@ -173,10 +179,17 @@ export class EndpointRunner {
     call: BoundCall,
     parameters: BoundValues,
     sql: string,
-    output: Pick<Statement, 'format' | 'settings'> & { deadlineMs?: number },
+    /** Without a start, the query has a time limit of its own. */
+    output: Pick<Statement, 'format' | 'settings'> & ({ deadlineMs: number } | { startedAt: number }),
     range?: TimeRange,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
+    const { timeout_seconds: timeoutSeconds } = call.endpoint.definition
+    const deadlineMs =
+      'deadlineMs' in output
+        ? output.deadlineMs
+        : timeoutSeconds * 1000 - (call.usedMs ?? 0) - (performance.now() - output.startedAt)
+    if (deadlineMs <= 0) throw queryTimeout(timeoutSeconds)
     const span = call.trace?.child('engine', { 'db.system.name': 'clickhouse' })
     try {
       const result = await engine.query(
@@ -187,13 +200,15 @@ export class EndpointRunner {
           settings: {
             ...outwardSettings,
             ...output.settings,
+            ...call.settings,
             ...this.#filters(call, range),
             max_memory_usage: maxMemoryBytes,
             max_threads: maxThreads,
           },
         },
         {
-          deadlineMs: output.deadlineMs ?? call.endpoint.definition.timeout_seconds * 1000,
+          deadlineMs,
+          ...(call.blame && { blame: call.blame }),
           ...(call.signal && { signal: call.signal }),
           ...(span && { trace: span.context }),
         },
@@ -207,6 +222,8 @@ export class EndpointRunner {
       if (engineCodeOf(error) === badPattern && pattern !== undefined) {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
       }
+      // What was left when the query began is no limit that anybody knows.
+      if (queryTimeout.is(error) && !('deadlineMs' in output)) throw queryTimeout(timeoutSeconds)
       // Positions and quotes would be those of the composed SQL, with the values of the call in it.
       throw retold(error, () => undefined)
     }
@@ -221,21 +238,21 @@ export class EndpointRunner {
   }
 
   /** Where no row comes to be matched, the engine would not find out that an expression is none. */
-  async #checkPatterns(call: BoundCall, values: BoundValues): Promise<void> {
+  async #checkPatterns(call: BoundCall, values: BoundValues, startedAt: number): Promise<void> {
     for (const name of call.endpoint.compiled.patterns) {
       const pattern = values[name]
       if (typeof pattern !== 'string' || plainText.test(pattern) || this.#goodPatterns.has(pattern)) continue
-      await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null' })
+      await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null', startedAt })
       if (this.#goodPatterns.size >= maxGoodPatterns) this.#goodPatterns.clear()
       this.#goodPatterns.add(pattern)
     }
   }
 
   /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */
-  async #hasMore(call: BoundCall, values: BoundValues): Promise<boolean> {
+  async #hasMore(call: BoundCall, values: BoundValues, startedAt: number): Promise<boolean> {
     const { compiled, definition } = call.endpoint
     const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sent}\n) LIMIT 1 OFFSET ${definition.max_rows})`
-    const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' })
+    const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw', startedAt })
     return body.toString().trim() === '1'
   }
 }

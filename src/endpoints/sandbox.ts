@@ -1,6 +1,6 @@
 import { invalidQuery } from '../base/errors.ts'
 import { sqlTokens } from '../base/sql-tokens.ts'
-import { type Engine, engineDatabase, type Statement } from '../engine/engine.ts'
+import { type Engine, engineDatabase, type Limits, type Statement } from '../engine/engine.ts'
 import type { Endpoint } from './endpoint.ts'
 import { withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
@@ -8,11 +8,15 @@ import { possibleSources } from './row-filters.ts'
 import { checkTokens, checkTree, isPlainName } from './sql-check.ts'
 import { editSql } from './sql-edits.ts'
 import { authorPosition, positionOf, retold } from './sql-errors.ts'
-import { isolationSettings } from './sql-isolation.ts'
+import { isSandboxFunction } from './sql-functions.ts'
+import { callerSqlSettings, isolationSettings } from './sql-isolation.ts'
 import { pathEdits } from './sql-paths.ts'
 import { sampleValues } from './sql-sample-values.ts'
 import { parseSelect, parseSql, type SqlNode } from './sql-tree.ts'
 import { leadingWith, subqueryNames, type WithClause, withoutUnused } from './sql-with.ts'
+
+/** To look at SQL takes at most so long, however long it may run. */
+export const maxCheckMs = 10_000
 
 /** SQL of a caller is at most so long. */
 export const maxSandboxBytes = 64 * 1024
@@ -41,21 +45,28 @@ function viewsOf(query: string): WithClause {
  * generators, and nothing else. What it selects is learnt without a look at any row, so the outcome is the same for
  * all callers and values.
  */
-export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: string): Promise<Endpoint> {
+export async function compileSandboxed(
+  engine: Engine,
+  endpoint: Endpoint,
+  sql: string,
+  /** What is left of the time of the call; asked before each statement. */
+  limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
+): Promise<Endpoint> {
   const own = sandboxText(sql)
   const edited = editSql(own, pathEdits(own))
   const { text } = edited
   const views = viewsOf(endpoint.compiled.sql)
-  const nodes = await parseSelect(engine, { sql: text }).catch((error) => {
+  const nodes = await parseSelect(engine, { sql: text }, limits()).catch((error) => {
     throw retold(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
   const subqueries = subqueryNames(text)
-  checkTree(nodes, (name) => {
+  const checkTable = (name: string) => {
     if (!views.names.includes(name) && !subqueries.has(name)) {
       throw invalidQuery(`"${name}" cannot be read here. What can be read: ${views.names.join(', ')}.`)
     }
-  })
-  const tables = await tableNames(engine)
+  }
+  checkTree(nodes, checkTable, checkSandboxFunction)
+  const tables = await tableNames(engine, limits())
   for (const name of subqueries) {
     if (!isPlainName(name))
       throw invalidQuery(`The subquery ${name} needs a plain name, of letters and digits.`)
@@ -70,9 +81,9 @@ export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: 
   }
   const parameters = withNow(endpoint.compiled.check(sampleValues(endpoint.definition.parameters)), 0n)
   const statement = { sql: compose(views, read, text), parameters }
-  await checkPlace(engine, statement, nodes, read.length)
-  await checkViews(engine, endpoint, views, read, parameters, tables)
-  const columns = await describe(engine, statement, tables).catch((error) => {
+  await checkPlace(engine, statement, nodes, read.length, limits())
+  await checkViews(engine, endpoint, views, read, parameters, tables, limits)
+  const columns = await describe(engine, statement, tables, limits()).catch((error) => {
     throw retold(error, () => undefined)
   })
   if (columns.some(({ name }) => namelessSubquery.test(name))) {
@@ -85,6 +96,13 @@ export async function compileSandboxed(engine: Engine, endpoint: Endpoint, sql: 
     possibleSources: possibleSources(statement.sql),
   }
   return { ...endpoint, compiled, columns }
+}
+
+function checkSandboxFunction(name: string): void {
+  if (isSandboxFunction(name)) return
+  throw invalidQuery(
+    `The function ${name} is not allowed in a sandbox: the engine cannot stop it at a time limit.`,
+  )
 }
 
 /** What can be told from the caller's text alone. Returns it without the semicolons that people write at the end. */
@@ -142,8 +160,9 @@ async function checkPlace(
   statement: Bound,
   nodes: readonly SqlNode[],
   definitions: number,
+  limits: Limits,
 ): Promise<void> {
-  const composed = await parseSql(engine, statement)
+  const composed = await parseSql(engine, statement, limits)
   const placed = composed.slice(-nodes.length)
   const same = placed.every((node, index) => {
     const { depth, kind, name, alias } = nodes[index] as SqlNode
@@ -170,28 +189,28 @@ async function checkViews(
   names: readonly string[],
   parameters: Bound['parameters'],
   tables: ReadonlySet<string>,
+  limits: () => Limits,
 ): Promise<void> {
   const known = checkedViews.get(endpoint) ?? new Set()
   checkedViews.set(endpoint, known)
   for (const name of names) {
     if (known.has(name)) continue
-    await describe(engine, { sql: viewAlone(views, name), ...(parameters && { parameters }) }, tables).catch(
-      (error) => {
-        throw invalidQuery.is(error) ? invalidQuery(`The view ${name} cannot be read on its own.`) : error
-      },
-    )
+    const sql = viewAlone(views, name)
+    await describe(engine, { sql, ...(parameters && { parameters }) }, tables, limits()).catch((error) => {
+      throw invalidQuery.is(error) ? invalidQuery(`The view ${name} cannot be read on its own.`) : error
+    })
     known.add(name)
   }
 }
 
-async function tableNames(engine: Engine): Promise<Set<string>> {
+async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> {
   const { body } = await engine.query(
     {
       sql: 'SELECT name FROM system.tables WHERE database = {database:String}',
       parameters: { database: engineDatabase },
       format: 'TabSeparatedRaw',
     },
-    { deadlineMs: 10_000 },
+    limits,
   )
   return new Set(body.toString().split('\n').filter(Boolean))
 }
@@ -204,15 +223,17 @@ async function describe(
   engine: Engine,
   statement: Bound,
   tables: ReadonlySet<string>,
+  limits: Limits,
 ): Promise<ResultColumn[]> {
   const filters = [...tables]
     .filter((table) => /^\w+$/.test(table))
     .map((table) => `'${engineDatabase}.${table}':'0'`)
   const settings = {
     ...isolationSettings,
+    ...callerSqlSettings,
     additional_table_filters: `{${filters.join()}}`,
     max_threads: 1,
     max_memory_usage: 2 ** 28,
   }
-  return describeColumns(engine, { ...statement, settings }, { deadlineMs: 10_000 })
+  return describeColumns(engine, { ...statement, settings }, limits)
 }

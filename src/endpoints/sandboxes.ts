@@ -1,7 +1,8 @@
-import type { Engine } from '../engine/engine.ts'
+import { queryTimeout } from '../base/errors.ts'
+import type { Blame, Engine, Limits } from '../engine/engine.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { CompiledQuery } from './parameters.ts'
-import { compileSandboxed } from './sandbox.ts'
+import { compileSandboxed, maxCheckMs } from './sandbox.ts'
 
 type Sent = Readonly<Record<string, string>>
 
@@ -29,12 +30,23 @@ export class Sandboxes {
     return known.endpoint
   }
 
-  async compile(endpoint: Endpoint, sent: Sent): Promise<Endpoint> {
+  /** Checks the caller's SQL within the time that the endpoint has. */
+  async compile(endpoint: Endpoint, sent: Sent, blame: readonly Blame[]): Promise<Endpoint> {
     const known = this.known(endpoint, sent)
     if (known) return known
     const sql = sqlOf(endpoint, sent) ?? ''
     const from = endpoint.compiled
-    const compiled = await compileSandboxed(this.#engine, endpoint, sql)
+    const { timeout_seconds: timeoutSeconds } = endpoint.definition
+    const since = performance.now()
+    const limits = (): Limits => {
+      const leftMs = timeoutSeconds * 1000 - (performance.now() - since)
+      if (leftMs <= 0) throw queryTimeout(timeoutSeconds)
+      return { deadlineMs: Math.min(maxCheckMs, leftMs), blame }
+    }
+    const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
+      // The statement that was stopped had what was left.
+      throw queryTimeout.is(error) ? queryTimeout(timeoutSeconds) : error
+    })
     this.#known.set(keyOf(endpoint, sql), { from, endpoint: compiled })
     const [oldest] = this.#known.keys()
     if (this.#known.size > this.#maxKnown && oldest !== undefined) this.#known.delete(oldest)
@@ -42,7 +54,8 @@ export class Sandboxes {
   }
 }
 
-function sqlOf({ definition }: Endpoint, sent: Sent): string | undefined {
+/** The caller's SQL, where the endpoint takes any. */
+export function sqlOf({ definition }: Endpoint, sent: Sent): string | undefined {
   return definition.sandbox && Object.hasOwn(sent, 'sql') ? sent.sql : undefined
 }
 

@@ -67,7 +67,12 @@ export function isPlainName(name: string): boolean {
 }
 
 /** Checks a tree against what is allowed. The tables that may be read are for the caller to check. */
-export function checkTree(nodes: readonly SqlNode[], checkTable: (name: string) => void): void {
+export function checkTree(
+  nodes: readonly SqlNode[],
+  checkTable: (name: string) => void,
+  /** What is not allowed here of the functions that are allowed in saved SQL. */
+  checkAllowedFunction: (name: string) => void = () => {},
+): void {
   const aliases = new Set(nodes.flatMap(({ alias }) => alias ?? []).filter(isPlainName))
   for (const node of nodes) {
     if (!allowedKinds.has(node.kind)) {
@@ -77,7 +82,7 @@ export function checkTree(nodes: readonly SqlNode[], checkTable: (name: string) 
     if (node.kind === 'Identifier') checkColumn(node.name)
     if (node.kind === 'Literal' && /AggregateFunction/i.test(node.name)) throw stateType()
     if (node.kind !== 'Function') continue
-    checkFunction(node)
+    for (const name of checkFunction(node)) checkAllowedFunction(name)
     if (!comparesWithTable.test(node.name)) continue
     // The right side of IN, and what EXISTS asks for, may be the bare name of a table, or that of a value.
     const right = argumentsOf(node).at(-1)
@@ -92,27 +97,31 @@ function checkColumn(name: string): void {
   }
 }
 
-function checkFunction(node: SqlNode): void {
+/** Returns the functions that the node calls: its own, and the aggregate function that it names. */
+function checkFunction(node: SqlNode): string[] {
   if (node.parent?.kind === 'TableExpression') {
     if (!isGenerator(node.name)) throw invalidQuery(`The table function ${node.name} is not allowed.`)
     const [first] = argumentsOf(node)
     if (/values$/i.test(node.name) && first?.kind !== 'Literal' && first?.name !== 'tuple') {
       throw invalidQuery(`${node.name} takes the names and types of its columns as a plain text.`)
     }
-    return
+    return []
   }
   if (node.name !== boundValue && !isAllowedFunction(node.name))
     throw invalidQuery(`The function ${node.name} is not allowed.`)
+  const called = [node.name]
   const values = argumentsOf(node)
   if (namesAggregate.test(node.name)) {
-    const name = literalText(values[0])
-    if (name === undefined || !isAggregate(name.replace(/\(.*\)$/, ''))) {
+    const name = literalText(values[0])?.replace(/\(.*\)$/, '')
+    if (name === undefined || !isAggregate(name)) {
       throw invalidQuery(`${node.name} takes the name of an aggregate function as a plain text.`)
     }
+    called.push(name)
   }
   if (namesType.test(node.name) && values[1] && literalText(values[1]) === undefined) {
     throw invalidQuery(`${node.name} takes the name of a type as a plain text.`)
   }
+  return called
 }
 
 function argumentsOf(node: SqlNode): SqlNode[] {

@@ -224,19 +224,43 @@ export function isGenerator(name: string): boolean {
   return generators.has(name.toLowerCase())
 }
 
-/** An aggregate function, with any of the endings that change how it takes its arguments: sumIf, uniqStateOrNull. */
-export function isAggregate(name: string): boolean {
+/** The aggregate function without the endings that change how it takes its arguments: sum for sumIf and sumStateOrNull. */
+function aggregateBase(name: string): string | undefined {
   let base = name.toLowerCase()
   while (!aggregates.has(base) && !aggregateFamily.test(base)) {
     const shorter = base.replace(combinators, '')
-    if (shorter === base) return false
+    if (shorter === base) return undefined
     base = shorter
   }
-  return true
+  return base
+}
+
+/** An aggregate function, with any endings. */
+export function isAggregate(name: string): boolean {
+  return aggregateBase(name) !== undefined
 }
 
 /** The engine tells some names from others by the case of their letters; no two that differ only in it are of two kinds. */
 export function isAllowedFunction(name: string): boolean {
   const lower = name.toLowerCase()
   return ordinary.has(lower) || families.some((family) => family.test(lower)) || isAggregate(lower)
+}
+
+/**
+ * Functions whose work grows faster than their arguments. The engine looks for the time limit before and after a call, so one
+ * call can run for hours, and the engine process has to be ended for it. Saved SQL may use them, since its
+ * author chooses their arguments. `npm run torture -- functions` finds them.
+ */
+export const unstoppable = words(`
+  arrayAutocorrelation arrayLevenshteinDistance arrayLevenshteinDistanceWeighted arraySimilarity
+  damerauLevenshteinDistance editDistance editDistanceUTF8 jaroSimilarity jaroWinklerSimilarity
+  levenshteinDistance levenshteinDistanceUTF8
+  kolmogorovSmirnovTest mannWhitneyUTest
+`)
+
+/** Whether SQL that a caller sends may use a function. */
+export function isSandboxFunction(name: string): boolean {
+  const lower = name.toLowerCase()
+  const denied = unstoppable.has(lower) || unstoppable.has(aggregateBase(lower) ?? '')
+  return isAllowedFunction(lower) && !denied
 }

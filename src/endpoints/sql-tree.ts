@@ -1,5 +1,5 @@
 import { invalidQuery } from '../base/errors.ts'
-import type { Engine, Statement } from '../engine/engine.ts'
+import type { Engine, Limits, Statement } from '../engine/engine.ts'
 
 /** A node of the engine's syntax tree. */
 export interface SqlNode {
@@ -22,6 +22,7 @@ const treeSettings = { max_ast_depth: 500, max_ast_elements: 20_000 }
 export async function parseSql(
   engine: Engine,
   { sql, parameters }: Pick<Statement, 'sql' | 'parameters'>,
+  limits: Limits = { deadlineMs: 10_000 },
 ): Promise<SqlNode[]> {
   const { body } = await engine.query(
     {
@@ -30,7 +31,7 @@ export async function parseSql(
       format: 'TabSeparatedRaw',
       settings: treeSettings,
     },
-    { deadlineMs: 10_000 },
+    limits,
   )
   return readTree(body.toString())
 }
@@ -45,8 +46,9 @@ const tables = ['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpre
 export async function parseSelect(
   engine: Engine,
   statement: Pick<Statement, 'sql' | 'parameters'>,
+  limits?: Limits,
 ): Promise<SqlNode[]> {
-  const nodes = await parseSql(engine, { ...statement, sql: `SELECT * FROM (\n${statement.sql}\n)` })
+  const nodes = await parseSql(engine, { ...statement, sql: `SELECT * FROM (\n${statement.sql}\n)` }, limits)
   const around = nodes.splice(0, frame.length + tables.length)
   const root = nodes[0]
   if (

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../base/clock.ts'
 import { CrashGuard } from './crash-guard.ts'
+import type { Blame } from './engine.ts'
 
 const windowMs = 60_000
 const refusalMs = 600_000
+const minute = 60_000
+const day = 24 * 60 * minute
+const blamed = { windowMs: day, refusalMs: minute, growth: 4, maxRefusalMs: 6 * 60 * minute }
 
 function createGuard({ maxEntries = 100 } = {}) {
   const clock = manualClock()
-  const guard = new CrashGuard({ clock, crashes: 3, windowMs, refusalMs, maxEntries })
-  const crashWith = (...queries: string[]) => guard.blame(queries)
+  const guard = new CrashGuard({ clock, crashes: 3, windowMs, refusalMs, blamed, maxEntries })
+  const crashWith = (...queries: string[]) =>
+    guard.suspect(queries.map((statement) => ({ statement, blame: [] }))).map(({ key }) => key)
   return { clock, guard, crashWith }
 }
 
@@ -119,9 +124,85 @@ describe('the crash guard', () => {
   test('a crash with more queries than can be remembered keeps the bound', () => {
     const { guard, crashWith } = createGuard({ maxEntries: 2 })
     const queries = Array.from({ length: 50 }, (_, i) => `query ${i}`)
-    for (let i = 0; i < 3; i++) guard.blame(queries)
+    for (let i = 0; i < 3; i++) crashWith(...queries)
     const refused = queries.filter((query) => guard.refusedForMs(query) > 0)
     expect(refused.length).toBeLessThanOrEqual(2)
     expect(crashWith('query 0')).toEqual([])
+  })
+})
+
+describe('blame for a crash', () => {
+  const anna = { key: 'anna', crashes: 1 }
+  const bert = { key: 'bert', crashes: 1 }
+  const endpoint = { key: 'endpoint', crashes: 3 }
+  let count = 0
+  /** Another text each time. */
+  const sent = (...blame: Blame[]) => ({ statement: `SELECT ${count++}`, blame })
+
+  test('refuses every statement of the one whose statement ended the engine, whatever its text', () => {
+    const { guard } = createGuard()
+    expect(guard.blamedForMs([anna, endpoint])).toBe(0)
+    expect(guard.convict(sent(anna, endpoint))).toEqual([{ key: 'anna', forMs: minute }])
+    expect(guard.blamedForMs([anna, endpoint])).toBe(minute)
+    expect(guard.blamedForMs([bert, endpoint])).toBe(0)
+    expect(guard.blamedForMs([])).toBe(0)
+  })
+
+  test('lasts four times as long for each further crash within a day, and six hours at most', () => {
+    const { clock, guard } = createGuard()
+    const minutes: number[] = []
+    for (let i = 0; i < 6; i++) {
+      guard.convict(sent(anna))
+      const forMs = guard.blamedForMs([anna])
+      minutes.push(forMs / minute)
+      clock.advance(forMs - 1)
+      expect(guard.blamedForMs([anna])).toBe(1)
+      clock.advance(1)
+      expect(guard.blamedForMs([anna])).toBe(0)
+    }
+    expect(minutes).toEqual([1, 4, 16, 64, 256, 360])
+    clock.advance(day)
+    guard.convict(sent(anna))
+    expect(guard.blamedForMs([anna])).toBe(minute)
+  })
+
+  test('stays when another statement finishes', () => {
+    const { guard } = createGuard()
+    const bad = sent(anna)
+    guard.convict(bad)
+    guard.clear(bad.statement)
+    expect(guard.blamedForMs([anna])).toBe(minute)
+  })
+
+  test('falls on an endpoint only when several callers end the engine through it', () => {
+    const { guard } = createGuard()
+    guard.convict(sent(anna, endpoint))
+    guard.convict(sent(bert, endpoint))
+    expect(guard.blamedForMs([endpoint])).toBe(0)
+    expect(guard.convict(sent({ key: 'carl', crashes: 1 }, endpoint))).toContainEqual({
+      key: 'endpoint',
+      forMs: minute,
+    })
+  })
+
+  test('is shared by all statements that ran when nobody knows which one it was', () => {
+    const { guard } = createGuard()
+    const others = [sent(bert), sent(), sent()]
+    for (let i = 0; i < 3; i++) guard.suspect([sent(anna), ...others])
+    expect(guard.blamedForMs([anna])).toBe(0)
+    guard.suspect([sent(anna), ...others])
+    expect(guard.blamedForMs([anna])).toBe(minute)
+  })
+
+  test('needs two crashes where a statement ran alone and nobody knows whether it was that', () => {
+    const { guard } = createGuard()
+    expect(guard.suspect([sent(anna)])).toEqual([])
+    expect(guard.suspect([sent(anna)])).toEqual([{ key: 'anna', forMs: minute }])
+  })
+
+  test('counts once for a caller with several statements', () => {
+    const { guard } = createGuard()
+    guard.suspect([sent(anna), sent(anna), sent(anna), sent(anna)])
+    expect(guard.blamedForMs([anna])).toBe(0)
   })
 })

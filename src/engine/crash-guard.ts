@@ -1,60 +1,140 @@
 import type { Clock } from '../base/clock.ts'
+import type { Blame } from './engine.ts'
 
 export interface CrashGuardOptions {
   clock: Clock
-  /** So many ends of the engine within the window make a query refused. */
+  /** Number of crashes within the window after which a statement is refused. */
   crashes: number
   windowMs: number
   refusalMs: number
-  /** How many queries are remembered at most. */
+  /** The bounds of those who are blamed besides the statement. */
+  blamed: BlamedBounds
+  /** Maximum number of statements remembered, and of blamed keys. */
   maxEntries: number
 }
 
+export interface BlamedBounds {
+  windowMs: number
+  /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
+  refusalMs: number
+  growth: number
+  maxRefusalMs: number
+}
+
+/** A statement that runs, as the guard knows it. */
+export interface Suspect {
+  /** The same for the same SQL with the same values. */
+  statement: string
+  blame: readonly Blame[]
+}
+
+export interface Refusal {
+  /** What is refused from now on: a statement, or the key of a blamed one. */
+  key: string
+  forMs: number
+}
+
+interface Crash {
+  at: number
+  /** 1 for the statement that ended the engine; less for one that only ran when it ended. */
+  weight: number
+}
+
 interface Record {
-  crashes: number[]
+  crashes: Crash[]
   refusedUntil: number
 }
 
+/** A statement that ran alone when the engine crashed may still not be the cause: the system may have killed it. */
+const maxSharedWeight = 0.5
+
+/** Refusals stop growing long before. */
+const maxCrashesKept = 100
+
 /**
- * Remembers which queries were running when the engine ended. A query that is there each time, and never
- * finishes in between, is refused for a while instead of ending the engine for everybody.
+ * Remembers which statements were running when the engine ended, and who sent them. A statement that is there each time,
+ * and never finishes in between, is refused for a while. So are further statements of whoever is blamed, whatever
+ * their text, since another constant makes another text.
  */
 export class CrashGuard {
   readonly #options: CrashGuardOptions
-  readonly #records = new Map<string, Record>()
+  readonly #statements = new Map<string, Record>()
+  readonly #blamed = new Map<string, Record>()
 
   constructor(options: CrashGuardOptions) {
     this.#options = options
   }
 
-  /** Milliseconds for which the query is still refused; 0 when it may run. */
-  refusedForMs(query: string): number {
-    const record = this.#records.get(query)
-    return record ? Math.max(0, record.refusedUntil - this.#options.clock.now()) : 0
+  /** Milliseconds for which the statement is still refused; 0 when it may run. */
+  refusedForMs(statement: string): number {
+    return this.#leftMs(this.#statements.get(statement))
   }
 
-  /** Returns the queries that are refused from now on. */
-  blame(queries: Iterable<string>): string[] {
+  /** Milliseconds for which statements that would be blamed on any of these are still refused. */
+  blamedForMs(blame: readonly Blame[]): number {
+    if (this.#blamed.size === 0) return 0
+    return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.get(key))))
+  }
+
+  /** The statement that ended the engine is known. Returns what is refused from now on. */
+  convict({ statement, blame }: Suspect): Refusal[] {
+    return [...this.#countStatements([statement]), ...this.#countBlame(blame, 1)]
+  }
+
+  /** The engine ended, and any of these may be the cause: they share the blame. */
+  suspect(suspects: readonly Suspect[]): Refusal[] {
+    const weight = Math.min(maxSharedWeight, 1 / suspects.length)
+    const blamed = new Map(suspects.flatMap(({ blame }) => blame.map((each) => [each.key, each])))
+    return [
+      ...this.#countStatements(suspects.map(({ statement }) => statement)),
+      ...this.#countBlame([...blamed.values()], weight),
+    ]
+  }
+
+  /** A statement that finishes was not the cause. Those who sent it may have sent the cause all the same. */
+  clear(statement: string): void {
+    if (this.#statements.size > 0) this.#statements.delete(statement)
+  }
+
+  #countStatements(statements: readonly string[]): Refusal[] {
+    const { crashes, windowMs, refusalMs } = this.#options
+    return [...new Set(statements)].flatMap((key) => {
+      const sum = this.#count(this.#statements, key, 1, windowMs)
+      return sum < crashes ? [] : [this.#refuse(this.#statements, key, refusalMs)]
+    })
+  }
+
+  #countBlame(blame: readonly Blame[], weight: number): Refusal[] {
+    const { windowMs, refusalMs, growth, maxRefusalMs } = this.#options.blamed
+    return blame.flatMap(({ key, crashes }) => {
+      const excess = this.#count(this.#blamed, key, weight, windowMs) - crashes
+      if (excess < 0) return []
+      const forMs = Math.min(maxRefusalMs, refusalMs * growth ** Math.floor(excess))
+      return [this.#refuse(this.#blamed, key, forMs)]
+    })
+  }
+
+  /** Counts one more crash and returns how many there are within the window. */
+  #count(records: Map<string, Record>, key: string, weight: number, windowMs: number): number {
     const now = this.#options.clock.now()
-    const refused: string[] = []
-    for (const query of new Set(queries)) {
-      const record = this.#records.get(query) ?? { crashes: [], refusedUntil: 0 }
-      record.crashes = [...record.crashes.filter((at) => at > now - this.#options.windowMs), now]
-      if (record.crashes.length >= this.#options.crashes) {
-        record.refusedUntil = now + this.#options.refusalMs
-        refused.push(query)
-      }
-      this.#records.delete(query)
-      this.#records.set(query, record)
-    }
-    while (this.#records.size > this.#options.maxEntries) {
-      this.#records.delete(this.#records.keys().next().value as string)
-    }
-    return refused
+    const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }
+    record.crashes = [...record.crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }].slice(
+      -maxCrashesKept,
+    )
+    // The one blamed longest ago comes first, and is forgotten first.
+    records.delete(key)
+    records.set(key, record)
+    while (records.size > this.#options.maxEntries) records.delete(records.keys().next().value as string)
+    return record.crashes.reduce((sum, crash) => sum + crash.weight, 0)
   }
 
-  /** Who finishes was not the cause. */
-  clear(query: string): void {
-    if (this.#records.size > 0) this.#records.delete(query)
+  #refuse(records: Map<string, Record>, key: string, forMs: number): Refusal {
+    const record = records.get(key)
+    if (record) record.refusedUntil = this.#options.clock.now() + forMs
+    return { key, forMs }
+  }
+
+  #leftMs(record: Record | undefined): number {
+    return record ? Math.max(0, record.refusedUntil - this.#options.clock.now()) : 0
   }
 }

@@ -3,11 +3,17 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
-import { engineUnavailable, queryRefused, queryTimeout } from '../base/errors.ts'
+import {
+  callerRefused,
+  engineUnavailable,
+  queryCancelled,
+  queryRefused,
+  queryTimeout,
+} from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
-import { CrashGuard } from './crash-guard.ts'
+import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
 import {
   type Engine,
   type EngineState,
@@ -53,7 +59,10 @@ const defaults = {
   crashesBeforeRefusal: 3,
   crashWindowMs: 60_000,
   refusalMs: 600_000,
+  blamed: { windowMs: 24 * 3_600_000, refusalMs: 60_000, growth: 4, maxRefusalMs: 6 * 3_600_000 },
 } as const
+
+const maxLeft = 1_000
 
 /** The longest path that fits into a socket address everywhere. */
 const maxSocketPathLength = 100
@@ -77,8 +86,10 @@ export class EmbeddedEngine implements Engine {
   readonly #process: EngineProcess
   readonly #calls: ClickHouseCalls
   readonly #guard: CrashGuard
-  /** What each running query is known by when it comes again. */
-  readonly #running = new Map<string, string>()
+  /** What each running query is known by when it comes again, and who sent it. */
+  readonly #running = new Map<string, Suspect>()
+  /** Queries whose callers left, which may ignore that and end the engine later. */
+  readonly #left = new Map<string, Suspect>()
   #overdue: string | undefined
 
   constructor(options: EmbeddedEngineOptions) {
@@ -111,6 +122,7 @@ export class EmbeddedEngine implements Engine {
       crashes: options.crashesBeforeRefusal ?? defaults.crashesBeforeRefusal,
       windowMs: defaults.crashWindowMs * patience,
       refusalMs: defaults.refusalMs,
+      blamed: defaults.blamed,
       maxEntries: 10_000,
     })
     const server = new ClickHouseHttp({
@@ -157,19 +169,22 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #run<T>(key: string | undefined, limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
-    const refusedForMs = key === undefined ? 0 : this.#guard.refusedForMs(key)
-    if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
-    const rest =
-      this.#process.state().kind === 'ready'
-        ? limits
-        : await whenReady(limits, (withinMs, signal) => this.#process.whenReady(withinMs, signal))
+    const suspect = key === undefined ? undefined : { statement: key, blame: limits.blame ?? [] }
+    this.#checkRefusals(suspect)
+    let rest = limits
+    if (this.#process.state().kind !== 'ready') {
+      rest = await whenReady(limits, (withinMs, signal) => this.#process.whenReady(withinMs, signal))
+      // Who waits for the engine may be the one who ended it.
+      this.#checkRefusals(suspect)
+    }
     const queryId = randomUUID()
-    if (key !== undefined) this.#running.set(queryId, key)
+    if (suspect) this.#running.set(queryId, suspect)
     try {
       const result = await call({ ...rest, queryId })
-      if (key !== undefined) this.#guard.clear(key)
+      if (suspect) this.#guard.clear(suspect.statement)
       return result
     } catch (error) {
+      if (suspect && queryCancelled.is(error)) this.#remember(queryId, suspect, rest.deadlineMs)
       if (!engineUnavailable.is(error)) throw error
       // The connection broke. When the end of the process is known, so is whose query ended it.
       await Promise.race([this.#process.ended(), delay(defaults.heartbeatMs, undefined, { ref: false })])
@@ -179,12 +194,35 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
+  #checkRefusals(suspect: Suspect | undefined): void {
+    if (!suspect) return
+    const blamedForMs = this.#guard.blamedForMs(suspect.blame)
+    if (blamedForMs > 0) throw callerRefused(Math.ceil(blamedForMs / 1000))
+    const refusedForMs = this.#guard.refusedForMs(suspect.statement)
+    if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
+  }
+
   #blame(overdueQueryId: string | undefined): void {
     this.#overdue = overdueQueryId
-    const guilty = overdueQueryId === undefined ? undefined : this.#running.get(overdueQueryId)
-    for (const key of this.#guard.blame(guilty === undefined ? this.#running.values() : [guilty])) {
-      this.#options.log.error({ query: key }, 'this query stopped the engine repeatedly and is refused')
+    for (const { key, forMs } of this.#refusals(overdueQueryId)) {
+      this.#options.log.error(
+        { refused: key, queryId: overdueQueryId, forSeconds: Math.ceil(forMs / 1000) },
+        'queries are refused for a while, since they stopped the engine',
+      )
     }
+  }
+
+  #refusals(overdueQueryId: string | undefined): Refusal[] {
+    if (overdueQueryId === undefined) return this.#guard.suspect([...this.#running.values()])
+    const guilty = this.#running.get(overdueQueryId) ?? this.#left.get(overdueQueryId)
+    return guilty ? this.#guard.convict(guilty) : []
+  }
+
+  #remember(queryId: string, suspect: Suspect, deadlineMs: number): void {
+    if (this.#left.size >= maxLeft) this.#left.delete(this.#left.keys().next().value as string)
+    this.#left.set(queryId, suspect)
+    const graceMs = 2 * defaults.graceMs * this.#options.patience
+    setTimeout(() => this.#left.delete(queryId), deadlineMs + graceMs).unref()
   }
 
   async close(): Promise<void> {
@@ -193,10 +231,11 @@ export class EmbeddedEngine implements Engine {
   }
 }
 
-/** The same SQL with other values is another query: one caller's values must not refuse another's. */
-function keyOf(statement: Statement): string {
-  const values = createHash('sha256')
-    .update(JSON.stringify(statement.parameters ?? {}))
-    .digest('hex')
-  return `${values.slice(0, 16)} ${statement.sql}`
+/**
+ * The same SQL with other values is another query: one caller's values must not refuse another's. Only a hash, since the
+ * log names it.
+ */
+function keyOf({ sql, parameters = {} }: Statement): string {
+  const hash = createHash('sha256').update(JSON.stringify([sql, parameters]))
+  return `statement:${hash.digest('hex').slice(0, 32)}`
 }

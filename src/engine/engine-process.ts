@@ -109,7 +109,7 @@ export class EngineProcess {
     const heartbeat = this.#watch(child)
     let lastWords = ''
     child.stderr?.on('data', (text: Buffer) => {
-      lastWords = (lastWords + text.toString()).slice(-2000)
+      lastWords = (lastWords + text.toString()).slice(-8000)
     })
     child.on('message', (message: FromHost) => {
       heartbeat.heard(message)
@@ -193,7 +193,10 @@ export class EngineProcess {
     }
     const reason = failed?.message ?? `The engine process ended (${how}).`
     this.#state = { kind: 'down', reason, restarts: restarts + 1 }
-    this.#options.log.error({ how, reason: failed?.message, lastWords }, 'the engine process ended')
+    this.#options.log.error(
+      { how, reason: failed?.message, lastWords: withoutStatements(lastWords) },
+      'the engine process ended',
+    )
     if (wasReady && !blameless) this.#options.onCrash(overdue)
     // What never worked will not work by itself; what did, is worth another try.
     if (failed && !this.#everReady) {
@@ -227,6 +230,14 @@ export class EngineProcess {
 
 function send(child: ChildProcess, message: ToHost): void {
   if (child.connected) child.send(message, () => {})
+}
+
+/** What the engine says when it crashes names the query that ran, whose text and values are not for the log. */
+export function withoutStatements(words: string): string {
+  return words
+    .replace(/\(query: [\s\S]*?(?=\) Received signal|\n\d{4}\.\d\d\.\d\d |$)/g, '(query: …')
+    .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
+    .slice(-2000)
 }
 
 /** The engine needs nothing of the service's environment, least of all its secrets. */

@@ -36,8 +36,17 @@ export interface Limits {
   readonly signal?: AbortSignal
   /** Name of the call in the engine; made up where none is given. */
   readonly queryId?: string
+  /** Who is refused for a while when the statement ends the engine. */
+  readonly blame?: readonly Blame[]
   /** Told to the engine, which may keep a trace of its own. */
   readonly trace?: TraceContext
+}
+
+/** Somebody or something that statements come from. What it is, the engine does not know. */
+export interface Blame {
+  readonly key: string
+  /** Number of crashes within a day after which its statements are refused. */
+  readonly crashes: number
 }
 
 export interface Summary {

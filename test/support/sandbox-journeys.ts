@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ManualClock } from '../../src/base/clock.ts'
 import { ask, type MadeToken, makeToken } from './callers.ts'
+import { many } from './engines.ts'
 import type { RunningService } from './service.ts'
 
 const path = '/api/endpoints/query/sandbox.mine'
@@ -140,6 +141,59 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect(await outcome(count)).toEqual(['fwd=miss', 1])
       expect((await admin('PATCH', '/api/endpoints/sandbox.mine', { sandbox: false })).status).toBe(200)
       expect(await outcome('SELECT 42 AS n')).toEqual(['fwd=miss', 1])
+    })
+
+    test('that takes longer to check than the endpoint may run is stopped at the limit of the endpoint', async () => {
+      const views = 'WITH mine AS (SELECT 1 AS one) SELECT one FROM mine'
+      const brief = { name: 'sandbox.brief', query: views, sandbox: true, timeout_seconds: 1 }
+      expect((await admin('POST', '/api/endpoints', brief)).status).toBe(201)
+      // The engine runs it while it looks for the type of the column.
+      const sql = 'SELECT (SELECT sum(sipHash64(number)) FROM numbers(1000000000000)) AS n'
+      expect(await admin('POST', '/api/endpoints/query/sandbox.brief', { sql })).toMatchObject({
+        status: 504,
+        body: { error: { code: 'query_timeout', message: expect.stringContaining('limit of 1 s') } },
+      })
+    })
+
+    test('that ends the engine is refused from then on, with any text, and nobody else is', async () => {
+      const far = 'arrayLevenshteinDistance(range(200000), range(number + 5, 200005))'
+      const stubborn = `WITH slow AS (SELECT ${far} AS d FROM numbers(1)), quick AS (SELECT 1 AS one) SELECT one FROM quick`
+      // Long enough to check the SQL, and far too short for the view.
+      const seconds = many(2, 10)
+      const made = { name: 'sandbox.stubborn', query: stubborn, sandbox: true, timeout_seconds: seconds }
+      expect((await admin('POST', '/api/endpoints', made)).status).toBe(201)
+      const [anna, bert] = [
+        await makeToken(running(), { scopes: ['query'] }),
+        await makeToken(running(), { scopes: ['query'] }),
+      ]
+      const send = ({ token }: MadeToken, body: object) =>
+        ask(running(), token, 'POST', '/api/endpoints/query/sandbox.stubborn', body)
+      const restarts = async () => (await admin('GET', '/api/status')).body.engine.restarts
+      const before = await restarts()
+      expect((await send(anna, { sql: 'SELECT d + 0 AS n FROM slow' })).body.error.code).toBe('query_timeout')
+      await vi.waitFor(async () => expect((await admin('GET', '/ready')).status).toBe(200), {
+        timeout: 90_000,
+        interval: 50,
+      })
+      for (const sql of [
+        'SELECT d + 1 AS n FROM slow',
+        'SELECT d + 2 AS n FROM slow',
+        'SELECT one FROM quick',
+        'SELECT nothing FROM quick',
+      ]) {
+        const refused = await send(anna, { sql })
+        expect([sql, refused.status, refused.body.error.code]).toEqual([sql, 429, 'rate_limited'])
+        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+      expect((await send(anna, {})).body).toEqual({ result: [{ one: 1 }] })
+      expect((await send(bert, { sql: 'SELECT one + 1 AS two FROM quick' })).body).toEqual({
+        result: [{ two: 2 }],
+      })
+      expect(await restarts()).toBe(before + 1)
+      clock.advance(60_000)
+      expect((await send(anna, { sql: 'SELECT one + 2 AS three FROM quick' })).body).toEqual({
+        result: [{ three: 3 }],
+      })
     })
   })
 }

@@ -5,7 +5,7 @@ import { runScenario, type TortureOptions } from './run-scenario.ts'
 import { SharedThings } from './shared-things.ts'
 
 /** What `npm run torture` asks for. */
-interface Order extends Pick<TortureOptions, 'seed' | 'minutes' | 'cycles'> {
+interface Order extends Pick<TortureOptions, 'seed' | 'minutes' | 'cycles' | 'match'> {
   names: string[]
   /** Gets a line of JSON for every scenario. */
   results: string
@@ -28,15 +28,17 @@ if (unknown.length > 0 || order.list) {
   for (const scenario of chosen) {
     test(scenario.name, async () => {
       const shared = new SharedThings()
-      const { seed, minutes, cycles } = order
+      const { seed, minutes, cycles, match } = order
       const command = [`npm run torture -- ${scenario.name} --seed ${seed} --minutes ${minutes}`]
       if (cycles !== undefined) command.push(`--cycles ${cycles}`)
+      if (match !== undefined) command.push(`--match '${match}'`)
       try {
         const result = await runScenario(scenario, {
           form: 'long',
           seed,
           minutes,
           cycles,
+          match,
           command: command.join(' '),
           shared,
           say: print,

@@ -10,6 +10,7 @@ export interface TortureOptions {
   seed: number
   minutes: number
   cycles?: number | undefined
+  match?: string | undefined
   /** The command that does the same again. */
   command: string
   shared: SharedThings
@@ -50,6 +51,7 @@ export async function runScenario(scenario: Scenario, options: TortureOptions): 
       cycles: (long, short) => options.cycles ?? size(long, short),
       minutes: options.minutes,
       until: since + options.minutes * 60_000,
+      match: options.match === undefined ? undefined : new RegExp(options.match),
       say,
       directory: directory.path,
       share: (thing, open) => shared.open(thing, open),

@@ -22,6 +22,8 @@ export interface TortureRun {
   /** The budget of a scenario that runs by time, and the `performance.now()` at which it is used up. */
   minutes: number
   until: number
+  /** Limits a scenario that goes through a list to what matches `--match`. */
+  match?: RegExp | undefined
   say(line: string): void
   /** The run's own directory, which stays when there are faults. */
   directory: string

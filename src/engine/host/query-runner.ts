@@ -56,10 +56,11 @@ export class QueryRunner {
     gone.addEventListener('abort', onGone, { once: true })
     if (gone.aborted) stop.abort()
     const limit = limitSeconds > 0 ? setTimeout(() => stop.abort('late'), limitSeconds * 1000) : undefined
+    const limitAt = limitSeconds > 0 ? performance.now() + limitSeconds * 1000 : undefined
     this.#running.add(stop)
     try {
       return await this.#pool.use(stop.signal, (session) =>
-        this.#onSession(session, request, target ?? statement, stop.signal),
+        this.#onSession(session, request, target ?? statement, stop.signal, limitAt),
       )
     } catch (error) {
       if (error instanceof PoolFull) throw exceptions.tooMany()
@@ -79,6 +80,7 @@ export class QueryRunner {
     request: EngineRequest,
     work: InsertTarget | Statement,
     stop: AbortSignal,
+    limitAt: number | undefined,
   ): Promise<SessionResult> {
     const tag = `wh-${++this.#lastTag}`
     let givingUp: NodeJS.Timeout | undefined
@@ -86,9 +88,10 @@ export class QueryRunner {
       // What is sent for this tag may arrive after its query ended, and must not meet the next one.
       session.spoil()
       this.#killer.kill(tag)
-      if (stop.reason === 'late') {
-        givingUp = setTimeout(() => this.#options.giveUp(request.queryId), this.#options.graceMs)
-      }
+      if (limitAt === undefined) return
+      // A query whose caller left has until its limit, and would hold its session for good if it ignored that, too.
+      const leftMs = Math.max(0, limitAt - performance.now())
+      givingUp = setTimeout(() => this.#options.giveUp(request.queryId), leftMs + this.#options.graceMs)
     }
     stop.addEventListener('abort', onStop, { once: true })
     try {
