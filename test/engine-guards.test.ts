@@ -184,7 +184,7 @@ describe('the guards of the embedded engine', () => {
     await expect(asAnna('SELECT 1')).rejects.toMatchObject({
       code: 'rate_limited',
       status: 429,
-      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 0 && seconds <= 60),
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 0 && seconds <= 300),
     })
     const refusals = logged.filter((line) => line.includes('"refused"'))
     expect(refusals.join()).toContain('caller:anna')

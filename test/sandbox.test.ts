@@ -215,14 +215,14 @@ describe('sandboxed SQL', () => {
         ),
       ])
     }
-    const sql = 'SELECT name, alias_to FROM system.functions WHERE lower(name) IN {names:Array(String)}'
-    const aliases = `${sql} OR lower(alias_to) IN {names:Array(String)}`
-    const parameters = { names: `[${names.map((name) => `'${name}'`).join()}]` }
-    const known = (await ask({ sql: aliases, parameters }))
+    const rows = await ask({ sql: 'SELECT lower(name) AS name, lower(alias_to) AS of FROM system.functions' })
+    const known = rows
       .trim()
       .split('\n')
-      .map((line) => (JSON.parse(line) as { name: string }).name)
-    expect(known.map((name) => name.toLowerCase())).toEqual(expect.arrayContaining(names))
+      .map((line) => JSON.parse(line) as { name: string; of: string })
+      .filter(({ name, of }) => unstoppable.has(name) || unstoppable.has(of))
+      .map(({ name }) => name)
+    expect(known).toEqual(expect.arrayContaining(names))
     expect(known.filter((name) => isSandboxFunction(name))).toEqual([])
   })
 

@@ -59,7 +59,7 @@ const defaults = {
   crashesBeforeRefusal: 3,
   crashWindowMs: 60_000,
   refusalMs: 600_000,
-  blamed: { windowMs: 24 * 3_600_000, refusalMs: 60_000, growth: 4, maxRefusalMs: 6 * 3_600_000 },
+  blamed: { windowMs: 24 * 3_600_000, refusalMs: 300_000, growth: 4, maxRefusalMs: 6 * 3_600_000 },
 } as const
 
 const maxLeft = 1_000
