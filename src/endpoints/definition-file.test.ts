@@ -32,6 +32,7 @@ max_rows: 500
 cache: 15m
 warm: 300s
 timeout: 1h
+json: [details]
 sandbox: true
 */
 -- Counts.
@@ -64,6 +65,7 @@ SELECT @project, @interval, @limit;
       warm_seconds: 300,
       incremental: null,
       timeout_seconds: 3600,
+      json: ['details'],
       sandbox: true,
     })
   })
@@ -347,7 +349,8 @@ describe('docs/endpoints.md', () => {
         return [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
       return [
         field,
-        { id: '', description: 'empty', parameters: 'none', incremental: 'none' }[field] ?? String(value),
+        { id: '', description: 'empty', parameters: 'none', incremental: 'none', json: 'none' }[field] ??
+          String(value),
       ]
     })
     expect(settings?.map((row) => row.slice(1, 3))).toEqual(inFiles)

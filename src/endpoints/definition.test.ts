@@ -22,6 +22,7 @@ test('only id, name and query are needed; the rest has defaults', () => {
     warm_seconds: null,
     incremental: null,
     timeout_seconds: 30,
+    json: [],
     sandbox: false,
   })
   expect(definitionShape.parse({ ...least, parameters: { a: {} } }).parameters).toEqual({

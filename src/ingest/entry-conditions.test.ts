@@ -46,10 +46,10 @@ describe('conditionsOf', () => {
     const term = (condition: object) =>
       conditionsOf(filterOf({ filters: [condition] }), now).sql.split(' AND ')[1]
     expect(term({ path: 'a', is: 'exists', not: true })).toBe(
-      'NOT ifNull(isNotNull(metadata.`a`::Nullable(String)), 0)',
+      "NOT ifNull(isNotNull(JSONExtract(metadata, 'a', 'Nullable(String)')), 0)",
     )
     expect(term({ path: 'a', is: 'gte', not: true, value: 400 })).toBe(
-      'NOT ifNull(toFloat64OrNull(metadata.`a`::Nullable(String)) >= {value0:Float64}, 0)',
+      "NOT ifNull(toFloat64OrNull(JSONExtract(metadata, 'a', 'Nullable(String)')) >= {value0:Float64}, 0)",
     )
   })
 
@@ -63,11 +63,11 @@ describe('conditionsOf', () => {
 })
 
 describe('textAt', () => {
-  test('columns are columns, and everything else is a quoted path of metadata', () => {
+  test('columns are columns, and everything else is a path of metadata, quoted', () => {
     expect(textAt('project')).toBe('toNullable(project)')
-    expect(textAt('a.b')).toBe('metadata.`a`.`b`::Nullable(String)')
-    expect(textAt('metadata.a%2Eb')).toBe('metadata.`a%2Eb`::Nullable(String)')
-    expect(textAt('a`b\\')).toBe('metadata.`a\\`b\\\\`::Nullable(String)')
+    expect(textAt('a.b')).toBe("JSONExtract(metadata, 'a', 'b', 'Nullable(String)')")
+    expect(textAt('metadata.a%2Eb')).toBe("JSONExtract(metadata, 'a.b', 'Nullable(String)')")
+    expect(textAt("a'b\\")).toBe("JSONExtract(metadata, 'a\\'b\\\\', 'Nullable(String)')")
   })
 
   test('a path without names between its dots is none', () => {
