@@ -62,6 +62,9 @@ export const outwardSettings = {
   optimize_duplicate_order_by_and_distinct: 0,
   use_variant_as_common_type: 1,
   json_type_escape_dots_in_keys: 1,
+  // A text at a path of metadata is a text, whatever it looks like.
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
   output_format_json_quote_64bit_integers: 0,
   output_format_json_escape_forward_slashes: 0,
   output_format_json_quote_denormals: 0,
