@@ -20,6 +20,7 @@ import { many, type OpenEngine, openEmbedded } from './support/engines.ts'
 import { forbiddenFunctions } from './support/forbidden-functions.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './support/honest-sandbox.ts'
 import { hostileSandbox } from './support/hostile-sandbox.ts'
+import { describePaths } from './support/metadata-paths.ts'
 import { tenantStatements } from './support/tenant-statements.ts'
 
 const limits = { deadlineMs: 60_000 }
@@ -241,6 +242,8 @@ describe('sandboxed SQL', () => {
   })
 })
 
+describePaths(() => open.engine)
+
 describe('saved SQL', () => {
   test('has functions that a sandbox has not', async () => {
     const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
@@ -252,6 +255,26 @@ describe('saved SQL', () => {
     await expect(
       checkSql(open.engine, { sql, parameters: { x: null } }, sources, edited),
     ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
+  })
+
+  test('is checked where nothing uses it, and is not sent then', async () => {
+    const save = (view: string) =>
+      compileEndpoint(
+        open.engine,
+        definitionShape.parse({
+          id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a12',
+          name: 'unused',
+          query: `WITH a AS (SELECT id FROM edge_logs), b AS (${view}) SELECT * FROM a`,
+        }),
+        1,
+        sources,
+      )
+    await expect(save('SELECT nope FROM auth_logs')).rejects.toMatchObject({ status: 422 })
+    await expect(save('SELECT * FROM system.one')).rejects.toMatchObject({ status: 422 })
+    const { compiled, columns } = await save('SELECT id FROM auth_logs')
+    expect(compiled.sent).not.toContain('auth_logs')
+    expect(compiled.possibleSources).not.toContain('auth_logs')
+    expect(columns).toEqual([{ name: 'id', type: 'String' }])
   })
 
   test('has every function of the engine but these', async () => {

@@ -7,6 +7,7 @@ import { checkSandboxDefinition } from './sandbox.ts'
 import { checkSql, checkTokens } from './sql-check.ts'
 import type { TextColumnOf } from './sql-paths.ts'
 import { sampleValues } from './sql-sample-values.ts'
+import { leadingWith } from './sql-with.ts'
 
 /** An endpoint that was checked: its query compiles, reads only what it may, and has these columns. */
 export interface Endpoint {
@@ -33,17 +34,23 @@ export async function compileEndpoint(
   if (definition.sandbox) checkSandboxDefinition(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
   const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
-  // All of it is checked, also what nothing uses yet; and so is what is sent.
-  const whole = { sql: compiled.sql, parameters }
-  await checkSql(engine, whole, sources, compiled.edited)
-  let columns = await describeColumns(engine, whole)
-  if (compiled.sent !== compiled.sql) {
-    const statement = { sql: compiled.sent, parameters }
-    await checkSql(engine, statement, sources)
-    columns = await describeColumns(engine, statement)
-  }
+  await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
+  const unused = unusedSubqueries(compiled)
+  if (unused !== undefined) await describeColumns(engine, { sql: unused, parameters })
+  const statement = { sql: compiled.sent, parameters }
+  if (compiled.sent !== compiled.sql) await checkSql(engine, statement, sources)
+  const columns = await describeColumns(engine, statement)
   checkBucketColumn(definition, columns)
   return { definition, version, compiled, columns }
+}
+
+/** A query that uses the subqueries that are not sent, since the engine does not look into what nothing uses. */
+function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
+  const clause = leadingWith(sql)
+  const kept = leadingWith(sent)?.names ?? []
+  const unused = clause?.names.filter((name) => !kept.includes(name)) ?? []
+  if (!clause || sql === sent || unused.length === 0) return undefined
+  return clause.text + unused.map((name) => `SELECT 1 FROM \`${name}\``).join('\nUNION ALL\n')
 }
 
 /** The promise of an incremental endpoint is about a column that must be there, and be a time. */

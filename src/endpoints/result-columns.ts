@@ -89,5 +89,8 @@ export const outwardSettings = {
   query_plan_remove_redundant_sorting: 0,
   optimize_duplicate_order_by_and_distinct: 0,
   use_variant_as_common_type: 1,
+  // A text at a path of metadata is a text, whatever it looks like.
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
   ...outwardJson,
 } as const

@@ -108,6 +108,12 @@ describe('a path of metadata', () => {
     'SELECT metadata.* FROM t',
   ])('is none in %s', (sql) => expect(rewritten(sql)).toBe(sql))
 
+  test('is none of a lambda parameter, and only inside of the lambda', () => {
+    expect(rewritten('SELECT 1 FROM t AS i WHERE f(i -> i.metadata.a, i.metadata.b) = i.metadata.c')).toBe(
+      "SELECT 1 FROM t AS i WHERE f(i -> i.metadata.a, JSONExtract(i.metadata, 'b', 'Dynamic')) = JSONExtract(i.metadata, 'c', 'Dynamic')",
+    )
+  })
+
   test('of a table that is called metadata is one of its column', () => {
     expect(rewritten('SELECT 1 FROM t AS metadata WHERE metadata.metadata.a = metadata.b')).toBe(
       "SELECT 1 FROM t AS metadata WHERE JSONExtract(metadata.metadata, 'a', 'Dynamic') = metadata.b",

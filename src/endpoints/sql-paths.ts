@@ -37,13 +37,18 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
   if (!sql.includes(metadata)) return []
   const words = wordsOf(sql)
   const scopes = scopesOf(words)
-  const parameters = lambdaParameters(words)
+  const lambdas = lambdasOf(words)
+  const isParameter = (at: number) =>
+    lambdas.some(
+      ({ parameters, first, end }) =>
+        at >= first && at < end && parameters.has(identifierOf(words[at]) ?? ''),
+    )
   const subqueries = subqueryNames(sql)
   const given = new Map<SelectScope | undefined, Map<string, string>>()
   const edits: SqlEdit[] = []
   for (let at = 0; at < words.length; at++) {
     if (identifierOf(words[at]) === undefined || isSymbol(words[at - 1], '.')) continue
-    if (scopes.tableWords.has(at) || parameters.has(identifierOf(words[at]) ?? '')) continue
+    if (scopes.tableWords.has(at) || isParameter(at)) continue
     const scope = scopes.of[at]
     const path = pathAt(sql, words, at, isTableName(metadata, scope))
     if (!path) continue
@@ -226,21 +231,31 @@ function isSelectedWithoutName(
   return item !== undefined && !isWord(words[item.end - 2], 'AS')
 }
 
-/** Names that stand before an arrow: x in x -> x.y. */
-function lambdaParameters(words: readonly SqlWord[]): Set<string> {
-  const names = new Set<string>()
-  for (const [index, word] of words.entries()) {
-    if (!isSymbol(word, '-') || !isSymbol(words[index + 1], '>')) continue
-    let at = index - 1
-    if (isSymbol(words[at], ')')) at--
-    for (; at >= 0; at--) {
+interface Lambda {
+  parameters: Set<string>
+  /** Indexes of the words of its body. */
+  first: number
+  end: number
+}
+
+function lambdasOf(words: readonly SqlWord[]): Lambda[] {
+  return words.flatMap((word, index) => {
+    if (!isSymbol(word, '-') || !isSymbol(words[index + 1], '>')) return []
+    const isList = isSymbol(words[index - 1], ')')
+    const parameters = new Set<string>()
+    for (let at = isList ? index - 2 : index - 1; at >= 0; at--) {
       const name = identifierOf(words[at])
       if (name === undefined && !isSymbol(words[at], ',')) break
-      if (name !== undefined) names.add(name)
-      if (!isSymbol(words[index - 1], ')')) break
+      if (name !== undefined) parameters.add(name)
+      if (!isList) break
     }
-  }
-  return names
+    // The body goes on to the next argument or to the bracket that closes the call.
+    let end = index + 2
+    const isOutside = ({ depth, text }: SqlWord) =>
+      depth < word.depth || (depth === word.depth && text === ',')
+    while (end < words.length && !isOutside(words[end] as SqlWord)) end++
+    return [{ parameters, first: index + 2, end }]
+  })
 }
 
 function literal(text: string): string {
