@@ -1,4 +1,4 @@
-import { parseIsoTimestamp } from '../base/timestamps.ts'
+import { formatMicros, parseIsoTimestamp } from '../base/timestamps.ts'
 
 /** Below these the integer counts seconds, milliseconds, microseconds; above, nanoseconds. */
 const bounds = { seconds: 10n ** 11n, millis: 10n ** 14n, micros: 10n ** 17n } as const
@@ -78,4 +78,11 @@ function fromInteger(value: bigint): bigint {
   if (size < bounds.millis) return value * 1_000n
   if (size < bounds.micros) return value
   return value / 1_000n
+}
+
+/** As the engine reads it; a number is in the usual range. */
+export function timeText(micros: number | bigint): string {
+  if (typeof micros === 'bigint' || micros < 1_000_000) return formatMicros(BigInt(micros))
+  const digits = String(micros)
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`
 }

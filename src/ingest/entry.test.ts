@@ -82,31 +82,31 @@ describe('an entry', () => {
   const wide = (values: number) => `{"metadata":{"a":[${'1,'.repeat(values - 3)}1]}}`
 
   test.each([
-    ['{"id":{}}', 'id must be text'],
-    [`{"id":"${'é'.repeat(129)}"}`, 'id is longer than 128 characters'],
-    ['{"project":[]}', 'project must be text'],
-    ['{"project":true}', 'project must be text'],
-    [`{"timestamp":${now + 3_600_001}}`, 'timestamp is more than an hour ahead'],
-    ['{"timestamp":true}', 'timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns'],
-    ['{"metadata":{"n":123456789012345678901}}', 'a number is outside of what 64 bits can hold'],
-    ['{"metadata":{"n":[1e400]}}', 'a number is outside of what 64 bits can hold'],
-    ['{"other":"\\ud800"}', 'a text has half of a surrogate pair'],
-    ['{"metadata":{"\\udc00":1}}', 'a text has half of a surrogate pair'],
-    [deep(65), 'it is nested deeper than 64 levels'],
-    [wide(5001), 'it has more than 5000 values'],
-    [`{"event_message":"${'x'.repeat(2 ** 20)}"}`, 'the entry is larger than 1 MiB'],
-    ['{"id":1', 'the line is not valid JSON'],
-    ['{"id":1} 2', 'the line is not valid JSON'],
-  ])('%.60s is rejected with a reason', (entry, reason) => {
+    ['id must be text', '{"id":{}}'],
+    ['id is longer than 128 characters', `{"id":"${'é'.repeat(129)}"}`],
+    ['project must be text', '{"project":[]}'],
+    ['project must be text', '{"project":true}'],
+    ['timestamp is more than an hour ahead', `{"timestamp":${now + 3_600_001}}`],
+    ['timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns', '{"timestamp":true}'],
+    ['a number is outside of what 64 bits can hold', '{"metadata":{"n":123456789012345678901}}'],
+    ['a number is outside of what 64 bits can hold', '{"metadata":{"n":[1e400]}}'],
+    ['a text has half of a surrogate pair', '{"other":"\\ud800"}'],
+    ['a text has half of a surrogate pair', '{"metadata":{"\\udc00":1}}'],
+    ['it is nested deeper than 64 levels', deep(65)],
+    ['it has more than 5000 values', wide(5001)],
+    ['the entry is larger than 1 MiB', `{"event_message":"${'x'.repeat(2 ** 20)}"}`],
+    ['the line is not valid JSON', '{"id":1'],
+    ['the line is not valid JSON', '{"id":1} 2'],
+  ])('is rejected with the reason "%s"', (reason, entry) => {
     expect(readText(entry)).toBe(reason)
   })
 
   test.each([
-    [`{"id":"${'é'.repeat(128)}"}`],
-    [deep(64)],
-    [wide(5000)],
-    ['{"metadata":{"a%2Eb":1,"a.b":2}}'],
-  ])('%.60s is stored', (entry) => {
+    ['an id of 128 characters', `{"id":"${'é'.repeat(128)}"}`],
+    ['64 levels', deep(64)],
+    ['5,000 values', wide(5000)],
+    ['keys with dots and with %2E', '{"metadata":{"a%2Eb":1,"a.b":2}}'],
+  ])('is stored with %s', (_what, entry) => {
     expect(readText(entry)).toBeTypeOf('object')
   })
 

@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { formatMicros } from '../base/timestamps.ts'
-import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
+import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
 import { type JsonProblem, JsonScanner, openArray, openObject, quote } from './json-scanner.ts'
 import { LineWriter } from './lines.ts'
 
@@ -29,6 +28,8 @@ interface Span {
   end: number
   /** Whether it contains whitespace outside of strings. */
   spaced: boolean
+  /** Whether it contains a backslash, if it is a string. */
+  escaped: boolean
 }
 
 interface Member {
@@ -145,51 +146,65 @@ export class EntryReader {
   /** A key that comes twice is kept like one that has no meaning of its own. */
   readonly #readMember = (): boolean => {
     const scanner = this.#scanner
-    const { keyStart, keyEnd } = scanner
-    const [bytes, start, end] = scanner.hasEscape
-      ? this.#unescapedKey()
-      : ([this.#bytes, keyStart, keyEnd] as const)
-    const isMetadata = this.#metadata === undefined && isSame(known.metadata, bytes, start, end)
-    const valueStart = scanner.at
+    const { keyStart, keyEnd, hasEscape } = scanner
+    const isMetadata = this.#metadata === undefined && this.#isKey(known.metadata)
+    const name = isMetadata ? undefined : this.#nameOfKey()
+    const start = scanner.at
     scanner.hasSpace = false
     const isWalked = isMetadata && scanner.peek() === openObject
     if (!(isWalked ? scanner.object(this.#readInnerMember) : scanner.value(1))) return false
-    const value = { start: valueStart, end: scanner.at, spaced: scanner.hasSpace }
+    const value = { start, end: scanner.at, spaced: scanner.hasSpace, escaped: scanner.hasEscape }
     if (isMetadata) this.#metadata = value
-    else if (!this.#timestamp && isSame(known.timestamp, bytes, start, end)) this.#timestamp = value
-    else if (!this.#eventMessage && isSame(known.eventMessage, bytes, start, end)) this.#eventMessage = value
-    else if (!this.#id && isSame(known.id, bytes, start, end)) this.#id = value
-    else if (!this.#project && isSame(known.project, bytes, start, end)) this.#project = value
-    else if (!this.#message && isSame(known.message, bytes, start, end)) this.#message = value
-    else this.#others.push({ key: { start: keyStart, end: keyEnd, spaced: false }, value })
+    else if (name === 'timestamp') this.#timestamp = value
+    else if (name === 'eventMessage') this.#eventMessage = value
+    else if (name === 'id') this.#id = value
+    else if (name === 'project') this.#project = value
+    else if (name === 'message') this.#message = value
+    else {
+      const key = { start: keyStart, end: keyEnd, spaced: false, escaped: hasEscape }
+      this.#others.push({ key, value })
+    }
     return true
+  }
+
+  #nameOfKey() {
+    if (!this.#timestamp && this.#isKey(known.timestamp)) return 'timestamp'
+    if (!this.#eventMessage && this.#isKey(known.eventMessage)) return 'eventMessage'
+    if (!this.#id && this.#isKey(known.id)) return 'id'
+    if (!this.#project && this.#isKey(known.project)) return 'project'
+    if (!this.#message && this.#isKey(known.message)) return 'message'
+    return undefined
   }
 
   /** Of two members with the same key, the engine reads the first. */
   readonly #readInnerMember = (): boolean => {
     const scanner = this.#scanner
-    const { keyStart, keyEnd, hasEscape } = scanner
-    const length = keyEnd - keyStart
-    const maybe = hasEscape || length === known.project.length || length === known.projectRef.length
-    const [bytes, start, end] = hasEscape ? this.#unescapedKey() : ([this.#bytes, keyStart, keyEnd] as const)
-    const valueStart = scanner.at
+    const isRef = this.#innerRef === undefined && this.#isKey(known.projectRef)
+    const isProject = this.#innerProject === undefined && this.#isKey(known.project)
+    const start = scanner.at
     if (!scanner.value(2)) return false
-    if (!maybe) return true
-    const value = { start: valueStart, end: scanner.at, spaced: false }
-    if (isSame(known.projectRef, bytes, start, end)) this.#innerRef ??= value
-    else if (isSame(known.project, bytes, start, end)) this.#innerProject ??= value
+    if (!isRef && !isProject) return true
+    const value = { start, end: scanner.at, spaced: false, escaped: scanner.hasEscape }
+    if (isRef) this.#innerRef = value
+    else this.#innerProject = value
     return true
   }
 
-  #unescapedKey(): readonly [Buffer, number, number] {
-    const key = this.#canonical(this.#scanner.keyStart, this.#scanner.keyEnd)
-    return [key, 0, key.length]
+  /** Whether the scanner is behind this key. */
+  #isKey(expected: Buffer): boolean {
+    const { keyStart, keyEnd, hasEscape } = this.#scanner
+    if (hasEscape) return this.#canonical(keyStart, keyEnd).equals(expected)
+    if (keyEnd - keyStart !== expected.length) return false
+    for (let at = 1; at < expected.length; at++) {
+      if (this.#bytes[keyStart + at] !== expected[at]) return false
+    }
+    return true
   }
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
     const message = this.#isGiven(this.#eventMessage) ? this.#eventMessage : this.#message
     if (this.#message && message !== this.#message) {
-      const key = { start: -1, end: -1, spaced: false }
+      const key = { start: -1, end: -1, spaced: false, escaped: false }
       this.#others.push({ key, value: this.#message })
     }
     this.micros = this.#microsOf(rules)
@@ -268,17 +283,24 @@ export class EntryReader {
   }
 
   #writeProject(owner: string | undefined, lines: LineWriter): void {
-    const given = [
-      this.#project,
-      this.#innerRef ?? this.#otherValue(known.projectRef),
-      this.#innerProject,
-    ].find((span) => this.#isGiven(span))
+    const given = this.#isGiven(this.#project) ? this.#project : this.#innerProjectOf()
+    if (owner === undefined) {
+      if (given) this.#writeText(given, 'project', lines)
+      else lines.copy(written.emptyText)
+      return
+    }
+    const own = Buffer.from(JSON.stringify(owner))
     const project = given ? this.#text(given, 'project') : written.emptyText
-    const own = owner === undefined ? project : Buffer.from(JSON.stringify(owner))
     if (project.length > written.emptyText.length && !own.equals(project)) {
       throw new Rejection('the token may only send entries of its own project')
     }
     lines.copy(own)
+  }
+
+  #innerProjectOf(): Span | undefined {
+    const ref = this.#innerRef ?? this.#otherValue(known.projectRef)
+    if (this.#isGiven(ref)) return ref
+    return this.#isGiven(this.#innerProject) ? this.#innerProject : undefined
   }
 
   #otherValue(name: Buffer): Span | undefined {
@@ -287,14 +309,17 @@ export class EntryReader {
   }
 
   #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
-    const id = this.#isGiven(this.#id)
-      ? this.#text(this.#id, 'id')
-      : Buffer.from(`"${newId?.() ?? uuidv7({ msecs: nowMs })}"`)
-    const { maxIdLength } = entryLimits
-    if (id.length - 2 > maxIdLength && [...(JSON.parse(id.toString()) as string)].length > maxIdLength) {
-      throw new Rejection(`id is longer than ${maxIdLength} characters`)
+    const id = this.#id
+    if (!this.#isGiven(id)) {
+      lines.latin1(`"${newId?.() ?? uuidv7({ msecs: nowMs })}"`)
+      return
     }
-    lines.copy(id)
+    const { maxIdLength } = entryLimits
+    if (id.end - id.start - 2 > maxIdLength) {
+      const text = JSON.parse(this.#text(id, 'id').toString()) as string
+      if ([...text].length > maxIdLength) throw new Rejection(`id is longer than ${maxIdLength} characters`)
+    }
+    this.#writeText(id, 'id', lines)
   }
 
   #microsOf({ nowMs, retentionDays }: EntryRules): number | bigint {
@@ -325,6 +350,12 @@ export class EntryReader {
     return Buffer.from(`"${value}"`)
   }
 
+  #writeText(span: Span, name: string, lines: LineWriter): void {
+    const isPlain = this.#bytes[span.start] === quote && !span.escaped
+    if (isPlain) lines.copy(this.#bytes, span.start, span.end)
+    else lines.copy(this.#text(span, name))
+  }
+
   /** A string, a number or a boolean; integers keep all of their digits. */
   #scalar({ start, end }: Span): unknown {
     const first = this.#bytes[start]
@@ -345,18 +376,6 @@ export class EntryReader {
     text.endLine()
     return text.lines().bytes.toString().trimEnd()
   }
-}
-
-function isSame(expected: Buffer, bytes: Buffer, start: number, end: number): boolean {
-  if (end - start !== expected.length) return false
-  for (let at = 1; at < expected.length; at++) if (bytes[start + at] !== expected[at]) return false
-  return true
-}
-
-function timeText(micros: number | bigint): string {
-  if (typeof micros === 'bigint' || micros < 1_000_000) return formatMicros(BigInt(micros))
-  const digits = String(micros)
-  return `${digits.slice(0, -6)}.${digits.slice(-6)}`
 }
 
 export type EntryReading = { line: Buffer; micros: number | bigint } | { reason: string }

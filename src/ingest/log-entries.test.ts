@@ -59,6 +59,10 @@ describe('the entries of a body', () => {
     expect(() => read(body, contentType)).toThrow(/^The body is (?:empty|not valid)/)
   })
 
+  test('are one for an empty object, and for one whose batch is not an array', () => {
+    for (const body of ['{}', ' { } ', '{"batch":1}', '{"batch":{}}']) expect(read(body).lines.count).toBe(1)
+  })
+
   test('that cannot be stored keep their index, and their text goes to quarantine', () => {
     const sent = read('[{"id":"a"},7,{"timestamp":"then"},{"id":"b"},{"timestamp":"2020-01-01T00:00:00Z"}]')
     expect(idsOf(sent)).toEqual(['a', 'b'])

@@ -67,13 +67,14 @@ class LogEntries {
     const found =
       scanner.peek() === openObject &&
       scanner.object(() => {
-        const isBatch = array < 0 && scanner.text(scanner.keyStart, scanner.keyEnd) === '"batch"'
-        if (!isBatch || scanner.peek() !== openArray) return false
+        const isFirst = array < 0 && scanner.text(scanner.keyStart, scanner.keyEnd) === '"batch"'
+        if (!isFirst || scanner.peek() !== openArray) return false
         array = scanner.at
         return scanner.value()
       })
-    scanner.at = found ? array : start
-    return found
+    const isBatch = found && array >= 0
+    scanner.at = isBatch ? array : start
+    return isBatch
   }
 
   #closed(): boolean {
