@@ -180,8 +180,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,
     maxWaiting: 5000,
-    maxWaitMs: 2_000,
-    maxBackgroundWaitMs: 10_000,
+    maxWaitMs: 2_000 * settings.enginePatience,
+    maxBackgroundWaitMs: 10_000 * settings.enginePatience,
     time: systemTime(clock),
   })
   const runner = new EndpointRunner({

@@ -193,7 +193,7 @@ export const settingDefinitions = {
       .refine((value) => value >= 1 && value <= 100),
     default: '1',
     expected: 'a number from 1 to 100',
-    description: 'Factor on the times after which the engine process counts as hanging. For slow machines.',
+    description: 'Factor on how long queries wait and until the engine counts as hanging. For slow machines.',
   }),
   statistics: setting({
     env: 'WELLHEAD_STATISTICS',

@@ -22,7 +22,7 @@ const grants = [
 
 /** Settings of each session; a session that does not report them back is not used. */
 export const sessionSettings = {
-  // Parameters travel as text of a SET statement, so the bound of a statement is the bound of a parameter.
+  // Values are part of the statement, so the bound of a statement is the bound of a value.
   max_query_size: '67108864',
   // The sampling profilers interrupt every thread by signals and tell nobody anything here.
   query_profiler_cpu_time_period_ns: '0',
@@ -35,6 +35,15 @@ export const durabilitySettings = {
   fsync_after_insert: '1',
   fsync_part_directory: '1',
   min_rows_to_fsync_after_merge: '1',
+} as const
+
+/** Work that the engine would do at rest. */
+const restingSettings = {
+  // It corrects the count of memory in use 20 times a second; queries count what they allocate themselves.
+  memory_worker_period_ms: '500',
+  // Its samples would go to a log that is not kept.
+  global_profiler_cpu_time_period_ns: '0',
+  global_profiler_real_time_period_ns: '0',
 } as const
 
 /**
@@ -69,7 +78,7 @@ export function writeEngineConfig(directory: string, memoryBytes: number, atRest
   writeFileSync(
     configPath,
     `<clickhouse><users_config>${escapeXml(usersPath)}</users_config>` +
-      `${elements({ max_server_memory_usage: String(memoryBytes), mark_cache_size: '67108864' })}` +
+      `${elements({ max_server_memory_usage: String(memoryBytes), mark_cache_size: '67108864', ...restingSettings })}` +
       '<remote_url_allow_hosts></remote_url_allow_hosts>' +
       // Whoever deletes a source has said its name twice already.
       '<max_table_size_to_drop>0</max_table_size_to_drop>' +
