@@ -8,7 +8,7 @@ const name = 'torture.overload'
 const path = (index: number) => `/api/endpoints/query/${name}?n=${index}`
 
 /** What the service says of itself: nobody waits longer for a turn, and so many of one caller do. */
-const queue = { maxWaitMs: many(2_000, 20_000), maxWaitingPerCaller: 1000 } as const
+const queue = { maxWaitMs: natively(2_000, 20_000), maxWaitingPerCaller: 1000 } as const
 
 /** What a turn may take on top of waiting for it, where three times as much is asked for. */
 const slackMs = natively(1_000, 20_000)

@@ -63,6 +63,15 @@ export class Sources {
       : [this.#changed(current, { hot_fields: [...current.hot_fields, ...added] })]
   }
 
+  /** Nothing may read a column through its path while it is removed. */
+  async #changeColumns(before: Source, after: Source): Promise<void> {
+    const change = columnChange(before, after)
+    const kept = before.hot_fields.filter(({ column }) => !change.removed.includes(column))
+    this.#byName.set(before.name, { ...before, hot_fields: kept })
+    this.#readable = undefined
+    await this.#catalog.run(changeTypedColumns(after.name, change, this.#catalog.topology))
+  }
+
   /** A service that ended between a change and its statements left the table behind the catalog. */
   async #catchUp(): Promise<void> {
     const tables = await this.#catalog.read<{ source: string; columns: string[] }>(readTypedColumns)
@@ -202,9 +211,7 @@ export class Sources {
         if (before !== undefined && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
-        if (before !== undefined) {
-          await this.#catalog.run(changeTypedColumns(source.name, columnChange(before, source), topology))
-        }
+        if (before !== undefined) await this.#changeColumns(before, source)
         this.#byName.set(source.name, source)
         this.#readable = undefined
         if (before === undefined) this.#onChange(source.name)
