@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { EmptyParts, setEmptyPartsAside } from './empty-parts.ts'
+import { setEmptyPartsAside } from './empty-parts.ts'
 
 let store: string
 let table: string
@@ -17,22 +17,6 @@ function part(name: string, sums?: string): void {
   mkdirSync(join(table, name))
   if (sums !== undefined) writeFileSync(join(table, name, 'checksums.txt'), sums)
 }
-
-test('a new part without content is noticed, whatever its number, and one that is being made is not', async () => {
-  const parts = new EmptyParts(10)
-  part('20261115_2_2_0', 'sums')
-  await parts.know(table)
-  part('tmp_insert_20261115_3_3_0', '')
-  part('20261115_4_4_0')
-  part('20261115_2_4_1', 'sums')
-  part('20261115_2_2_0_5', 'sums')
-  expect(await parts.look(table)).toEqual({ inserted: ['20261115_4_4_0'], isEmpty: false })
-  await parts.know(table)
-  part('20261115_1_1_0', '')
-  expect(await parts.look(table)).toEqual({ inserted: ['20261115_1_1_0'], isEmpty: true })
-  expect(await parts.look(table)).toMatchObject({ isEmpty: true })
-  expect(await parts.look(join(store, 'nowhere'))).toEqual({ inserted: [], isEmpty: false })
-})
 
 test('parts without content are put aside before the engine sees them', () => {
   part('20261115_1_1_0', 'sums')

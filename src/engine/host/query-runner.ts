@@ -1,8 +1,7 @@
 import { assignments, type ComposedStatement, composeStatement } from './composed-statement.ts'
-import { EmptyParts } from './empty-parts.ts'
 import { EngineException, exceptions, fromNative } from './exceptions.ts'
 import { isHalfMade } from './half-made-inserts.ts'
-import { InsertLogSync, type LogMark } from './insert-log-sync.ts'
+import { type BegunInsert, InsertWitness } from './insert-witness.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
@@ -32,8 +31,7 @@ export class QueryRunner {
   readonly #pool: SessionPool<EngineSession>
   readonly #killer: QueryKiller
   readonly #running = new Set<AbortController>()
-  readonly #insertLogs = new InsertLogSync(maxTables)
-  readonly #emptyParts = new EmptyParts(maxTables)
+  readonly #witness = new InsertWitness(maxTables)
   #lastTag = 0
 
   constructor(options: QueryRunnerOptions) {
@@ -110,42 +108,26 @@ export class QueryRunner {
     target: InsertTarget,
     tag: string,
   ): Promise<SessionResult> {
-    const { table } = target
-    const directory = await this.#insertLogs.directoryOf(table, session)
-    if (directory !== undefined) await this.#emptyParts.know(directory)
-    const mark = await this.#insertLogs.mark(table, session)
+    const begun = await this.#witness.begin(target.table, session)
     const tagged = { ...Object.fromEntries(settings), log_comment: tag }
     const inserted = await session.insert(target, rows as Buffer, tagged).catch(async (error) => {
-      await this.#startOverIfHalfMade(table, mark)
+      if (begun) await this.#startOverIfHalfMade(target.table, begun)
       throw error
     })
-    await this.#checkStored(table, mark, session)
-    await this.#insertLogs.sync(table, session)
+    if (begun && !(await this.#witness.confirm(begun))) {
+      this.#options.startOver('an insert was not written as a whole')
+      throw exceptions.notWritten()
+    }
     return inserted
   }
 
-  /** Throws where an insert that the engine calls made is not on disk, or not in the log of them. */
-  async #checkStored(table: string, mark: LogMark | undefined, session: EngineSession): Promise<void> {
-    const directory = await this.#insertLogs.directoryOf(table, session)
-    if (directory === undefined) return
-    const { inserted, isEmpty } = await this.#emptyParts.look(directory)
-    const named = new Set(
-      mark === undefined ? inserted : await this.#insertLogs.partsSince(mark, table, session),
-    )
-    const unnamed = inserted.filter((part) => !named.has(part))
-    // Others may insert at the same time, so that a line can be older than the part that it names.
-    const isUnnamed = unnamed.length > 0 && !(await this.#insertLogs.names(unnamed, table, session))
-    if (!isEmpty && !isUnnamed) return
-    this.#options.startOver('an insert was not written as a whole')
-    throw exceptions.notWritten()
-  }
-
   /** An engine that opens its directory forgets inserts whose rows are not there; one that runs does not. */
-  async #startOverIfHalfMade(table: string, mark: LogMark | undefined): Promise<void> {
+  async #startOverIfHalfMade(table: string, begun: BegunInsert): Promise<void> {
     let other: EngineSession | undefined
     try {
+      const named = await this.#witness.partsSince(begun)
+      if (named.length === 0) return
       other = await this.#options.open()
-      const named = await this.#insertLogs.partsSince(mark, table, other)
       if (await isHalfMade(named, table, other)) this.#options.startOver('an insert was made in part')
     } catch {
       this.#options.startOver('nobody knows whether an insert was made in part')
