@@ -163,6 +163,12 @@ function checkStatement(request: EngineRequest, statement: Statement): InsertTar
 }
 
 const plainRows = '\nFORMAT JSONEachRow'
+const separatedText = '\nFORMAT CustomSeparated'
+const beforeResult = 'format_custom_result_before_delimiter'
+
+function withOpening(settings: ReadonlyMap<string, string>, opening: string): Map<string, string> {
+  return new Map(settings).set(beforeResult, opening + (settings.get(beforeResult) ?? ''))
+}
 
 async function runStatement(
   session: EngineSession,
@@ -172,7 +178,10 @@ async function runStatement(
 ): Promise<SessionResult> {
   const { sql, format, settings, parameters } = request
   const isRows = sql.endsWith(plainRows) && statement.tail === 'format' && statement.verb !== 'EXPLAIN'
-  const composed = composeStatement(request, statement, tag, isRows ? 'WithProgress' : '')
+  const isText = sql.endsWith(separatedText) && statement.tail === 'format'
+  const opening = `${tag}\n`
+  const sent = isText ? { ...request, settings: withOpening(settings, opening) } : request
+  const composed = composeStatement(sent, statement, tag, isRows ? 'WithProgress' : '')
   if (composed === undefined) {
     // What is set stays in the session, so it serves nobody else.
     session.spoil()
@@ -181,6 +190,7 @@ async function runStatement(
     return session.run(sql, format)
   }
   try {
+    if (isText) return await session.answerAfter(opening, composed.sql, format)
     if (!isRows) return await session.answer(composed.sql, format)
     return await session.answerRows(composed.sql, settings.get('output_format_json_array_of_rows') === '1')
   } catch (error) {

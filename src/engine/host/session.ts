@@ -64,6 +64,17 @@ export class EngineSession {
     return this.#guard(async () => ({ ...result, ...measuredRows(result.bytes, asArray) }))
   }
 
+  /** The same for text that the statement itself begins with these words, which no other has. */
+  async answerAfter(opening: string, sql: string, format: string): Promise<SessionResult> {
+    const result = await this.run(sql, format)
+    return this.#guard(async () => {
+      const { buffer, byteOffset, byteLength } = result.bytes
+      const bytes = Buffer.from(buffer, byteOffset, byteLength)
+      if (!bytes.subarray(0, opening.length).equals(Buffer.from(opening))) throw new Error(strangeOutput)
+      return { ...result, bytes: bytes.subarray(opening.length) }
+    })
+  }
+
   /** A SET statement has no output: if it shows any, that is what another query left behind. */
   async set(assignments: string): Promise<void> {
     const { bytes } = await this.run(`SET ${assignments}`, 'TabSeparated')
