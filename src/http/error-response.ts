@@ -32,6 +32,11 @@ const frameworkErrors: Record<string, (request: FastifyRequest) => WellheadError
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = toKnownError(error, request)
   setErrorHeaders(known, error, request, reply)
+  if (tooLarge.is(known) && !request.raw.complete) {
+    // Cut off in the middle of its body, the caller would not see the response.
+    reply.removeHeader('Connection')
+    request.raw.resume()
+  }
   reply.code(known.status).type('application/json; charset=utf-8').send(errorBody(known, request.id))
 }
 
