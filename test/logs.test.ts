@@ -1,8 +1,10 @@
 import { deflateSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../src/base/log.ts'
 import { migrate, migrations } from '../src/catalog/migrations.ts'
 import { many } from './support/engines.ts'
+import { openEvents } from './support/event-reader.ts'
 import { hostileEntries } from './support/hostile-entries.ts'
 import { liveJourneys } from './support/live-journeys.ts'
 import { describeLogCallers } from './support/log-callers.ts'
@@ -44,11 +46,12 @@ describe('sending logs', () => {
   })
 
   test('an accepted entry is what the next query sees, under the name or the alias of its source', async () => {
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
     const sent = await send(
       'cloudflare.logs.prod',
       JSON.stringify({
         id: 'my id',
-        timestamp: '2026-11-14T10:20:30.123456789+02:00',
+        timestamp: `${yesterday}T10:20:30.123456789+02:00`,
         project: 'abc',
         event_message: 'GET /rest',
         metadata: { request: { url: 'https://abc.example.com/rest/v1' }, 'key.with.dots': 1 },
@@ -59,7 +62,7 @@ describe('sending logs', () => {
     expect(await recent('edge_logs')).toEqual([
       {
         id: 'my id',
-        timestamp: Date.UTC(2026, 10, 14, 8, 20, 30) * 1000 + 123456,
+        timestamp: Date.parse(`${yesterday}T08:20:30Z`) * 1000 + 123456,
         project: 'abc',
         event_message: 'GET /rest',
         metadata: {
@@ -198,6 +201,45 @@ describe('sending logs', () => {
     expect(raw).toContain('9007199254740993')
     expect(raw).toContain('18446744073709551615')
     expect(raw).toContain('-9223372036854775808')
+  })
+
+  test('any JSON object comes back to the byte from logs.all, the newest entries and the tail', async () => {
+    const written = [
+      '{"a":1.0,"b":1E5,"c":-0,"d":18446744073709551615,"e":-9223372036854775808,"f":0.12345678901234567890}',
+      '{"z":null,"a":{},"b":[],"a.b":1,"a%2Eb":2,"":{"":""},"a":"again"}',
+      String.raw`{"text":"\u00e9\/\n\ud83d\ude00 \"x\" é😀","list":[[],[{}],{"k":[null,true]}]}`,
+    ]
+    // What the engine cannot read is rejected, and has tests of its own: half of a surrogate pair, integers beyond 64 bits.
+    const isReadable = (text: string) =>
+      text.isWellFormed() && !/\\u[dD][89a-fA-F]/.test(text) && !/\d{19}/.test(text)
+    const made = fc
+      .sample(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { maxKeys: 6 }), 60)
+      .map((value) => JSON.stringify(value))
+    const texts = [...written, ...made.filter(isReadable)]
+    const tail = await openEvents(
+      `${service.url}/api/sources/edge_logs/tail?project=exact`,
+      service.adminToken.token,
+    )
+    const lines = texts.map((text, index) => `{"id":"exact-${index}","project":"exact","metadata":${text}}`)
+    expect((await send('edge_logs', lines.join('\n'))).body).toMatchObject({
+      accepted: texts.length,
+      rejected: 0,
+    })
+    const rows = async (path: string) => {
+      const body = await (await service.call(path)).text()
+      const found = [...body.matchAll(/"id":"exact-(\d+)",.*?"metadata":(.*)\}(?=,?\n|\]|$)/g)]
+      return new Map(found.map(([, index, metadata]) => [Number(index), metadata]))
+    }
+    const expected = new Map(texts.map((text, index) => [index, text]))
+    const all = '/api/endpoints/query/logs.all?project=exact&project_tier=PRO'
+    for (const path of [all, `${all}&_format=ndjson`, '/api/sources/edge_logs/recent?limit=1000']) {
+      expect(await rows(path)).toEqual(expected)
+    }
+    for (const text of texts) {
+      const { data } = (await tail.next()) as { data: string }
+      expect(data.slice(data.indexOf('"metadata":'))).toBe(`"metadata":${text}}`)
+    }
+    tail.close()
   })
 
   test('hostile entries are stored or rejected, never an error of the service', async () => {
