@@ -29,7 +29,7 @@ export function jsonRowSql(members: readonly RowMember[]): string {
     const key = sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)
     return `${key}, ifNull(${isJson ? jsonText(sql) : `toJSONString(${sql})`}, 'null')`
   })
-  return `concat(${parts.join(', ')}, '}')`
+  return `concat(${parts.join(', ')}, '}') AS r`
 }
 
 /** A line break outside of strings means nothing in JSON, but it would end the row. */

@@ -19,17 +19,18 @@ const withOutput = new Set(
 
 /**
  * One statement that has its settings, values and tag in it, so that nothing of it stays in the session. Undefined where
- * the syntax has no place for them. The variant is added to the name of the format at the end.
+ * the syntax has no place for them. Another format takes the place of the one that the statement ends with.
  */
 export function composeStatement(
   { sql, format, settings, parameters }: Pick<EngineRequest, 'sql' | 'format' | 'settings' | 'parameters'>,
   statement: Statement,
   tag: string,
-  variant = '',
+  newFormat?: string,
 ): ComposedStatement | undefined {
   const opening = openingOf(statement, format)
   if (opening === undefined) return undefined
-  const tail = `${variant}\n${opening} ${assignments(settings, tag)}`
+  const tail = `${newFormat ?? ''}\n${opening} ${assignments(settings, tag)}`
+  const statementEnd = newFormat === undefined ? statement.end : sql.lastIndexOf(' ') + 1
   let bound = ''
   let at = 0
   for (const { name, type, start, end } of statement.placeholders) {
@@ -39,8 +40,8 @@ export function composeStatement(
     bound += `${sql.slice(at, start)} ${value} `
     at = end
   }
-  const unbound = sql.slice(0, statement.end) + tail
-  return { sql: bound + sql.slice(at, statement.end) + tail, unbound: at > 0 ? unbound : undefined, tail }
+  const unbound = sql.slice(0, statementEnd) + tail
+  return { sql: bound + sql.slice(at, statementEnd) + tail, unbound: at > 0 ? unbound : undefined, tail }
 }
 
 function openingOf({ verb, writes, tail, insertsSelection }: Statement, format: string): string | undefined {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { measuredRows } from './measured-rows.ts'
+import { measuredRows, rowArray, rowFormOf, rowLines } from './measured-rows.ts'
 
 const meta = '{"meta":[{"name":"a","type":"String"}]}\n'
 const progress = (rows: number) =>
   `{"progress":{"read_rows":"${rows}","read_bytes":"${rows * 8}","elapsed_ns":"12"}}\n`
 
 function unwrapped(text: string, asArray = false) {
-  const { bytes, ...read } = measuredRows(Buffer.from(text), asArray)
+  const { bytes, ...read } = measuredRows(Buffer.from(text), asArray ? rowArray : rowLines)
   return { text: bytes.toString(), ...read }
 }
 
@@ -32,6 +32,26 @@ test('no rows, no progress, and what else the engine writes between them', () =>
   expect(unwrapped(`${meta}{"rows_before_limit_at_least":0}\n`, true).text).toBe('[\n\n]\n')
   expect(unwrapped(`${meta}{"row":{"a":"x"}}\n{"totals":{"a":"y"}}\n`).text).toBe('{"a":"x"}\n')
   expect(() => unwrapped(`${meta}{"exception":"Code: 1. broken"}\n`)).toThrow('Code: 1. broken')
+})
+
+test('rows of one text come out as that text, between the separators that were asked for', () => {
+  const settings = new Map([
+    ['format_custom_escaping_rule', 'Raw'],
+    ['format_custom_result_before_delimiter', '[\n'],
+    ['format_custom_row_between_delimiter', ',\n'],
+    ['format_custom_result_after_delimiter', '\n]\n'],
+  ])
+  const form = rowFormOf('SELECT r\nFORMAT CustomSeparated', settings)
+  if (!form) throw new Error('There is no such form.')
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme' })), (texts) => {
+      const lines = texts.map((text) => `{"row":{"r":${JSON.stringify(text)}}}\n`)
+      const { bytes } = measuredRows(Buffer.from(`${meta}${lines.join('')}${progress(7)}`), form)
+      expect(bytes.toString()).toBe(`[\n${texts.join(',\n')}\n]\n`)
+    }),
+  )
+  expect(rowFormOf('SELECT r\nFORMAT CustomSeparated', new Map())).toBeUndefined()
+  expect(rowFormOf('SELECT r\nFORMAT CSV', settings)).toBeUndefined()
 })
 
 test('whatever the rows hold', () => {

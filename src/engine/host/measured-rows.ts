@@ -8,6 +8,8 @@ export interface MeasuredRows {
   readBytes: number
 }
 
+export const measuredFormat = 'JSONEachRowWithProgress'
+
 export const strangeOutput = 'A session held the output of another query.'
 
 const newline = 0x0a
@@ -17,34 +19,68 @@ const rowOpen = Buffer.from('{"row":')
 const rowClose = '}'.length
 const progressOpen = Buffer.from('{"progress":')
 const exceptionOpen = Buffer.from('{"exception":')
-const betweenRows = Buffer.from(',\n')
-const arrayOpen = Buffer.from('[\n')
-const arrayClose = Buffer.from('\n]\n')
+
+/** What stands around rows. */
+export interface RowForm {
+  before: string
+  between: string
+  /** Behind each row. */
+  behind: string
+  after: string
+  /** Whether a row is the text of its only column. */
+  isText: boolean
+}
+
+export const rowLines: RowForm = { before: '', between: '', behind: '\n', after: '', isText: false }
+export const rowArray: RowForm = { before: '[\n', between: ',\n', behind: '', after: '\n]\n', isText: false }
+
+/** More than this between two rows would not fit into the place of what is left out around them. */
+const maxBetween = 8
 
 /**
- * Makes of it what JSONEachRow would have given, to the byte: lines, or an array of them. The line of columns comes
- * before the rows and is the only one: where it is elsewhere, another query left something behind before it.
+ * The form that a statement's rows are given in, if they can be taken out of the format that has the figures: objects of JSON,
+ * or texts with separators. Undefined for a statement that ends in another format.
  */
-export function measuredRows(given: Uint8Array, asArray: boolean): MeasuredRows {
-  const lines = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
-  const bytes = Buffer.allocUnsafe(lines.length + arrayOpen.length + arrayClose.length)
-  let length = 0
-  const add = (part: Buffer) => {
-    length += part.copy(bytes, length)
+export function rowFormOf(sql: string, settings: ReadonlyMap<string, string>): RowForm | undefined {
+  if (sql.endsWith('\nFORMAT JSONEachRow')) {
+    return settings.get('output_format_json_array_of_rows') === '1' ? rowArray : rowLines
   }
+  if (!sql.endsWith('\nFORMAT CustomSeparated')) return undefined
+  const custom = (name: string) => settings.get(`format_custom_${name}_delimiter`) ?? ''
+  const form = {
+    before: custom('result_before'),
+    between: custom('row_between'),
+    behind: custom('row_after'),
+    after: custom('result_after'),
+    isText: true,
+  }
+  const isRaw = settings.get('format_custom_escaping_rule') === 'Raw'
+  return isRaw && form.between.length + form.behind.length <= maxBetween ? form : undefined
+}
+
+/**
+ * Takes the rows out of it and puts them into another form. The line of columns comes before the rows and is the only one:
+ * where it is elsewhere, another query left something behind before it.
+ */
+export function measuredRows(given: Uint8Array, form: RowForm): MeasuredRows {
+  const lines = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+  const bytes = Buffer.allocUnsafe(
+    lines.length + Buffer.byteLength(form.before) + Buffer.byteLength(form.after),
+  )
+  let length = bytes.write(form.before)
   let rows = 0
   let started = false
   let progress: Buffer | undefined
-  if (asArray) add(arrayOpen)
   for (let start = 0; start < lines.length; ) {
     const found = lines.indexOf(newline, start)
     const end = found < 0 ? lines.length : found
     if (started && begins(lines, start, rowOpen)) {
       // A row is an object within one; a line that broke off has another's beginning behind it.
       if (lines[end - 1] !== closing || lines[end - 2] !== closing) throw new Error(strangeOutput)
-      if (asArray && rows > 0) add(betweenRows)
-      add(lines.subarray(start + rowOpen.length, end - rowClose))
-      if (!asArray) bytes[length++] = newline
+      if (rows > 0 && form.between !== '') length += bytes.write(form.between, length)
+      const row = lines.subarray(start + rowOpen.length, end - rowClose)
+      length += form.isText ? bytes.write(textOf(row), length) : row.copy(bytes, length)
+      if (form.behind !== '') length += bytes.write(form.behind, length)
       rows++
     } else if (begins(lines, start, progressOpen)) progress = lines.subarray(start, end)
     else if (begins(lines, start, columnsOpen) === started) throw new Error(strangeOutput)
@@ -52,8 +88,12 @@ export function measuredRows(given: Uint8Array, asArray: boolean): MeasuredRows 
     else started = true
     start = end + 1
   }
-  if (asArray) add(arrayClose)
+  length += bytes.write(form.after, length)
   return { bytes: bytes.subarray(0, length), ...readFrom(progress) }
+}
+
+function textOf(row: Buffer): string {
+  return Object.values(JSON.parse(row.toString()) as Record<string, string | null>)[0] ?? ''
 }
 
 /** Each line of progress counts from the beginning, so the last one has it all. */

@@ -2,6 +2,7 @@ import { assignments, type ComposedStatement, composeStatement } from './compose
 import { EngineException, exceptions, fromNative } from './exceptions.ts'
 import { isHalfMade } from './half-made-inserts.ts'
 import { type BegunInsert, InsertWitness } from './insert-witness.ts'
+import { measuredFormat, rowFormOf } from './measured-rows.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
@@ -162,14 +163,6 @@ function checkStatement(request: EngineRequest, statement: Statement): InsertTar
   return target
 }
 
-const plainRows = '\nFORMAT JSONEachRow'
-const separatedText = '\nFORMAT CustomSeparated'
-const beforeResult = 'format_custom_result_before_delimiter'
-
-function withOpening(settings: ReadonlyMap<string, string>, opening: string): Map<string, string> {
-  return new Map(settings).set(beforeResult, opening + (settings.get(beforeResult) ?? ''))
-}
-
 async function runStatement(
   session: EngineSession,
   request: EngineRequest,
@@ -177,11 +170,9 @@ async function runStatement(
   tag: string,
 ): Promise<SessionResult> {
   const { sql, format, settings, parameters } = request
-  const isRows = sql.endsWith(plainRows) && statement.tail === 'format' && statement.verb !== 'EXPLAIN'
-  const isText = sql.endsWith(separatedText) && statement.tail === 'format'
-  const opening = `${tag}\n`
-  const sent = isText ? { ...request, settings: withOpening(settings, opening) } : request
-  const composed = composeStatement(sent, statement, tag, isRows ? 'WithProgress' : '')
+  const hasRows = statement.tail === 'format' && statement.verb !== 'EXPLAIN'
+  const form = hasRows ? rowFormOf(sql, settings) : undefined
+  const composed = composeStatement(request, statement, tag, form && measuredFormat)
   if (composed === undefined) {
     // What is set stays in the session, so it serves nobody else.
     session.spoil()
@@ -190,9 +181,8 @@ async function runStatement(
     return session.run(sql, format)
   }
   try {
-    if (isText) return await session.answerAfter(opening, composed.sql, format)
-    if (!isRows) return await session.answer(composed.sql, format)
-    return await session.answerRows(composed.sql, settings.get('output_format_json_array_of_rows') === '1')
+    if (form) return await session.answerRows(composed.sql, form)
+    return await session.answer(composed.sql, format)
   } catch (error) {
     throw await ownWords(fromNative(error), composed, session)
   }

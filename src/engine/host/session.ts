@@ -1,5 +1,5 @@
 import { Session } from 'chdb'
-import { measuredRows, strangeOutput } from './measured-rows.ts'
+import { measuredFormat, measuredRows, type RowForm, strangeOutput } from './measured-rows.ts'
 import type { InsertTarget } from './statement.ts'
 
 export interface SessionResult {
@@ -58,21 +58,10 @@ export class EngineSession {
     return this.run(sql, format)
   }
 
-  /** The same for rows of JSON, which show by themselves where the output of a statement begins. */
-  async answerRows(sql: string, asArray: boolean): Promise<SessionResult> {
-    const result = await this.run(sql, 'JSONEachRowWithProgress')
-    return this.#guard(async () => ({ ...result, ...measuredRows(result.bytes, asArray) }))
-  }
-
-  /** The same for text that the statement itself begins with these words, which no other has. */
-  async answerAfter(opening: string, sql: string, format: string): Promise<SessionResult> {
-    const result = await this.run(sql, format)
-    return this.#guard(async () => {
-      const { buffer, byteOffset, byteLength } = result.bytes
-      const bytes = Buffer.from(buffer, byteOffset, byteLength)
-      if (!bytes.subarray(0, opening.length).equals(Buffer.from(opening))) throw new Error(strangeOutput)
-      return { ...result, bytes: bytes.subarray(opening.length) }
-    })
+  /** The same for rows, which show by themselves where the output of a statement begins. */
+  async answerRows(sql: string, form: RowForm): Promise<SessionResult> {
+    const result = await this.run(sql, measuredFormat)
+    return this.#guard(async () => ({ ...result, ...measuredRows(result.bytes, form) }))
   }
 
   /** A SET statement has no output: if it shows any, that is what another query left behind. */
