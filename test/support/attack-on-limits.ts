@@ -21,7 +21,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     expect((await endpoint({ query: brackets })).status).toBe(422)
     const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
     const text = `{"name":"attack.much","query":"${query}","parameters":${deep}}`
-    expect((await admin('POST', '/api/endpoints', text)).status).toBe(400)
+    expect((await admin('POST', '/api/endpoints', text)).status).toBe(413)
     expect((await admin('POST', '/api/logs?source=edge_logs', '['.repeat(200_000))).status).toBe(400)
     const nested = `{"metadata":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     expect((await admin('POST', '/api/logs?source=edge_logs', nested)).body).toMatchObject({ rejected: 1 })
@@ -108,8 +108,6 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 404, 400, 422, 400, 406])
     for (const { status, headers, body } of answers) {
       expect(headers.get('x-content-type-options')).toBe('nosniff')
-      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'/)
-      expect(headers.get('x-frame-options')).toBe('DENY')
       expect(headers.get('cache-control')).toBe('no-store')
       const names = [...headers.keys()]
       expect(names.filter((name) => /^(server$|x-powered|access-control)/.test(name))).toEqual([])

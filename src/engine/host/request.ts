@@ -65,7 +65,8 @@ function* multipartFields(body: Buffer, contentType: string): Generator<[string,
 
 export async function readRequest(message: IncomingMessage): Promise<EngineRequest> {
   const address = message.url ?? ''
-  const fields = new URLSearchParams(address.slice(address.indexOf('?') + 1))
+  const query = address.indexOf('?')
+  const fields = new URLSearchParams(query < 0 ? '' : address.slice(query + 1))
   const body = await readBody(message)
   const contentType = message.headers['content-type'] ?? ''
   const multipart = contentType.startsWith('multipart/form-data')
