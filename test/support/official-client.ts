@@ -23,7 +23,7 @@ export function describeOfficialClient(dataDir: () => string): void {
         query:
           "SELECT {text:String} AS text, {list:Array(UInt8)} AS list, {at:DateTime} AS at, getSetting('max_block_size') AS size FROM system.{table:Identifier}",
         query_params: { text: "it's\n\\ü", list: [1, 2], at: '2026-01-31 12:00:00', table: 'one' },
-        clickhouse_settings: { max_block_size: 77 },
+        clickhouse_settings: { max_block_size: '77' },
         format: 'JSONEachRow',
       })
       expect(await result.json()).toEqual([

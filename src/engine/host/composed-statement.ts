@@ -44,9 +44,11 @@ export function composeStatement(
   return { sql: bound + sql.slice(at, statementEnd) + tail, unbound: at > 0 ? unbound : undefined, tail }
 }
 
-function openingOf({ verb, writes, tail, insertsSelection }: Statement, format: string): string | undefined {
+function openingOf(statement: Statement, format: string): string | undefined {
+  const { verb, writes, tail, insertsSelection, hasSettings } = statement
   if (verb === 'INSERT' || (verb === 'WITH' && writes)) return insertsSelection ? 'SETTINGS' : undefined
-  if (!withOutput.has(verb)) return undefined
+  // Settings of a SELECT or of a new table are a part of it; behind other statements there is place for one list only.
+  if (!withOutput.has(verb) || (writes && hasSettings && verb !== 'CREATE')) return undefined
   if (tail === 'settings') return ','
   return tail === 'format' ? 'SETTINGS' : `FORMAT ${format} SETTINGS`
 }

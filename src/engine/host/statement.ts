@@ -18,6 +18,8 @@ export interface Statement {
   tail: 'format' | 'settings' | 'other'
   /** Whether an INSERT takes its rows from a SELECT without settings of its own. */
   insertsSelection: boolean
+  /** Whether it has settings of its own somewhere. */
+  hasSettings: boolean
 }
 
 export interface Placeholder {
@@ -41,6 +43,7 @@ export function inspectStatement(sql: string): Statement {
     end: sql.length,
     tail: 'other',
     insertsSelection: false,
+    hasSettings: false,
   }
   let ended = false
   let previous = { kind: 'space', text: '', start: 0 }
@@ -81,8 +84,9 @@ export function inspectStatement(sql: string): Statement {
     previous = { kind: token.kind, text, start: token.start }
   }
   if (!readingVerbs.has(statement.verb)) statement.writes = true
+  statement.hasSettings = words.has('SETTINGS')
   statement.insertsSelection =
-    words.has('SELECT') && !['VALUES', 'FORMAT', 'SETTINGS'].some((word) => words.has(word))
+    words.has('SELECT') && !statement.hasSettings && !words.has('VALUES') && !words.has('FORMAT')
   return statement
 }
 
