@@ -1,10 +1,11 @@
 import { invalidQuery } from '../base/errors.ts'
+import { sqlName } from '../base/sql-text.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { checkSandboxDefinition } from './sandbox.ts'
-import { checkSql, checkTokens } from './sql-check.ts'
+import { checkSql, checkTokens, isPlainName } from './sql-check.ts'
 import type { TextColumnOf } from './sql-paths.ts'
 import { sampleValues } from './sql-sample-values.ts'
 import { leadingWith } from './sql-with.ts'
@@ -36,7 +37,10 @@ export async function compileEndpoint(
   const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
   const unused = unusedSubqueries(compiled)
-  if (unused !== undefined) await describeColumns(engine, { sql: unused, parameters })
+  if (unused !== undefined) {
+    await checkSql(engine, { sql: unused, parameters }, sources)
+    await describeColumns(engine, { sql: unused, parameters })
+  }
   const statement = { sql: compiled.sent, parameters }
   if (compiled.sent !== compiled.sql) await checkSql(engine, statement, sources)
   const columns = await describeColumns(engine, statement)
@@ -48,9 +52,9 @@ export async function compileEndpoint(
 function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
   const clause = leadingWith(sql)
   const kept = leadingWith(sent)?.names ?? []
-  const unused = clause?.names.filter((name) => !kept.includes(name)) ?? []
+  const unused = clause?.names.filter((name) => !kept.includes(name) && isPlainName(name)) ?? []
   if (!clause || sql === sent || unused.length === 0) return undefined
-  return clause.text + unused.map((name) => `SELECT 1 FROM \`${name}\``).join('\nUNION ALL\n')
+  return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
 }
 
 /** The promise of an incremental endpoint is about a column that must be there, and be a time. */

@@ -1,3 +1,4 @@
+import { sqlName } from '../base/sql-text.ts'
 import type { Engine, Limits, Statement } from '../engine/engine.ts'
 import { jsonRowSql, outwardJson, readJsonRows } from '../engine/json-rows.ts'
 
@@ -22,13 +23,9 @@ export async function describeColumns(
 
 const exactInteger = 2 ** 53 - 1
 
-function quoted(name: string): string {
-  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
-}
-
 /** A column in its outward form: instants as integers or as text without a zone, integers exact. */
 function outward({ name, type }: ResultColumn): string {
-  const column = quoted(name)
+  const column = sqlName(name)
   const bare = bareType(type)
   if (bare.startsWith('DateTime64')) {
     return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`})`
@@ -72,12 +69,12 @@ function listOf(columns: readonly ResultColumn[], form: OutwardForm, json: reado
     case 'typed':
       return '*'
     case 'json':
-      return columns.map((column) => `${outward(column)} AS ${quoted(column.name)}`).join(', ')
+      return columns.map((column) => `${outward(column)} AS ${sqlName(column.name)}`).join(', ')
     case 'text-rows':
       return jsonRowSql(
         columns.map((column) =>
           isJsonColumn(column, json)
-            ? { name: column.name, sql: `toString(${quoted(column.name)})`, isJson: true }
+            ? { name: column.name, sql: `toString(${sqlName(column.name)})`, isJson: true }
             : { name: column.name, sql: outward(column) },
         ),
       )

@@ -1,3 +1,4 @@
+import { sqlText } from '../base/sql-text.ts'
 import { sqlTokens } from '../base/sql-tokens.ts'
 import { engineDatabase } from '../engine/engine.ts'
 
@@ -18,26 +19,22 @@ export interface RowFilter {
  */
 export function onlyRows(tables: Iterable<string>, { project, range }: RowFilter) {
   const conditions: string[] = []
-  if (project !== undefined) conditions.push(`project = ${literal(project)}`)
+  if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)
   if (range) {
     conditions.push(
       `(timestamp < ${instant(range.beforeMicros)} OR timestamp >= ${instant(range.fromMicros)})`,
     )
   }
-  const condition = literal(conditions.join(' AND '))
+  const condition = sqlText(conditions.join(' AND '))
   const filters = [...tables]
     // On a cluster the rows are in tables of their own behind those that queries name.
     .flatMap((source) => [`${engineDatabase}.${source}`, `${engineDatabase}.${source}_local`])
-    .map((table) => `${literal(table)}:${condition}`)
+    .map((table) => `${sqlText(table)}:${condition}`)
   return { additional_table_filters: `{${filters.join(',')}}` }
 }
 
 function instant(micros: bigint): string {
   return `fromUnixTimestamp64Micro(${micros}, 'UTC')`
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
 /** Words of SQL that have the form of a source's name. */

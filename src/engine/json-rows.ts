@@ -1,3 +1,5 @@
+import { sqlText } from '../base/sql-text.ts'
+
 /** The rows of a result in the format JSONEachRow. */
 export function readJsonRows<Row>(body: Buffer): Row[] {
   return body
@@ -32,13 +34,12 @@ export function jsonRowSql(members: readonly RowMember[]): string {
   return `concat(${parts.join(', ')}, '}') AS r`
 }
 
-/** A line break outside of strings means nothing in JSON, but it would end the row. */
+/**
+ * A line break outside of strings means nothing in JSON, but it would end the row. The engine takes text with a byte order mark
+ * for JSON, and other readers do not.
+ */
 function jsonText(sql: string): string {
-  return `if(isValidJSON(${sql}), translate(${sql}, '\\n\\r', '  '), toJSONString(${sql}))`
-}
-
-function sqlText(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  return `if(isValidJSON(${sql}) AND NOT startsWith(${sql}, unhex('EFBBBF')), translate(${sql}, '\\n\\r', '  '), toJSONString(${sql}))`
 }
 
 const asTheyAre = { format_custom_escaping_rule: 'Raw', format_custom_row_after_delimiter: '' } as const

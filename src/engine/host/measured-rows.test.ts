@@ -50,6 +50,14 @@ test('rows of one text come out as that text, between the separators that were a
       expect(bytes.toString()).toBe(`[\n${texts.join(',\n')}\n]\n`)
     }),
   )
+  // Bytes that are no text stay as they are, and a name may hold anything.
+  const broken = Buffer.alloc(1_000, 0xff)
+  const row = Buffer.concat([Buffer.from('{"row":{"a\\":\\\\":"'), broken, Buffer.from('\\u0000\\/"}}\n')])
+  const { bytes } = measuredRows(Buffer.concat([Buffer.from(meta), row, row]), form)
+  const text = Buffer.concat([broken, Buffer.from('\0/')])
+  expect(bytes).toEqual(
+    Buffer.concat([Buffer.from('[\n'), text, Buffer.from(',\n'), text, Buffer.from('\n]\n')]),
+  )
   expect(rowFormOf('SELECT r\nFORMAT CustomSeparated', new Map())).toBeUndefined()
   expect(rowFormOf('SELECT r\nFORMAT CSV', settings)).toBeUndefined()
 })

@@ -79,7 +79,8 @@ export function measuredRows(given: Uint8Array, form: RowForm): MeasuredRows {
       if (lines[end - 1] !== closing || lines[end - 2] !== closing) throw new Error(strangeOutput)
       if (rows > 0 && form.between !== '') length += bytes.write(form.between, length)
       const row = lines.subarray(start + rowOpen.length, end - rowClose)
-      length += form.isText ? bytes.write(textOf(row), length) : row.copy(bytes, length)
+      if (form.isText) length = writeText(row, bytes, length)
+      else length += row.copy(bytes, length)
       if (form.behind !== '') length += bytes.write(form.behind, length)
       rows++
     } else if (begins(lines, start, progressOpen)) progress = lines.subarray(start, end)
@@ -92,8 +93,40 @@ export function measuredRows(given: Uint8Array, form: RowForm): MeasuredRows {
   return { bytes: bytes.subarray(0, length), ...readFrom(progress) }
 }
 
-function textOf(row: Buffer): string {
-  return Object.values(JSON.parse(row.toString()) as Record<string, string | null>)[0] ?? ''
+const quote = 0x22
+const backslash = 0x5c
+const letterU = 0x75
+const escapes = new Map(
+  Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(([letter, meant]) => [
+    letter.charCodeAt(0),
+    meant.charCodeAt(0),
+  ]),
+)
+
+/**
+ * Writes the text of a row's only column without its escapes; returns where it ends. Byte by byte, since the result never gets
+ * longer that way, whatever the text holds, and a long one is read in a fraction of the time that parsing takes.
+ */
+function writeText(row: Buffer, bytes: Buffer, length: number): number {
+  let at = 2
+  while (row[at] !== quote) at += row[at] === backslash ? 2 : 1
+  // Behind the name: its quote, a colon, and the quote of the text.
+  at += 2
+  if (row[at] !== quote) return length
+  for (at++; row[at] !== quote; at++) {
+    const byte = row[at] as number
+    if (byte !== backslash) bytes[length++] = byte
+    else if (row[++at] !== letterU) bytes[length++] = escapes.get(row[at] as number) ?? (row[at] as number)
+    else {
+      // Only what has no other escape is written so, and none of it is a half of a pair.
+      length += bytes.write(
+        String.fromCharCode(Number.parseInt(row.toString('latin1', at + 1, at + 5), 16)),
+        length,
+      )
+      at += 4
+    }
+  }
+  return length
 }
 
 /** Each line of progress counts from the beginning, so the last one has it all. */
