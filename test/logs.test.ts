@@ -383,12 +383,16 @@ describe('sending logs', () => {
         filled: 1,
       }),
     ])
+    const moved = [fields[0], { column: 'n', path: 'item.m', type: 'number' }]
+    expect((await manage('PATCH', '/api/sources/typed', { hot_fields: moved })).status).toBe(200)
+    await send('typed', JSON.stringify({ metadata: { item: { size: 'XXL', n: 4, m: 5 } } }))
+    expect((await rows()).map(({ n }: { n: number | null }) => n)).toEqual([null, null, null, null, null, 5])
     const kept = await manage('PATCH', '/api/sources/typed', { hot_fields: [fields[1] as object] })
     expect(kept).toMatchObject({ status: 400, body: { error: { parameter: 'hot_fields' } } })
     expect(kept.body.error.message).toContain('typed.sizes')
     await manage('DELETE', '/api/endpoints/typed.sizes')
     const removed = await manage('PATCH', '/api/sources/typed', { hot_fields: [] })
-    expect(removed).toMatchObject({ status: 200, body: { version: 3, hot_fields: [] } })
+    expect(removed).toMatchObject({ status: 200, body: { version: 4, hot_fields: [] } })
     const gone = await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })
     expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
   })

@@ -15,6 +15,8 @@ const dataDir = `${directory.path}/data`
 let service: RunningService | undefined
 let interruptions = 0
 
+const open = () => openService({ dataDir, environment: { WELLHEAD_ADMIN_TOKEN: 'admin-token-0123456789' } })
+
 /** An engine that is gone after some statements. */
 function endingAfter(engine: Engine, statements: number): Engine {
   let left = statements
@@ -37,7 +39,7 @@ beforeAll(async () => {
   try {
     await engine.start()
     // Every statement of the first day of a source is once the one that is not reached.
-    for (let statements = 3; statements < 20; statements++) {
+    for (let statements = 3; statements < 26; statements++) {
       await expect(
         keepMetadataAsText(endingAfter(engine, statements), { cluster: undefined }, log),
       ).rejects.toThrow('interrupted')
@@ -46,7 +48,7 @@ beforeAll(async () => {
   } finally {
     await engine.close()
   }
-  service = await openService({ dataDir, environment: { WELLHEAD_ADMIN_TOKEN: 'admin-token-0123456789' } })
+  service = await open()
 })
 afterAll(async () => {
   await service?.close()
@@ -61,7 +63,7 @@ async function get(path: string): Promise<any> {
 }
 
 test('every entry of an older data directory is there after an interrupted upgrade, once', async () => {
-  expect(interruptions).toBe(17)
+  expect(interruptions).toBe(23)
   const edge = await get('/api/sources/edge_logs/recent?limit=1000')
   const days = ['2026-10-01', '2026-10-02', '2026-11-10']
   const ids = days.flatMap((day) => Array.from({ length: 40 }, (_, i) => `${day}-${i}`))
@@ -96,6 +98,17 @@ test('an endpoint that was saved before reads paths, typed columns and metadata 
   })
 })
 
+test('copied entries expire as others do', async () => {
+  const { body } = await (service as RunningService).engine.query(
+    {
+      sql: "SELECT table, min(delete_ttl_info_max) > now() AS expires FROM system.parts WHERE active AND rows > 0 AND table IN ('edge_logs', 'shop') GROUP BY table ORDER BY table",
+      format: 'TabSeparatedRaw',
+    },
+    { deadlineMs: 60_000 },
+  )
+  expect(body.toString()).toBe('edge_logs\t1\nshop\t1\n')
+})
+
 test('a built-in source of an older version gets the typed columns of this one, with values for older entries', async () => {
   const response = await (service as RunningService).call('/api/endpoints', {
     method: 'POST',
@@ -108,4 +121,27 @@ test('a built-in source of an older version gets the typed columns of this one, 
   expect(response.status).toBe(201)
   const { result } = await get('/api/endpoints/query/old.status')
   expect(result).toEqual([{ id: '2026-10-01-5', status_code: 205 }])
+})
+
+test('columns that were removed or added stay so after a restart, also as many as there may be', async () => {
+  const { hot_fields: fields } = await get('/api/sources/edge_logs')
+  const kept = fields.filter(({ column }: { column: string }) => column !== 'country')
+  const own = Array.from({ length: 32 - kept.length }, (_, i) => ({
+    column: `own_${i}`,
+    path: `own.p${i}`,
+    type: 'text',
+  }))
+  const changed = await (service as RunningService).call('/api/sources/edge_logs', {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ hot_fields: [...kept, ...own] }),
+  })
+  expect(changed.status).toBe(200)
+  await service?.close()
+  service = await open()
+  const columns = (await get('/api/sources/edge_logs')).hot_fields.map(
+    ({ column }: { column: string }) => column,
+  )
+  expect(columns).toHaveLength(32)
+  expect(columns).not.toContain('country')
 })

@@ -15,7 +15,7 @@ import {
   type NamesOf,
   type Verdict,
 } from './catalog-replay.ts'
-import { migrate } from './migrations.ts'
+import { migrate, runOnce } from './migrations.ts'
 import { database, type Topology } from './tables.ts'
 
 export interface CatalogOptions {
@@ -131,6 +131,11 @@ export class Catalog {
   /** Runs something while nothing is changed here. */
   hold<T>(work: () => Promise<T>): Promise<T> {
     return this.#alone(work)
+  }
+
+  /** Runs work that is needed once for this data. */
+  once(id: number, work: () => Promise<void>): Promise<void> {
+    return runOnce(this.#options.engine, id, work)
   }
 
   async read<Row>(sql: string): Promise<Row[]> {

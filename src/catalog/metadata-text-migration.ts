@@ -34,14 +34,26 @@ export async function keepMetadataAsText(engine: Engine, topology: Topology, log
     // The table of a source that was deleted goes when sources are opened.
     if (create === undefined) continue
     if (table === source) await run(engine, `RENAME TABLE ${path(source)} TO ${path(oldName(source))}`)
+    // Entries that expire while they are copied would be missing when they are counted.
+    await run(engine, `SYSTEM STOP MERGES ${path(oldName(source))}`)
     await run(engine, create(source))
     for (const { day, rows } of await daysOf(engine, oldName(source))) {
       await copyDay(engine, source, create(copyName(source)), { day, rows })
       log.info({ source, day, entries: rows }, 'entries copied to the new form of the table')
     }
+    await expireAsUsual(engine, source)
     await run(engine, `DROP TABLE IF EXISTS ${path(copyName(source))} SYNC`)
     await run(engine, `DROP TABLE ${path(oldName(source))} SYNC`)
   }
+}
+
+/** The copies were made without a TTL, and parts that do not say when they expire never do. */
+async function expireAsUsual(engine: Engine, source: string): Promise<void> {
+  const alter = `ALTER TABLE ${path(source)}`
+  // Otherwise whole parts would be written again.
+  await run(engine, `${alter} MODIFY SETTING materialize_ttl_recalculate_only = 1`)
+  await run(engine, `${alter} MATERIALIZE TTL`, { mutations_sync: 1 })
+  await run(engine, `${alter} RESET SETTING materialize_ttl_recalculate_only`)
 }
 
 interface Day {
@@ -55,6 +67,11 @@ async function copyDay(engine: Engine, source: string, create: string, { day, ro
   await run(engine, `DROP TABLE IF EXISTS ${copy} SYNC`)
   await run(engine, create)
   await run(engine, `ALTER TABLE ${copy} REMOVE TTL`)
+  // Merges of a large day take longer than the two minutes that the engine waits for them.
+  await run(
+    engine,
+    `ALTER TABLE ${copy} MODIFY SETTING lock_acquire_timeout_for_background_operations = 86400`,
+  )
   await run(
     engine,
     `INSERT INTO ${copy} (${entryColumns}) SELECT project, id, timestamp, event_message, toJSONString(metadata) ` +
@@ -64,9 +81,15 @@ async function copyDay(engine: Engine, source: string, create: string, { day, ro
   // What was inserted without a token and never merged would be taken for an insert that nobody acknowledged.
   await run(engine, `OPTIMIZE TABLE ${copy} FINAL`, { optimize_throw_if_noop: 1, mutations_sync: 1 })
   await check(engine, source, day, copyName(source), rows)
+  const there = await rowsOf(engine, source, day)
+  if (there !== 0 && there !== rows) {
+    throw new Error(
+      `Another service writes to ${source} while its entries are copied. Stop all other services, then start again.`,
+    )
+  }
   await run(engine, `ALTER TABLE ${to} REPLACE PARTITION ID '${day}' FROM ${copy}`)
   await check(engine, source, day, source, rows)
-  await run(engine, `ALTER TABLE ${from} DROP PARTITION ID '${day}'`, { max_partition_size_to_drop: 0 })
+  await run(engine, `ALTER TABLE ${from} DROP PARTITION ID '${day}'`)
 }
 
 async function check(
@@ -76,11 +99,15 @@ async function check(
   table: string,
   rows: number,
 ): Promise<void> {
-  const found = (await daysOf(engine, table)).find((other) => other.day === day)?.rows ?? 0
+  const found = await rowsOf(engine, table, day)
   if (found === rows) return
   throw new Error(
     `Copying the entries of ${source} failed: ${found} of ${rows} entries of ${day} arrived. Nothing was removed; start again.`,
   )
+}
+
+async function rowsOf(engine: Engine, table: string, day: string): Promise<number> {
+  return (await daysOf(engine, table)).find((other) => other.day === day)?.rows ?? 0
 }
 
 async function daysOf(engine: Engine, table: string): Promise<Day[]> {
@@ -121,7 +148,9 @@ async function select<Row>(engine: Engine, sql: string): Promise<Row[]> {
 }
 
 async function run(engine: Engine, sql: string, settings: Record<string, number> = {}): Promise<void> {
-  await engine.command({ sql, settings }, limits)
+  // The guard against dropping much by mistake would stop the copy of a large day.
+  const anySize = { max_partition_size_to_drop: 0, max_table_size_to_drop: 0 }
+  await engine.command({ sql, settings: { ...anySize, ...settings } }, limits)
 }
 
 function path(table: string): string {

@@ -11,9 +11,14 @@ import {
   type Topology,
 } from './tables.ts'
 
+/** Typed columns that built-in sources of an older version do not have. */
+export const shippedColumnsId = 5
+
 export interface Migration {
   id: number
   statements?: (topology: Topology) => string[]
+  /** Whether somebody else runs it. */
+  later?: true
   /** Runs after the statements. */
   run?: (engine: Engine, topology: Topology, log: Log) => Promise<void>
 }
@@ -27,6 +32,8 @@ export const migrations: readonly Migration[] = [
   { id: 2, statements: orderCatalog },
   { id: 3, statements: createTokenUses },
   { id: 4, run: keepMetadataAsText },
+  // Done by the sources once they are open.
+  { id: shippedColumnsId, later: true },
 ]
 
 /** What the data is like once every migration has run. */
@@ -42,11 +49,7 @@ export async function migrate(
   known: readonly Migration[] = migrations,
 ): Promise<number[]> {
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
-  const { body } = await engine.query(
-    { sql: `SELECT DISTINCT id FROM ${database}._migrations ORDER BY id`, format: 'TabSeparatedRaw' },
-    limits,
-  )
-  const done = new Set(body.toString().split('\n').filter(Boolean).map(Number))
+  const done = await readDone(engine)
   const newest = Math.max(0, ...done)
   if (newest > Math.max(0, ...known.map(({ id }) => id))) {
     throw new Error(
@@ -54,16 +57,35 @@ export async function migrate(
     )
   }
   const ran: number[] = []
-  for (const { id, statements, run } of known) {
-    if (done.has(id)) continue
+  for (const { id, statements, run, later } of known) {
+    if (done.has(id) || later) continue
     for (const sql of statements?.(topology) ?? []) await engine.command({ sql }, limits)
     await run?.(engine, topology, log)
-    await engine.insert(
-      { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
-      writeJsonRows([{ id }]),
-      limits,
-    )
+    await record(engine, id)
     ran.push(id)
   }
   return ran
+}
+
+/** Runs a migration that is not of the schema alone, unless it was run on this data. */
+export async function runOnce(engine: Engine, id: number, work: () => Promise<void>): Promise<void> {
+  if ((await readDone(engine)).has(id)) return
+  await work()
+  await record(engine, id)
+}
+
+async function readDone(engine: Engine): Promise<Set<number>> {
+  const { body } = await engine.query(
+    { sql: `SELECT DISTINCT id FROM ${database}._migrations ORDER BY id`, format: 'TabSeparatedRaw' },
+    limits,
+  )
+  return new Set(body.toString().split('\n').filter(Boolean).map(Number))
+}
+
+async function record(engine: Engine, id: number): Promise<void> {
+  await engine.insert(
+    { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
+    writeJsonRows([{ id }]),
+    limits,
+  )
 }

@@ -16,12 +16,17 @@ const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 
 
 export const sourceName = z
   .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be small letters, digits and _, beginning with a letter, at most 64')
+  .regex(
+    /^[a-z][a-z0-9_]{0,63}$/,
+    'must be lowercase letters, digits and _, beginning with a letter, at most 64',
+  )
   .refine((name) => !name.endsWith('_local'), 'must not end with _local')
+
+export const maxHotFields = 32
 
 const hotFields = z
   .array(hotFieldShape)
-  .max(32)
+  .max(maxHotFields)
   .refine(
     (fields) =>
       new Set(fields.map((field) => field.column)).size === fields.length &&
@@ -43,6 +48,8 @@ export const newSourceShape = z.strictObject({
 export type NewSource = z.infer<typeof newSourceShape>
 
 export const sourceShape = newSourceShape.extend({
+  // What is stored is read whatever the limits are now.
+  hot_fields: z.array(hotFieldShape),
   id: z.uuid(),
   version: z.int(),
   created_at: z.string(),

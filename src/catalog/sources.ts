@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter, nameTaken, sourceNotFound, versionConflict } from '../base/errors.ts'
+import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogRecord } from './catalog-replay.ts'
-import { type HotField, type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
+import { shippedColumnsId } from './migrations.ts'
+import { maxHotFields, type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
 import {
   changeRetention,
   changeTypedColumns,
+  columnComment,
   createSourceTable,
   dropSourceTable,
+  fillTypedColumns,
   readTypedColumns,
 } from './tables.ts'
 
@@ -42,45 +45,54 @@ export class Sources {
    */
   async open(): Promise<void> {
     for (const name of this.#left) await this.#drop(name)
-    await this.#catchUp()
-    const changes = builtInSources.flatMap((source) => {
-      const current = this.find(source.name)
-      return current ? this.#withNewColumns(current, source.hot_fields) : this.#fresh(source)
-    })
-    if (changes.length === 0) return
-    await this.#write('wellhead', ...changes).catch((error) => {
-      if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
-      return this.open()
-    })
-  }
-
-  /** A built-in source of an older version gets the columns that it would be made with now. */
-  #withNewColumns(current: Source, shipped: readonly HotField[]): Source[] {
-    const known = new Set(current.hot_fields.flatMap(({ column, path }) => [column, path]))
-    const added = shipped.filter(({ column, path }) => !known.has(column) && !known.has(path))
-    return added.length === 0
-      ? []
-      : [this.#changed(current, { hot_fields: [...current.hot_fields, ...added] })]
-  }
-
-  /** Nothing may read a column through its path while it is removed. */
-  async #changeColumns(before: Source, after: Source): Promise<void> {
-    const change = columnChange(before, after)
-    const kept = before.hot_fields.filter(({ column }) => !change.removed.includes(column))
-    this.#byName.set(before.name, { ...before, hot_fields: kept })
+    const wanted = this.list()
+    await this.#matchColumns(wanted)
+    for (const source of wanted) this.#byName.set(source.name, source)
     this.#readable = undefined
-    await this.#catalog.run(changeTypedColumns(after.name, change, this.#catalog.topology))
+    const missing = builtInSources.filter((source) => !this.find(source.name))
+    if (missing.length > 0) {
+      await this.#write('wellhead', ...missing.map((source) => this.#fresh(source))).catch((error) => {
+        if (!nameTaken.is(error)) throw error
+        return this.open()
+      })
+    }
+    await this.#catalog.once(shippedColumnsId, () => lastWins(undefined, () => this.#addShippedColumns()))
   }
 
-  /** A service that ended between a change and its statements left the table behind the catalog. */
-  async #catchUp(): Promise<void> {
-    const tables = await this.#catalog.read<{ source: string; columns: string[] }>(readTypedColumns)
-    for (const { source: name, columns } of tables) {
-      const source = this.#byName.get(name)
-      if (!source) continue
-      const added = source.hot_fields.filter(({ column }) => !columns.includes(column))
-      const removed = columns.filter((column) => source.hot_fields.every((field) => field.column !== column))
-      await this.#catalog.run(changeTypedColumns(name, { added, removed }, this.#catalog.topology))
+  /** Built-in sources of an older version get, once, the columns that they would be made with now. */
+  async #addShippedColumns(): Promise<void> {
+    const changes = builtInSources.flatMap((shipped) => {
+      const current = this.get(shipped.name)
+      const known = new Set(current.hot_fields.flatMap(({ column, path }) => [column, path]))
+      const missing = shipped.hot_fields.filter(({ column, path }) => !known.has(column) && !known.has(path))
+      const added = missing.slice(0, Math.max(0, maxHotFields - current.hot_fields.length))
+      return added.length === 0
+        ? []
+        : [this.#changed(current, { hot_fields: [...current.hot_fields, ...added] })]
+    })
+    if (changes.length > 0) await this.#write('wellhead', ...changes)
+  }
+
+  /**
+   * Gives tables the typed columns that the catalog says. Looks at what is there, since a change may have been interrupted, and
+   * another service may have made it already.
+   */
+  async #matchColumns(wanted: readonly Source[]): Promise<void> {
+    if (wanted.length === 0) return
+    const { topology } = this.#catalog
+    const tables = await this.#catalog.read<{ source: string; columns: [string, string][] }>(readTypedColumns)
+    const found = new Map(tables.map(({ source, columns }) => [source, new Map(columns)]))
+    for (const source of wanted) {
+      const there = found.get(source.name) ?? new Map<string, string>()
+      const added = source.hot_fields.filter((field) => there.get(field.column) !== columnComment(field))
+      const kept = source.hot_fields.filter((field) => !added.includes(field))
+      const removed = [...there.keys()].filter((column) => kept.every((field) => field.column !== column))
+      if (added.length + removed.length === 0) continue
+      // Nothing may read a column through its path while it is changed.
+      this.#byName.set(source.name, { ...source, hot_fields: kept })
+      this.#readable = undefined
+      await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
+      await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
     }
   }
 
@@ -211,7 +223,7 @@ export class Sources {
         if (before !== undefined && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
-        if (before !== undefined) await this.#changeColumns(before, source)
+        if (before !== undefined && !sameFields(before, source)) await this.#matchColumns([source])
         this.#byName.set(source.name, source)
         this.#readable = undefined
         if (before === undefined) this.#onChange(source.name)
@@ -220,13 +232,8 @@ export class Sources {
   }
 }
 
-function columnChange(before: Source, after: Source) {
-  const has = (fields: readonly HotField[], field: HotField) =>
-    fields.some((other) => JSON.stringify(other) === JSON.stringify(field))
-  return {
-    added: after.hot_fields.filter((field) => !has(before.hot_fields, field)),
-    removed: before.hot_fields.filter((field) => !has(after.hot_fields, field)).map(({ column }) => column),
-  }
+function sameFields(one: Source, other: Source): boolean {
+  return JSON.stringify(one.hot_fields) === JSON.stringify(other.hot_fields)
 }
 
 function readableSources(sources: readonly Source[]): ReadableSources {

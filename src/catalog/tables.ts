@@ -1,3 +1,4 @@
+import { sqlText } from '../base/sql-text.ts'
 import { engineDatabase } from '../engine/engine.ts'
 import type { HotField, NewSource } from './source.ts'
 
@@ -14,27 +15,30 @@ const granularity = 512
 /** One filter for each 8,192 rows: one for each granule would take as much room as the texts themselves. */
 const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 
-/** So many inserts are remembered per table, so that one that is tried again is stored once. */
+/** Number of inserts remembered per table, so that a retried insert is stored once. */
 const rememberedInserts = 10_000
 
 /** What stands at a path of the JSON text in a column, as text; null where nothing does. */
 export function textAtPath(keys: readonly string[], column = 'metadata'): string {
-  return `JSONExtract(${column}, ${keys.map(literal).join(', ')}, 'Nullable(String)')`
+  return `JSONExtract(${column}, ${keys.map(sqlText).join(', ')}, 'Nullable(String)')`
 }
 
-function literal(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+/** What a typed column holds, kept as its comment: by it the service knows a column that has the name but another content. */
+export function columnComment({ path, type, searched }: HotField): string {
+  return JSON.stringify({ path, type, searched })
 }
 
 /** Has a value for any metadata: an unexpected type must not reject an entry. */
 function typedColumn(field: HotField): string {
   const text = textAtPath(field.path.split('.'))
-  if (field.type === 'text') {
-    return `\`${field.column}\` String MATERIALIZED ifNull(${text}, '') CODEC(ZSTD(1))`
-  }
   // The engine reads the texts "nan" and "inf" as numbers, and one of them would spoil every average.
   const number = `toFloat64OrNull(${text})`
-  return `\`${field.column}\` Nullable(Float64) MATERIALIZED if(isFinite(${number}), ${number}, NULL) CODEC(ZSTD(1))`
+  const [type, value] =
+    field.type === 'text'
+      ? ['String', `ifNull(${text}, '')`]
+      : ['Nullable(Float64)', `if(isFinite(${number}), ${number}, NULL)`]
+  const comment = sqlText(columnComment(field))
+  return `\`${field.column}\` ${type} MATERIALIZED ${value} COMMENT ${comment} CODEC(ZSTD(1))`
 }
 
 function searchIndexOf({ column }: HotField): string {
@@ -101,51 +105,62 @@ export function changeRetention(name: string, days: number, topology: Topology):
   ]
 }
 
-/** The typed columns of each source, as the engine has them. */
+/** The typed columns of each source as the engine has them, with their comments. */
 export const readTypedColumns =
-  "SELECT replaceRegexpOne(table, '_local$', '') AS source, groupUniqArrayIf(name, default_kind = 'MATERIALIZED') AS columns " +
+  "SELECT replaceRegexpOne(table, '_local$', '') AS source, groupUniqArrayIf((name, comment), default_kind = 'MATERIALIZED') AS columns " +
   `FROM system.columns WHERE database = '${database}' AND table NOT LIKE '\\\\_%' GROUP BY source`
 
-/** Fields that have the same column but another content count as removed and added. */
+/** A column whose content changes is removed and added. */
 export interface TypedColumnChange {
   added: readonly HotField[]
   removed: readonly string[]
 }
 
+function alter(table: string, actions: string[], topology: Topology): string[] {
+  if (actions.length === 0) return []
+  return [`ALTER TABLE ${database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
+}
+
 /**
- * Changes the typed columns of a table that has entries. A new one has its values at once: the engine computes them from the text
- * while it reads, until the background work that the last statement begins has stored them.
+ * Changes the typed columns of a table that has entries. A new one has its values at once: the engine computes them from the
+ * text while it reads, until they are stored.
  */
 export function changeTypedColumns(
   name: string,
   { added, removed }: TypedColumnChange,
   topology: Topology,
 ): string[] {
-  const alter = (table: string, actions: string[]) =>
-    actions.length === 0
-      ? []
-      : [`ALTER TABLE ${database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
   const local = localName(name, topology)
-  const searched = added.filter((field) => field.searched)
-  const outer = [
-    ...removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``),
-    ...added.map((field) => `ADD COLUMN IF NOT EXISTS ${typedColumn(field)}`),
-  ]
+  const indexes = added.filter((field) => field.searched)
+  const inEach = (actions: string[]) =>
+    [...new Set([local, name])].flatMap((table) => alter(table, actions, topology))
   return [
     ...alter(
       local,
       removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
+      topology,
     ),
-    ...alter(local, [
-      ...outer,
-      ...searched.map((field) => `ADD INDEX IF NOT EXISTS ${searchIndexOf(field).replace(/^INDEX /, '')}`),
-    ]),
-    ...(local === name ? [] : alter(name, outer)),
-    ...alter(local, [
-      ...added.map(({ column }) => `MATERIALIZE COLUMN \`${column}\``),
-      ...searched.map(({ column }) => `MATERIALIZE INDEX \`${column}_ngrams\``),
-    ]),
+    // In statements of their own: in one, a column with the same name would be removed and not added.
+    ...inEach(removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)),
+    ...inEach(added.map((field) => `ADD COLUMN IF NOT EXISTS ${typedColumn(field)}`)),
+    ...alter(
+      local,
+      indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`),
+      topology,
+    ),
   ]
+}
+
+/** Stores the values of new columns for entries that are there. */
+export function fillTypedColumns(name: string, added: readonly HotField[], topology: Topology): string[] {
+  return alter(
+    localName(name, topology),
+    added.flatMap(({ column, searched }) => [
+      `MATERIALIZE COLUMN \`${column}\``,
+      ...(searched ? [`MATERIALIZE INDEX \`${column}_ngrams\``] : []),
+    ]),
+    topology,
+  )
 }
 
 export function dropSourceTable(name: string, topology: Topology): string[] {

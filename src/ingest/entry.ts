@@ -60,7 +60,6 @@ const known = {
   project: Buffer.from('"project"'),
   metadata: Buffer.from('"metadata"'),
   projectRef: Buffer.from('"project_ref"'),
-  other: Buffer.from('"_other"'),
 } as const
 
 const written = {
@@ -236,7 +235,10 @@ export class EntryReader {
     const keys = isObject ? this.#keysOf(metadata) : new Set<string>()
     // Without its brackets.
     if (isObject) this.#writeValue(lines, { ...metadata, start: metadata.start + 1, end: metadata.end - 1 })
-    else if (this.#isGiven(metadata)) this.#writeMember(lines, known.metadata, metadata, before)
+    else if (this.#isGiven(metadata)) {
+      this.#writeMember(lines, known.metadata, metadata, before)
+      keys.add('metadata')
+    }
     const taken: [Buffer, Span][] = []
     for (const { key, value } of this.#others) {
       const bytes = key.start < 0 ? known.message : this.#bytes.subarray(key.start, key.end)
@@ -246,7 +248,9 @@ export class EntryReader {
       keys.add(name)
     }
     if (taken.length > 0) {
-      this.#writeKey(lines, known.other, before)
+      let other = '_other'
+      while (keys.has(other)) other = `_${other}`
+      this.#writeKey(lines, Buffer.from(JSON.stringify(other)), before)
       lines.copy(written.open)
       const inside = lines.lineLength
       for (const [key, value] of taken) this.#writeMember(lines, key, value, inside)

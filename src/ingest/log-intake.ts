@@ -227,6 +227,8 @@ export class LogIntake {
         format: 'JSONEachRow',
         settings: {
           insert_deduplication_token: token,
+          // Metadata is stored as the text that it is, whatever a server's profile says.
+          input_format_json_read_objects_as_strings: 1,
           // Entries may be of any day, and each day is a partition.
           max_partitions_per_insert_block: 0,
         },
@@ -242,8 +244,8 @@ export class LogIntake {
   }
 
   async stop(): Promise<void> {
-    await this.settled()
     await this.#readers.stop()
+    await this.settled()
   }
 }
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { internal, invalidBody, rateLimited, tooLarge } from '../base/errors.ts'
+import { engineUnavailable, internal, invalidBody, rateLimited, tooLarge } from '../base/errors.ts'
 import { Lines } from './lines.ts'
 import type { SentBody } from './log-body.ts'
 import { type ReadingJob, readBody } from './reading.ts'
@@ -14,8 +14,8 @@ export interface ReadingPoolOptions {
   maxHeapMiB: number
 }
 
-/** Smaller bodies are read at once: handing them over would take longer. */
-export const maxInlineBytes = 16 * 1024
+/** Smaller bodies are read at once: handing them over would take longer, and even thousands of empty entries take little. */
+export const maxInlineBytes = 4 * 1024
 
 const workerFile = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/ingest/reading-worker.js' : './reading-worker.js',
@@ -54,11 +54,12 @@ export class ReadingPool {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    for (const { reject } of this.#waiting.splice(0)) reject(engineUnavailable('The service is stopping.'))
     await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()))
   }
 
   #next(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#stopped) {
       const worker = this.#idle() ?? this.#started()
       if (worker === undefined) return
       const task = this.#waiting.shift() as Task
