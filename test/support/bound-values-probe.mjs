@@ -43,7 +43,11 @@ const whole = (bits, signed) => {
 }
 const digits = (count) =>
   fc.integer({ min: 0, max: 10 ** count - 1 }).map((n) => String(n).padStart(count, '0'))
-const instant = fc
+/** As the service writes instants: seconds since 1970 with six decimals. */
+const seconds = fc
+  .bigInt(100_000_000_000_000n, 9_999_999_999_999_999n)
+  .map((micros) => `${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, '0')}`)
+const date = fc
   .tuple(
     fc.date({
       min: new Date('1890-01-01T00:00:00Z'),
@@ -55,6 +59,7 @@ const instant = fc
   .map(
     ([date, part]) => date.toISOString().slice(0, 19).replace('T', ' ') + (part === null ? '' : `.${part}`),
   )
+const instant = fc.oneof(date, seconds)
 const bare = [
   ['String', text],
   ['Int64', whole(64, true)],

@@ -9,6 +9,8 @@ const castable: [type: RegExp, text: RegExp][] = [
   [/^Float64$/, /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/],
   [/^Bool$/, /^(?:true|false|[01])$/],
   [/^DateTime64\([0-9](?:, '[\w/+-]+')?\)$/, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?$/],
+  // Seconds since 1970, as the service writes instants; with other numbers of digits a cast reads something else.
+  [/^DateTime64\([0-9](?:, '[\w/+-]+')?\)$/, /^\d{9,10}\.\d{1,9}$/],
 ]
 
 /**
