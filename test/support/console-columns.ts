@@ -32,9 +32,12 @@ export function consoleColumns(stage: Stage): void {
       const typed = () => call('GET', '/api/sources/console_columns')
       await visit('/console/sources/console_columns', narrow(), async (page) => {
         const row = (path: string) => page.getByRole('row', { name: `metadata.${path}` })
-        await row('item.price').getByRole('cell', { name: '50 %' }).waitFor()
-        expect(await row('item.price').getByTitle('2 of the newest 4 entries').count()).toBe(1)
-        await row('item.size').getByRole('cell', { name: 'number, text' }).waitFor()
+        await row('item.price').getByText('number · 50 %').waitFor()
+        await row('item.size').getByText('number, text · 50 %').waitFor()
+        await page.setViewportSize({ width: 1280, height: 800 })
+        const share = row('item.price').getByRole('cell', { name: '50 %', exact: true })
+        expect(await share.getAttribute('title')).toBe('2 of the newest 4 entries')
+        await page.setViewportSize({ width: 360, height: 800 })
         const make = page.getByRole('button', { name: 'Make a column: metadata.item.price' })
         await make.focus()
         await page.keyboard.press('Enter')
@@ -52,14 +55,28 @@ export function consoleColumns(stage: Stage): void {
         await page.keyboard.press('Enter')
         await dialog.getByRole('alert').getByText('none of them project, id', { exact: false }).waitFor()
         await dialog.getByLabel('Name').fill('price')
+        // A few entries are filled too fast to be seen.
+        let isFirst = true
+        await page.route('**/console_columns/schema', async (route) => {
+          const response = await route.fetch()
+          const paths = (await response.json()) as { column: string | null; filled: number | null }[]
+          const shown = paths.map((path) =>
+            isFirst && path.column === 'price' ? { ...path, filled: 0.25 } : path,
+          )
+          isFirst = false
+          await route.fulfill({ response, json: shown })
+        })
         await page.keyboard.press('Enter')
+        await page.getByRole('progressbar', { name: 'Filling price' }).waitFor()
+        await page.getByText('25 % filled').waitFor()
+        await expectFit(page)
+        await page.getByText('% filled').waitFor({ state: 'detached' })
         await page.getByRole('button', { name: 'Remove the column price' }).waitFor()
         await page.getByRole('button', { name: 'Make a column: metadata.item.size' }).click()
         expect(await dialog.getByLabel('Type').inputValue()).toBe('text')
         await dialog.getByLabel('Searchable').check()
         await dialog.getByRole('button', { name: 'Make the column' }).click()
         await page.getByRole('button', { name: 'Remove the column size' }).waitFor()
-        await page.getByText('% filled').first().waitFor({ state: 'detached' })
         await expectFit(page)
         expect((await typed()).hot_fields).toEqual([
           { column: 'price', path: 'item.price', type: 'number', searched: false },

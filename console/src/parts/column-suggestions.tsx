@@ -1,19 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import type { Endpoint, JsonPath } from '../data/api-types.ts'
+import type { Endpoint, JsonPath, SlowCall } from '../data/api-types.ts'
+import type { CallResult } from '../data/call-endpoint.ts'
 import { count, milliseconds } from '../data/format.ts'
 import { queries } from '../data/queries.ts'
 import { heavyReading } from '../data/typed-columns.ts'
+import type { Run } from '../data/use-run.ts'
 import { NewColumn } from './typed-column.tsx'
 
 /** Paths of a saved query that would be faster as typed columns, where its recent calls show that it matters. */
-export function ColumnSuggestions({ saved: { name, version } }: { saved: Endpoint }) {
+export function ColumnSuggestions({ saved: { name, version }, run }: { saved: Endpoint; run: Run }) {
   const id = useId()
   const { data: paths = [] } = useQuery(queries.jsonPaths(name, version))
   const { data: calls = [] } = useQuery({ ...queries.slowCalls(name), enabled: paths.length > 0 })
   const { data: sources } = useQuery(queries.sources())
   const [chosen, setChosen] = useState<JsonPath>()
-  const reading = heavyReading(calls, version)
+  // A service without statistics lists no calls, so the run on this page counts, too.
+  const result = run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
+  const reading = heavyReading([...calls, ...(result ? [callOf(result)] : [])], version)
   if (paths.length === 0 || !reading || !sources) return null
   const columnOf = ({ source, path }: JsonPath) =>
     sources.find((one) => one.name === source)?.hot_fields.find((field) => field.path === path)?.column
@@ -21,7 +25,7 @@ export function ColumnSuggestions({ saved: { name, version } }: { saved: Endpoin
     <section className="note-box stack" aria-labelledby={id}>
       <h2 id={id}>Faster with typed columns</h2>
       <p>
-        In the last hour, calls {reading.rows > 0 && `read up to ${count(reading.rows)} rows and `}
+        Recent calls {reading.rows > 0 && `read up to ${count(reading.rows)} rows and `}
         took up to {milliseconds(reading.engineMs)} in the engine.
       </p>
       <ul className="suggestions">
@@ -59,4 +63,8 @@ export function ColumnSuggestions({ saved: { name, version } }: { saved: Endpoin
       {chosen && <NewColumn {...chosen} onClose={() => setChosen(undefined)} />}
     </section>
   )
+}
+
+function callOf({ engineMs = 0, readRows, version = 0 }: CallResult): SlowCall {
+  return { engine_ms: engineMs, rows_read: readRows ?? null, version }
 }

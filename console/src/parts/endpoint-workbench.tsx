@@ -148,7 +148,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
               </div>
             </form>
           </div>
-          {saved && !isDraft && <ColumnSuggestions saved={saved} />}
+          {saved && !isDraft && <ColumnSuggestions saved={saved} run={run} />}
           <EndpointResult
             run={run}
             columns={isDraft ? (checked?.columns ?? []) : (saved?.columns ?? [])}

@@ -5,6 +5,7 @@ import type { Entry, SourcePath } from '../data/api-types.ts'
 import { count } from '../data/format.ts'
 import { queries } from '../data/queries.ts'
 import { canBeColumn, kindsOf, shareOf } from '../data/typed-columns.ts'
+import { Breakable } from './breakable.tsx'
 import { Empty, Loaded } from './states.tsx'
 import { NewColumn, RemoveColumn } from './typed-column.tsx'
 
@@ -12,15 +13,16 @@ interface SchemaRow {
   /** As it is written in SQL. */
   name: string
   kinds: string
+  share: string
   /** Undefined for the columns that every source has. */
   path?: SourcePath
 }
 
 const fixedColumns: SchemaRow[] = [
-  { name: 'id', kinds: 'text' },
-  { name: 'timestamp', kinds: 'time' },
-  { name: 'project', kinds: 'text' },
-  { name: 'event_message', kinds: 'text' },
+  { name: 'id', kinds: 'text', share: '100 %' },
+  { name: 'timestamp', kinds: 'time', share: '100 %' },
+  { name: 'project', kinds: 'text', share: '100 %' },
+  { name: 'event_message', kinds: 'text', share: '100 %' },
 ]
 
 /** As many rows as a table shows at once; whoever looks for another one searches. */
@@ -65,6 +67,7 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
       ...paths.map((path) => ({
         name: `metadata.${path.path}`,
         kinds: kindsOf(path.types).join(', '),
+        share: shareOf(path.entries, path.sampled),
         path,
       })),
     ],
@@ -89,8 +92,10 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
           <thead>
             <tr>
               <th scope="col">In SQL</th>
-              <th scope="col">Kind</th>
-              <th scope="col" className="right">
+              <th scope="col" className="optional">
+                Kind
+              </th>
+              <th scope="col" className="right optional">
                 Entries
               </th>
               <th scope="col">Typed column</th>
@@ -100,11 +105,21 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
             </tr>
           </thead>
           <tbody>
-            {found.slice(0, maxRows).map(({ name: inSql, kinds, path }: SchemaRow) => (
+            {found.slice(0, maxRows).map(({ name: inSql, kinds, share, path }: SchemaRow) => (
               <tr key={inSql}>
-                <td className="mono path">{inSql}</td>
-                <td className="soft">{kinds}</td>
-                {path ? <Share {...path} /> : <td className="right soft">100 %</td>}
+                <td className="path">
+                  <span className="mono">
+                    <Breakable text={inSql} />
+                  </span>
+                  <div className="under narrow-only">{kinds === '' ? share : `${kinds} · ${share}`}</div>
+                </td>
+                <td className="soft optional">{kinds}</td>
+                <td
+                  className="right soft optional"
+                  title={path && `${count(path.entries)} of the newest ${count(path.sampled)} entries`}
+                >
+                  {share}
+                </td>
                 <td>{path && <ColumnCell path={path} onMake={setMaking} onRemove={setRemoving} />}</td>
                 <td className="mono faint optional">{exampleOf(recent, inSql)}</td>
               </tr>
@@ -120,14 +135,6 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
       {making !== undefined && <NewColumn source={name} path={making} onClose={() => setMaking(undefined)} />}
       {removing && <RemoveColumn source={name} {...removing} onClose={() => setRemoving(undefined)} />}
     </>
-  )
-}
-
-function Share({ entries, sampled }: SourcePath) {
-  return (
-    <td className="right soft" title={`${count(entries)} of the newest ${count(sampled)} entries`}>
-      {shareOf(entries, sampled)}
-    </td>
   )
 }
 
