@@ -127,20 +127,20 @@ export function changeTypedColumns(
       : [`ALTER TABLE ${database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
   const local = localName(name, topology)
   const searched = added.filter((field) => field.searched)
-  const outer = [
-    ...removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``),
-    ...added.map((field) => `ADD COLUMN IF NOT EXISTS ${typedColumn(field)}`),
-  ]
+  const drop = removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)
+  const add = added.map((field) => `ADD COLUMN IF NOT EXISTS ${typedColumn(field)}`)
   return [
     ...alter(
       local,
       removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
     ),
+    // On its own: IF NOT EXISTS would still see a column that the same statement drops.
+    ...alter(local, drop),
     ...alter(local, [
-      ...outer,
+      ...add,
       ...searched.map((field) => `ADD INDEX IF NOT EXISTS ${searchIndexOf(field).replace(/^INDEX /, '')}`),
     ]),
-    ...(local === name ? [] : alter(name, outer)),
+    ...(local === name ? [] : [...alter(name, drop), ...alter(name, add)]),
     ...alter(local, [
       ...added.map(({ column }) => `MATERIALIZE COLUMN \`${column}\``),
       ...searched.map(({ column }) => `MATERIALIZE INDEX \`${column}_ngrams\``),

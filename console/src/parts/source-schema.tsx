@@ -121,7 +121,7 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
                   {share}
                 </td>
                 <td>{path && <ColumnCell path={path} onMake={setMaking} onRemove={setRemoving} />}</td>
-                <td className="mono faint optional">{exampleOf(recent, inSql)}</td>
+                <td className="mono faint optional example">{exampleOf(recent, inSql)}</td>
               </tr>
             ))}
           </tbody>
