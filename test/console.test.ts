@@ -4,6 +4,7 @@ import { functions } from '../console/src/data/sql-words.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../src/endpoints/sql-functions.ts'
 import { ask } from './support/callers.ts'
 import { openBrowser } from './support/console-browser.ts'
+import { consoleColumns } from './support/console-columns.ts'
 import { fillWithTraffic, projects } from './support/console-data.ts'
 import { consoleEndpointJourneys } from './support/console-endpoint-journeys.ts'
 import { consoleJourneys } from './support/console-journeys.ts'
@@ -132,4 +133,5 @@ describe('finding entries', () => {
 consoleJourneys(stage)
 consoleLogs(stage)
 consoleEndpointJourneys(stage)
+consoleColumns(stage)
 consoleLooks(stage)

@@ -358,6 +358,14 @@ describe('sending logs', () => {
       { column: 'size', path: 'item.size', type: 'text', searched: true },
       { column: 'n', path: 'item.n', type: 'number' },
     ]
+    // The engine refuses such an index only after the change is in the catalog.
+    const numbers = [{ column: 'n', path: 'item.n', type: 'number', searched: true }]
+    expect(await manage('PATCH', '/api/sources/typed', { hot_fields: numbers })).toMatchObject({
+      status: 400,
+      body: {
+        error: { parameter: 'hot_fields', message: expect.stringContaining('only if their type is text') },
+      },
+    })
     const added = await manage('PATCH', '/api/sources/typed', { hot_fields: fields })
     expect(added).toMatchObject({ status: 200, body: { version: 2, hot_fields: fields } })
     const query = 'SELECT size, n FROM typed ORDER BY size, n'

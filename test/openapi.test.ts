@@ -107,6 +107,8 @@ describe('the description of the interface', () => {
     )
     const versions = { path: '/api/endpoints/{reference}/versions', address: '/api/endpoints/kinds/versions' }
     await check({ method: 'GET', ...versions }, 200)
+    const pathList = { path: '/api/endpoints/{reference}/paths', address: '/api/endpoints/kinds/paths' }
+    await check({ method: 'GET', ...pathList }, 200)
     await check({ method: 'POST', path: '/api/endpoints', body: { name: 'kinds', query: 'SELECT 1' } }, 409)
     await check(
       { method: 'POST', path: '/api/endpoints', body: { name: 'bad', query: 'SELECT nothing' } },

@@ -33,6 +33,10 @@ const hotFields = z
       fields.every((field) => !reservedColumns.has(field.column)),
     'must have different columns, none of them project, id, timestamp, event_message or metadata',
   )
+  .refine(
+    (fields) => fields.every(({ type, searched }) => !searched || type === 'text'),
+    'can be searched only if their type is text',
+  )
 
 export const newSourceShape = z.strictObject({
   name: sourceName,

@@ -87,6 +87,7 @@ describe('what is not a Wellhead service', () => {
     'source show s',
     'source show s --schema',
     'source create s',
+    'source update s --retention-days 30',
     'source delete s --yes',
     'token list',
     'token create --scope query',

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import type { HotField } from '../catalog/source.ts'
 import { collect, wholeNumber } from './arguments.ts'
+import { usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { confirm } from './confirm.ts'
 import type { ServiceChoice } from './find-service.ts'
@@ -18,6 +19,16 @@ interface CreateOptions extends ServiceChoice {
   json?: true
 }
 
+interface UpdateOptions extends ServiceChoice {
+  retentionDays?: number
+  hotField?: HotField[]
+  removeHotField?: string[]
+  json?: true
+}
+
+const hotFieldHelp =
+  'keeps a path of metadata as a column; ",number" or ",searched" behind it say more; may be given several times'
+
 const columns: readonly ListColumn<SourceAnswer>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'DAYS', align: 'right', of: ({ retention_days }) => retention_days },
@@ -33,7 +44,7 @@ const pathColumns: readonly ListColumn<z.output<typeof sourcePathAnswer>>[] = [
 ]
 
 export function addSourceCommands(program: Command, io: CommandIo): void {
-  const source = program.command('source').description('list, show, make and delete sources of logs')
+  const source = program.command('source').description('list, show, make, change and delete sources of logs')
   addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention-days 365')
 
   const list = addServiceOptions(source.command('list').description('list sources'))
@@ -61,6 +72,7 @@ export function addSourceCommands(program: Command, io: CommandIo): void {
   addExamples(show, 'wellhead source show edge_logs', 'wellhead source show edge_logs --schema')
 
   addCreate(source, io)
+  addUpdate(source, io)
 
   const remove = addServiceOptions(source.command('delete').description('delete a source with its entries'))
   remove
@@ -83,11 +95,7 @@ function addCreate(source: Command, io: CommandIo): void {
     .option('--description <text>', 'what it holds')
     .option('--alias <name>', 'another name that senders know it by; may be given several times', collect)
     .option('--retention-days <n>', 'entries live so long (default: 90)', wholeNumber(1, 3650))
-    .option(
-      '--hot-field <column=path>',
-      'keeps a path of metadata as a column; ",number" or ",searched" behind it say more; may be given several times',
-      collectHotField,
-    )
+    .option('--hot-field <column=path>', hotFieldHelp, collectHotField)
     .option('--json', 'as JSON')
     .action(async (name: string, options: CreateOptions) => {
       const json = {
@@ -104,6 +112,43 @@ function addCreate(source: Command, io: CommandIo): void {
     create,
     'wellhead source create audit_logs --retention-days 365',
     'wellhead source create web_logs --hot-field request_url=request.url,searched --hot-field status=status,number',
+  )
+}
+
+function addUpdate(source: Command, io: CommandIo): void {
+  const update = addServiceOptions(source.command('update').description('change a source'))
+  update
+    .argument('<name>', 'name of the source')
+    .option('--retention-days <n>', 'how long entries are kept', wholeNumber(1, 3650))
+    .option('--hot-field <column=path>', hotFieldHelp, collectHotField)
+    .option(
+      '--remove-hot-field <column>',
+      'removes the column of a hot field; may be given several times',
+      collect,
+    )
+    .option('--json', 'as JSON')
+    .action(async (name: string, options: UpdateOptions) => {
+      const client = connect(options, io)
+      const { hot_fields: current } = await client.json('GET', pathOf(name), sourceAnswer)
+      const { hotField: added = [], removeHotField: removed = [], retentionDays } = options
+      const unknown = removed.filter((column) => current.every((field) => field.column !== column))
+      if (unknown.length > 0) {
+        throw usageFailure(`${name} has no hot field ${unknown.join(', ')}.`)
+      }
+      const replaced = new Set([...removed, ...added.map(({ column }) => column)])
+      const json = {
+        retention_days: retentionDays,
+        ...(replaced.size > 0 && {
+          hot_fields: [...current.filter(({ column }) => !replaced.has(column)), ...added],
+        }),
+      }
+      const changed = await client.json('PATCH', pathOf(name), sourceAnswer, { json })
+      return options.json ? printJson(io, changed) : printSource(io, changed)
+    })
+  addExamples(
+    update,
+    'wellhead source update web_logs --retention-days 30',
+    'wellhead source update web_logs --hot-field country=request.cf.country --remove-hot-field status',
   )
 }
 

@@ -4,12 +4,15 @@ import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../b
 import type { Log } from '../base/log.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import { hotFieldShape } from '../catalog/source.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EndpointDefinition } from './definition.ts'
 import type { KnownSources } from './endpoint.ts'
 import { type Endpoints, type SavedEndpoint, type StoredEndpoint, storedEndpointShape } from './endpoints.ts'
 import { fieldsOf, readFields, sameDefinition } from './given-fields.ts'
 import { type ShownParameter, shownParameters } from './shown-parameter.ts'
+import { type JsonPath, jsonPaths } from './sql-paths.ts'
+import { withoutUnused } from './sql-with.ts'
 import { compileStored, storedChange } from './stored-endpoint.ts'
 
 export interface EndpointAdminOptions {
@@ -89,6 +92,17 @@ export class EndpointAdmin {
   /** Every version, newest first. */
   versions(reference: string): EndpointView[] {
     return this.#options.endpoints.versions(reference).map(view)
+  }
+
+  /** Paths of metadata that its query reads from JSON text and that a typed column could hold. */
+  paths(reference: string): JsonPath[] {
+    const { definition } = this.#options.endpoints.get(reference)
+    const sources = this.#options.sources()
+    // Callers of a sandbox choose which parts of its WITH clause are used.
+    const query = definition.sandbox ? definition.query : withoutUnused(definition.query)
+    return jsonPaths(query, sources.columnOf).filter(
+      ({ source, path }) => sources.has(source) && hotFieldShape.shape.path.safeParse(path).success,
+    )
   }
 
   async create(given: unknown, by: string): Promise<EndpointView> {

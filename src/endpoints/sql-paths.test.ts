@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { editSql } from './sql-edits.ts'
-import { pathEdits } from './sql-paths.ts'
+import { jsonPaths, pathEdits } from './sql-paths.ts'
 
 const columns: Record<string, string> = { 'edge_logs request.path': 'request_path' }
 const rewritten = (sql: string) =>
@@ -169,4 +169,33 @@ describe('a typed column', () => {
       `SELECT 1 FROM t WHERE id IN (SELECT id FROM edge_logs WHERE edge_logs.\`request_path\` = a) AND ${path} = b`,
     )
   })
+})
+
+describe('paths that are read from JSON text', () => {
+  const paths = (sql: string) => jsonPaths(sql, (source, path) => columns[`${source} ${path}`])
+
+  test('are listed once each, with their source and cast, unless a typed column serves them', () => {
+    const sql =
+      'SELECT metadata.a.b, metadata.request.path::String, metadata.n::Float64 FROM edge_logs ' +
+      'WHERE metadata.a.b = 1 AND id IN (SELECT id FROM auth_logs AS a WHERE a.metadata.request.path::String = 1)'
+    expect(paths(sql)).toEqual([
+      { source: 'edge_logs', path: 'a.b', cast: null },
+      { source: 'edge_logs', path: 'n', cast: 'Float64' },
+      { source: 'auth_logs', path: 'request.path', cast: 'String' },
+    ])
+  })
+
+  test('include one that a typed column holds but cannot stand for', () => {
+    const path = { source: 'edge_logs', path: 'request.path', cast: null }
+    expect(paths('SELECT metadata.request.path FROM edge_logs')).toEqual([path])
+  })
+
+  test.each([
+    'SELECT metadata.a FROM edge_logs, auth_logs',
+    'SELECT metadata.a FROM (SELECT metadata FROM edge_logs)',
+    'WITH t AS (SELECT metadata FROM edge_logs) SELECT metadata.a FROM t',
+    'SELECT metadata.`a.b` FROM edge_logs',
+    'SELECT metadata.a[].b, metadata.^a FROM edge_logs',
+    'SELECT metadata FROM edge_logs',
+  ])('leave out what no typed column could certainly hold: %s', (sql) => expect(paths(sql)).toEqual([]))
 })

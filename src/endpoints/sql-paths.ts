@@ -29,13 +29,62 @@ interface Path {
   isObject: boolean
 }
 
+/** A path that the engine reads from the JSON text of each entry of a source. */
+export interface JsonPath {
+  source: string
+  /** With dots between the levels. */
+  path: string
+  /** The type that the SQL casts it to; null: none that the engine reads directly. */
+  cast: string | null
+}
+
+interface FoundPath {
+  path: Path
+  scope: SelectScope | undefined
+  cast: ReturnType<typeof castOf>
+  /** Set where a typed column could hold the same value for certain. */
+  place: { source: string; path: string; qualifier: string } | undefined
+}
+
 /**
  * Paths of metadata as the functions that read them: metadata is a text, and metadata.request.path is a way to write
  * JSONExtract(metadata, 'request', 'path', …). A selected path keeps the name that it was written with.
  */
 export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined): SqlEdit[] {
-  if (!sql.includes(metadata)) return []
   const words = wordsOf(sql)
+  const given = new Map<SelectScope | undefined, Map<string, string>>()
+  return findPaths(sql, words).map((found) => {
+    const { path, scope, cast } = found
+    const text = sourceColumn(found, columnOf) ?? expression(path, cast?.type)
+    const name = nameOf(path, scope, cast?.type)
+    const [first, end] = cast ? [cast.first, cast.end] : [path.first, path.end]
+    const names = given.get(scope) ?? new Map<string, string>()
+    given.set(scope, names)
+    const isNamed = isSelectedWithoutName(words, scope, first) && (names.get(name) ?? text) === text
+    if (isNamed) names.set(name, text)
+    return {
+      start: (words[first] as SqlWord).start,
+      end: (words[end - 1] as SqlWord).end,
+      text: isNamed ? `(${text} AS ${quoted(name)})` : text,
+    }
+  })
+}
+
+/** Paths that pathEdits makes no column of, each once, as far as the SQL tells which table they belong to. */
+export function jsonPaths(sql: string, columnOf: TextColumnOf = () => undefined): JsonPath[] {
+  const paths = new Map<string, JsonPath>()
+  for (const found of findPaths(sql, wordsOf(sql))) {
+    const { place, path: read, cast } = found
+    if (!place || read.steps.length > 1 || read.isObject || sourceColumn(found, columnOf)) continue
+    const { source, path } = place
+    const key = `${source}.${path}`
+    if (!paths.has(key)) paths.set(key, { source, path, cast: cast?.type ?? null })
+  }
+  return [...paths.values()]
+}
+
+function findPaths(sql: string, words: readonly SqlWord[]): FoundPath[] {
+  if (!sql.includes(metadata)) return []
   const scopes = scopesOf(words)
   const lambdas = lambdasOf(words)
   const isParameter = (at: number) =>
@@ -44,8 +93,7 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
         at >= first && at < end && parameters.has(identifierOf(words[at]) ?? ''),
     )
   const subqueries = subqueryNames(sql)
-  const given = new Map<SelectScope | undefined, Map<string, string>>()
-  const edits: SqlEdit[] = []
+  const found: FoundPath[] = []
   for (let at = 0; at < words.length; at++) {
     if (identifierOf(words[at]) === undefined || isSymbol(words[at - 1], '.')) continue
     if (scopes.tableWords.has(at) || isParameter(at)) continue
@@ -53,22 +101,9 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
     const path = pathAt(sql, words, at, isTableName(metadata, scope))
     if (!path) continue
     at = path.end - 1
-    const cast = castOf(words, path)
-    const column = cast?.type === 'String' ? sourceColumn(path, scope, subqueries, columnOf) : undefined
-    const text = column ?? expression(path, cast?.type)
-    const name = nameOf(path, scope, cast?.type)
-    const [first, end] = cast ? [cast.first, cast.end] : [path.first, path.end]
-    const names = given.get(scope) ?? new Map<string, string>()
-    given.set(scope, names)
-    const isNamed = isSelectedWithoutName(words, scope, first) && (names.get(name) ?? text) === text
-    if (isNamed) names.set(name, text)
-    edits.push({
-      start: (words[first] as SqlWord).start,
-      end: (words[end - 1] as SqlWord).end,
-      text: isNamed ? `(${text} AS ${quoted(name)})` : text,
-    })
+    found.push({ path, scope, cast: castOf(words, path), place: placeOf(path, scope, subqueries) })
   }
-  return edits
+  return found
 }
 
 function pathAt(
@@ -197,13 +232,12 @@ function nameOf(
   return cast === undefined ? name : `CAST(${name}, '${cast}')`
 }
 
-/** A column that certainly holds the same text: its table is a source, and nothing else could be meant. */
-function sourceColumn(
+/** The source and the path in it, where the table is a source and nothing else could be meant. */
+function placeOf(
   { qualifier, steps }: Path,
   scope: SelectScope | undefined,
   subqueries: ReadonlySet<string>,
-  columnOf: TextColumnOf,
-): string | undefined {
+): FoundPath['place'] {
   const [keys = []] = steps
   if (!scope?.certain || keys.some((key) => key.includes('.'))) return undefined
   const named = qualifier.replace(/\s*\.$/, '')
@@ -211,8 +245,14 @@ function sourceColumn(
   const [table] = tables
   if (!table?.name || tables.length !== 1 || (named === '' && scope.tables.length !== 1)) return undefined
   if (subqueries.has(table.name)) return undefined
-  const column = columnOf(table.name, keys.join('.'))
-  return column && `${table.qualifier}.${quoted(column)}`
+  return { source: table.name, path: keys.join('.'), qualifier: table.qualifier ?? table.name }
+}
+
+/** A column that certainly holds the same text. */
+function sourceColumn({ cast, place }: FoundPath, columnOf: TextColumnOf): string | undefined {
+  if (cast?.type !== 'String' || !place) return undefined
+  const column = columnOf(place.source, place.path)
+  return column && `${place.qualifier}.${quoted(column)}`
 }
 
 function isTableName(name: string, scope: SelectScope | undefined): boolean {

@@ -32,6 +32,7 @@ export function addEndpointRoutes(server: FastifyInstance, admin: EndpointAdmin)
     return reply.code(204).send()
   })
   server.get<Referenced>(`${path}/versions`, async ({ params }) => admin.versions(params.reference))
+  server.get<Referenced>(`${path}/paths`, async ({ params }) => admin.paths(params.reference))
   server.post<Versioned>(`${path}/versions/:version/restore`, async (request, reply) => {
     const { reference, version } = request.params
     if (!/^[1-9]\d{0,8}$/.test(version)) {

@@ -101,6 +101,18 @@ export const endpointOperations = alike({ tag: 'Endpoints', access: 'admin' }, [
   },
   {
     method: 'get',
+    path: '/api/endpoints/{reference}/paths',
+    id: 'listJsonPaths',
+    summary: 'List paths that an endpoint reads from JSON text',
+    description:
+      'Paths of `metadata` in its SQL that no typed column serves. A typed column (`hot_fields` of the source) would make ' +
+      'reading them faster. Paths whose source the SQL does not tell are left out.',
+    parameters: [endpoint],
+    answers: { 200: answered('Every path, in the order of the SQL.', listOf('JsonPath')) },
+    errors: [404],
+  },
+  {
+    method: 'get',
     path: '/api/endpoints/{reference}/slow',
     id: 'listSlowCalls',
     summary: 'List slow and failed calls of an endpoint',

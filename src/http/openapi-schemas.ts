@@ -4,6 +4,7 @@ import type { TokenView } from '../access/token-admin.ts'
 import { definitionShape, type EndpointDefinition, parameterShape } from '../endpoints/definition.ts'
 import type { EndpointView } from '../endpoints/endpoint-admin.ts'
 import type { EndpointPlan } from '../endpoints/endpoint-runner.ts'
+import type { JsonPath } from '../endpoints/sql-paths.ts'
 import type { IntakeAnswer } from '../ingest/log-intake.ts'
 import type { SourcePath } from '../ingest/source-admin.ts'
 import { newSourceShape, sourceChangeShape, sourceShape } from '../ingest/source-schema.ts'
@@ -111,6 +112,11 @@ const intakeShape: z.ZodType<IntakeAnswer & { message: string }> = z.object({
   rejected: z.int(),
   errors: z.array(z.object({ index: z.int(), reason: z.string() })),
 })
+const jsonPathShape: z.ZodType<JsonPath> = z.object({
+  source: z.string(),
+  path: z.string(),
+  cast: z.string().nullable(),
+})
 const pathShape: z.ZodType<SourcePath> = z.object({
   path: z.string(),
   types: z.array(z.string()),
@@ -204,6 +210,11 @@ export const schemas = {
     sampled: 'How many of the newest entries were sampled.',
     column: 'Typed column that holds it; null: none.',
     filled: 'How much of the column is stored for older entries, from 0 to 1; null: there is no column.',
+  }),
+  JsonPath: schemaOf(jsonPathShape, 'output', {
+    source: 'Source that it is read from.',
+    path: 'Where it stands in `metadata`, with dots between the levels.',
+    cast: 'Type that the SQL casts it to, in the words of the engine; null: none.',
   }),
   StoredEntry: schemaOf(entryShape, 'output', {
     id: 'As it was sent, or made by the service.',

@@ -131,6 +131,17 @@ export function cliJourneys(service: () => LocalService): void {
         name: 'cli_logs',
         retention_days: 30,
       })
+      const update = (...flags: string[]) => data('source', 'update', 'cli_logs', ...flags)
+      const hot = ['--hot-field', 'size=item.size,searched', '--hot-field', 'n=item.n']
+      expect(await update('--retention-days', '20', ...hot)).toMatchObject({ retention_days: 20 })
+      expect(await update('--hot-field', 'n=item.n,number', '--remove-hot-field', 'size')).toMatchObject({
+        retention_days: 20,
+        hot_fields: [{ column: 'n', path: 'item.n', type: 'number', searched: false }],
+      })
+      expect(await run(['source', 'update', 'cli_logs', '--remove-hot-field', 'size'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('cli_logs has no hot field size.'),
+      })
       const lines = file(
         'lines.ndjson',
         '{"message":"one"}\n\nno json\n{"message":"two","timestamp":"never"}\n',

@@ -158,7 +158,7 @@ export function consoleLogs(stage: Stage): void {
         await page.getByText(/^The first 200 of 4\d\d/).waitFor()
         expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(2500)
         await page.getByRole('searchbox', { name: 'Search the schema' }).fill('KEY_399')
-        await page.getByRole('cell', { name: 'metadata.key_399' }).waitFor()
+        await page.getByRole('cell', { name: /^metadata\.key_399/ }).waitFor()
         await page.goto('/console/explore?source=realtime_logs&q=long')
         await page.getByRole('button', { name: /long/ }).click()
         const value = page.locator('.json .value', { hasText: 'LLL' })

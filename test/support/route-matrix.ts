@@ -52,6 +52,7 @@ const routes: Record<string, Expected> = {
   'PATCH /api/endpoints/:reference': { access: 'admin', body: {}, inside: 404 },
   'DELETE /api/endpoints/:reference': { access: 'admin', inside: 404 },
   'GET /api/endpoints/:reference/versions': { access: 'admin', inside: 404 },
+  'GET /api/endpoints/:reference/paths': { access: 'admin', inside: 404 },
   'GET /api/endpoints/:reference/slow': { access: 'admin', inside: 404 },
   'POST /api/endpoints/:reference/versions/:version/restore': { access: 'admin', body: {}, inside: 400 },
   'POST /api/deployments': { access: 'admin', body: {}, inside: 400 },

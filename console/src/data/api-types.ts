@@ -67,12 +67,38 @@ export interface Source {
   description: string
   aliases: string[]
   retention_days: number
-  hot_fields: { column: string; path: string; type: string }[]
+  hot_fields: TypedColumn[]
+}
+
+export interface TypedColumn {
+  column: string
+  path: string
+  type: 'text' | 'number'
+  searched: boolean
 }
 
 export interface SourcePath {
   path: string
   types: string[]
+  /** How many of the sampled entries have it. */
+  entries: number
+  sampled: number
+  column: string | null
+  /** From 0 to 1 while a column is stored for older entries. */
+  filled: number | null
+}
+
+/** A path that an endpoint reads from the JSON text of each entry. */
+export interface JsonPath {
+  source: string
+  path: string
+  cast: string | null
+}
+
+export interface SlowCall {
+  engine_ms: number
+  rows_read: number | null
+  version: number
 }
 
 export interface Usage {

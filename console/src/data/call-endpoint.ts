@@ -17,6 +17,8 @@ export interface CallResult {
   totalMs: number
   readRows: number | undefined
   readBytes: number | undefined
+  /** Of the endpoint; undefined for one that is not saved. */
+  version: number | undefined
 }
 
 export interface CallOptions {
@@ -71,6 +73,7 @@ async function readResult(response: Response, since: number): Promise<CallResult
     totalMs: performance.now() - since,
     readRows: number('Wellhead-Read-Rows'),
     readBytes: number('Wellhead-Read-Bytes'),
+    version: number('Wellhead-Version'),
   }
 }
 

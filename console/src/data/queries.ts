@@ -4,6 +4,8 @@ import type {
   CachedEndpoint,
   Endpoint,
   EndpointStat,
+  JsonPath,
+  SlowCall,
   Source,
   SourcePath,
   Status,
@@ -55,6 +57,18 @@ export const queries = {
       queryKey: ['endpoints', name, 'versions'],
       queryFn: read<Endpoint[]>(`/api/endpoints/${at(name)}/versions`),
     }),
+  jsonPaths: (name: string, version: number) =>
+    queryOptions({
+      queryKey: ['json-paths', name, version],
+      queryFn: read<JsonPath[]>(`/api/endpoints/${at(name)}/paths`),
+      staleTime: 60_000,
+    }),
+  slowCalls: (name: string) =>
+    queryOptions({
+      queryKey: ['slow-calls', name],
+      queryFn: read<SlowCall[]>(`/api/endpoints/${at(name)}/slow`),
+      refetchInterval: 10_000,
+    }),
   cache: () =>
     queryOptions({
       queryKey: ['cache'],
@@ -68,6 +82,8 @@ export const queries = {
       queryKey: ['sources', name, 'schema'],
       queryFn: read<SourcePath[]>(`/api/sources/${at(name)}/schema`),
       staleTime: 300_000,
+      refetchInterval: ({ state }) =>
+        state.data?.some(({ filled }) => filled !== null && filled < 1) ? 2_000 : false,
     }),
   values: (source: string, path: string, hours = 24) =>
     queryOptions({

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 
 /** Over the page, which cannot be reached meanwhile. Escape closes it. */
 export function Dialog({
@@ -12,7 +12,8 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // A layout effect ends before the element is gone: closing it gives the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current as HTMLDialogElement
     element.showModal()
     return () => element.close()

@@ -12,6 +12,7 @@ import { refusedParameter, useRun } from '../data/use-run.ts'
 import { useRunShortcut } from '../data/use-run-shortcut.ts'
 import { useSqlNames } from '../data/use-sql-names.ts'
 import { Choices } from './choices.tsx'
+import { ColumnSuggestions } from './column-suggestions.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
 import { EndpointConflict } from './endpoint-conflict.tsx'
 import { EndpointResult, type ResultView } from './endpoint-result.tsx'
@@ -147,6 +148,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
               </div>
             </form>
           </div>
+          {saved && !isDraft && <ColumnSuggestions saved={saved} run={run} />}
           <EndpointResult
             run={run}
             columns={isDraft ? (checked?.columns ?? []) : (saved?.columns ?? [])}

@@ -4,19 +4,31 @@ import { api, at } from '../data/api.ts'
 import type { Entry, SourcePath } from '../data/api-types.ts'
 import { count } from '../data/format.ts'
 import { queries } from '../data/queries.ts'
+import { canBeColumn, kindsOf, shareOf } from '../data/typed-columns.ts'
+import { Breakable } from './breakable.tsx'
 import { Empty, Loaded } from './states.tsx'
+import { NewColumn, RemoveColumn } from './typed-column.tsx'
 
-const fixedColumns: SourcePath[] = [
-  { path: 'id', types: ['String'] },
-  { path: 'timestamp', types: ['DateTime64(6)'] },
-  { path: 'project', types: ['String'] },
-  { path: 'event_message', types: ['String'] },
+interface SchemaRow {
+  /** As it is written in SQL. */
+  name: string
+  kinds: string
+  share: string
+  /** Undefined for the columns that every source has. */
+  path?: SourcePath
+}
+
+const fixedColumns: SchemaRow[] = [
+  { name: 'id', kinds: 'text', share: '100 %' },
+  { name: 'timestamp', kinds: 'time', share: '100 %' },
+  { name: 'project', kinds: 'text', share: '100 %' },
+  { name: 'event_message', kinds: 'text', share: '100 %' },
 ]
 
 /** As many rows as a table shows at once; whoever looks for another one searches. */
 const maxRows = 200
 
-/** What the entries of a source have, with an example of each. */
+/** What the entries of a source have, with an example of each, and its typed columns. */
 export function SourceSchema({ name }: { name: string }) {
   const id = useId()
   const query = useQuery(queries.schema(name))
@@ -29,7 +41,7 @@ export function SourceSchema({ name }: { name: string }) {
           className="input schema-search"
           type="search"
           aria-label="Search the schema"
-          placeholder="Search paths and types"
+          placeholder="Search paths and kinds"
           spellCheck={false}
           value={searched}
           onChange={(event) => setSearched(event.target.value)}
@@ -47,19 +59,29 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
     queryKey: ['sources', name, 'recent'],
     queryFn: ({ signal }) => api<Entry[]>(`/api/sources/${at(name)}/recent?limit=50`, { signal }),
   })
+  const [making, setMaking] = useState<string>()
+  const [removing, setRemoving] = useState<{ column: string; path: string }>()
   const all = useMemo(
-    () => [...fixedColumns, ...paths.map(({ path, types }) => ({ path: `metadata.${path}`, types }))],
+    () => [
+      ...fixedColumns,
+      ...paths.map((path) => ({
+        name: `metadata.${path.path}`,
+        kinds: kindsOf(path.types).join(', '),
+        share: shareOf(path.entries, path.sampled),
+        path,
+      })),
+    ],
     [paths],
   )
   const words = searched.toLowerCase().split(/\s+/)
-  const found = all.filter(({ path, types }) => {
-    const text = `${path} ${types.join(' ')}`.toLowerCase()
+  const found = all.filter(({ name: inSql, kinds, path }: SchemaRow) => {
+    const text = `${inSql} ${kinds} ${path?.column ?? ''}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
   if (found.length === 0) {
     return (
       <Empty title="No such path">
-        <p>None of the {count(all.length)} columns and paths has this in its name or its type.</p>
+        <p>None of the {count(all.length)} columns and paths has this in its name, kind or typed column.</p>
       </Empty>
     )
   }
@@ -70,18 +92,36 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
           <thead>
             <tr>
               <th scope="col">In SQL</th>
-              <th scope="col">Type</th>
+              <th scope="col" className="optional">
+                Kind
+              </th>
+              <th scope="col" className="right optional">
+                Entries
+              </th>
+              <th scope="col">Typed column</th>
               <th scope="col" className="optional">
                 Example
               </th>
             </tr>
           </thead>
           <tbody>
-            {found.slice(0, maxRows).map(({ path, types }) => (
-              <tr key={path}>
-                <td className="mono path">{path}</td>
-                <td className="mono soft">{types.join(', ')}</td>
-                <td className="mono faint optional">{exampleOf(recent, path)}</td>
+            {found.slice(0, maxRows).map(({ name: inSql, kinds, share, path }: SchemaRow) => (
+              <tr key={inSql}>
+                <td className="path">
+                  <span className="mono">
+                    <Breakable text={inSql} />
+                  </span>
+                  <div className="under narrow-only">{kinds === '' ? share : `${kinds} · ${share}`}</div>
+                </td>
+                <td className="soft optional">{kinds}</td>
+                <td
+                  className="right soft optional"
+                  title={path && `${count(path.entries)} of the newest ${count(path.sampled)} entries`}
+                >
+                  {share}
+                </td>
+                <td>{path && <ColumnCell path={path} onMake={setMaking} onRemove={setRemoving} />}</td>
+                <td className="mono faint optional example">{exampleOf(recent, inSql)}</td>
               </tr>
             ))}
           </tbody>
@@ -92,7 +132,51 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
           ? `The first ${maxRows} of ${count(found.length)}. Search for others.`
           : `${count(found.length)} of ${count(all.length)}`}
       </p>
+      {making !== undefined && <NewColumn source={name} path={making} onClose={() => setMaking(undefined)} />}
+      {removing && <RemoveColumn source={name} {...removing} onClose={() => setRemoving(undefined)} />}
     </>
+  )
+}
+
+function ColumnCell({
+  path: { path, column, filled },
+  onMake,
+  onRemove,
+}: {
+  path: SourcePath
+  onMake: (path: string) => void
+  onRemove: (removed: { column: string; path: string }) => void
+}) {
+  if (column === null) {
+    if (!canBeColumn(path)) return null
+    return (
+      <button
+        type="button"
+        className="button small"
+        aria-label={`Make a column: metadata.${path}`}
+        onClick={() => onMake(path)}
+      >
+        Make a column
+      </button>
+    )
+  }
+  return (
+    <span className="column-cell">
+      <code>{column}</code>
+      {filled !== null && filled < 1 && (
+        <span className="under nowrap">
+          <progress aria-label={`Filling ${column}`} value={filled} /> {Math.floor(filled * 100)} % filled
+        </span>
+      )}
+      <button
+        type="button"
+        className="button small"
+        aria-label={`Remove the column ${column}`}
+        onClick={() => onRemove({ column, path })}
+      >
+        Remove
+      </button>
+    </span>
   )
 }
 

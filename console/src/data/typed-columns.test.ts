@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import {
+  canBeColumn,
+  heavyReading,
+  kindsOf,
+  shareOf,
+  suggestedColumn,
+  suggestedType,
+} from './typed-columns.ts'
+
+test('types of the engine are shown in plain words', () => {
+  expect(kindsOf(['Array(Nullable(String))', 'Bool', 'Float64', 'Int64', 'String'])).toEqual([
+    'list',
+    'true/false',
+    'number',
+    'text',
+  ])
+  expect(kindsOf(['Array(JSON(max_dynamic_types=16))', 'JSON', 'UUID'])).toEqual(['list', 'object', 'UUID'])
+})
+
+test('a column is a number only if no other kind was seen, or the query casts it to one', () => {
+  expect(suggestedType(['Float64', 'Int64'])).toBe('number')
+  expect(suggestedType(['Int64', 'String'])).toBe('text')
+  expect(suggestedType([])).toBe('text')
+  expect(suggestedType(['Int64'], 'String')).toBe('text')
+  expect(suggestedType(['String'], 'Nullable(Float64)')).toBe('number')
+})
+
+test.each([
+  ['response.origin_time', [], 'origin_time'],
+  ['response.origin_time', ['origin_time'], 'response_origin_time'],
+  ['request.id', [], 'request_id'],
+  ['id', [], ''],
+  ['cf.clientIp', [], 'client_ip'],
+  ['headers.x-real-ip', [], 'x_real_ip'],
+  ['a._0', [], 'a_0'],
+])('the column for %s beside %s is called "%s"', (path, taken, expected) => {
+  expect(suggestedColumn(path, taken)).toBe(expected)
+})
+
+test('a path with odd keys cannot be a column', () => {
+  expect(['a.b-c', '_a', 'a b', 'a..b', '1a', 'ä'].filter(canBeColumn)).toEqual(['a.b-c', '_a'])
+})
+
+test('a share is whole percents that never round to all or to none', () => {
+  const shares = [
+    [0, 100],
+    [1, 1000],
+    [92, 100],
+    [9_999, 10_000],
+    [5, 5],
+    [0, 0],
+  ] as const
+  expect(shares.map(([entries, sampled]) => shareOf(entries, sampled))).toEqual([
+    '0 %',
+    '< 1 %',
+    '92 %',
+    '99 %',
+    '100 %',
+    '0 %',
+  ])
+})
+
+test('calls of this version that read much or take long are worth a column', () => {
+  const call = { engine_ms: 5, rows_read: 100, version: 2 }
+  expect(heavyReading([call], 2)).toBeUndefined()
+  expect(heavyReading([], 2)).toBeUndefined()
+  expect(heavyReading([call, { ...call, rows_read: 50_000 }], 2)).toEqual({ rows: 50_000, engineMs: 5 })
+  expect(heavyReading([{ ...call, rows_read: null, engine_ms: 200 }], 2)).toEqual({ rows: 0, engineMs: 200 })
+  expect(heavyReading([{ ...call, rows_read: 50_000, version: 1 }], 2)).toBeUndefined()
+})
