@@ -38,8 +38,8 @@ beforeAll(async () => {
   const engine = embeddedEngine(dataDir)
   try {
     await engine.start()
-    // Every statement of the first day of a source is once the one that is not reached.
-    for (let statements = 3; statements < 26; statements++) {
+    // Before and after each step of the first day of a source.
+    for (const statements of [3, 4, 6, 9, 12, 14, 16, 17, 19, 22]) {
       await expect(
         keepMetadataAsText(endingAfter(engine, statements), { cluster: undefined }, log),
       ).rejects.toThrow('interrupted')
@@ -63,7 +63,7 @@ async function get(path: string): Promise<any> {
 }
 
 test('every entry of an older data directory is there after an interrupted upgrade, once', async () => {
-  expect(interruptions).toBe(23)
+  expect(interruptions).toBe(10)
   const edge = await get('/api/sources/edge_logs/recent?limit=1000')
   const days = ['2026-10-01', '2026-10-02', '2026-11-10']
   const ids = days.flatMap((day) => Array.from({ length: 40 }, (_, i) => `${day}-${i}`))

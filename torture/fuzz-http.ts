@@ -35,7 +35,7 @@ export const fuzzHttp: Scenario = {
     const counts = { requests: 0, broken: 0, 'without an answer': 0 }
     const faults: string[] = []
     const memory: number[] = []
-    const total = run.cycles(natively(1_000_000, 10_000), 300)
+    const total = run.cycles(natively(1_000_000, 10_000), 120)
     const port = Number(new URL(await target.url()).port)
     const fuzzing = async () => {
       let wire: Wire | undefined

@@ -126,7 +126,7 @@ describe('what is not a Wellhead service', () => {
     )
     const io = memoryIo({ cwd: directory.path })
     expect(await runProgram(['pull', '--url', url, '--token', 'x'], io)).toBe(1)
-    expect(io.stderr.text()).toMatch(/^wellhead: .*0\.name: must be small letters.*\n$/)
+    expect(io.stderr.text()).toMatch(/^wellhead: .*0\.name: must be lowercase letters.*\n$/)
   })
 })
 
