@@ -16,6 +16,7 @@ import {
 import { isolationSettings } from '../src/endpoints/sql-isolation.ts'
 import { readTree } from '../src/endpoints/sql-tree.ts'
 import { engineDatabase, type Statement } from '../src/engine/engine.ts'
+import { textRows } from '../src/engine/json-rows.ts'
 import { many, type OpenEngine, openEmbedded } from './support/engines.ts'
 import { forbiddenFunctions } from './support/forbidden-functions.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './support/honest-sandbox.ts'
@@ -245,6 +246,30 @@ describe('sandboxed SQL', () => {
 describePaths(() => open.engine)
 
 describe('saved SQL', () => {
+  test('is not continued by the name of a subquery that nothing uses', async () => {
+    const name = 'a` WHERE 1 = (SELECT throwIf(1) FROM _catalog) UNION ALL SELECT 1 FROM `a'
+    const query = `WITH "${name}" AS (SELECT 1), a AS (SELECT 1) SELECT 1 AS x`
+    const fields = { id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a13', name: 'odd.names', query }
+    const compiled = await compileEndpoint(open.engine, definitionShape.parse(fields), 1, sources)
+    expect(compiled.columns).toEqual([{ name: 'x', type: 'UInt8' }])
+  })
+
+  test('gives text as JSON only where every reader takes it for JSON', async () => {
+    const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
+    const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
+    const sql = `SELECT arrayJoin([${values}]) AS j`
+    const { body } = await open.engine.query(
+      {
+        sql: wrapQuery(sql, [{ name: 'j', type: 'String' }], 100, 'text-rows', ['j']),
+        format: textRows.format,
+        settings: textRows.array,
+      },
+      limits,
+    )
+    const rows = JSON.parse(body.toString()).map(({ j }: { j: unknown }) => j)
+    expect(rows).toEqual([{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null])
+  })
+
   test('has functions that a sandbox has not', async () => {
     const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
     await expect(checkSql(open.engine, { sql }, sources)).resolves.toBeUndefined()
