@@ -115,7 +115,7 @@ export class QueryRunner {
       if (begun) await this.#startOverIfHalfMade(target.table, begun)
       throw error
     })
-    if (begun && !(await this.#witness.confirm(begun))) {
+    if (begun && !(await this.#witness.confirm(begun, session))) {
       this.#options.startOver('an insert was not written as a whole')
       throw exceptions.notWritten()
     }
