@@ -1,7 +1,7 @@
 import type { SqlEdit } from './sql-edits.ts'
-import { type SelectScope, scopesOf } from './sql-scopes.ts'
+import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from './sql-scopes.ts'
 import { subqueryNames } from './sql-with.ts'
-import { closingOf, identifierOf, isSymbol, isWord, type SqlWord, wordsOf } from './sql-words.ts'
+import { beginsQuery, closingOf, identifierOf, isSymbol, isWord, type SqlWord, wordsOf } from './sql-words.ts'
 
 /** The typed column of a source that holds the text at a path of metadata, if there is one. */
 export type TextColumnOf = (source: string, path: string) => string | undefined
@@ -53,6 +53,12 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
     const path = pathAt(sql, words, at, isTableName(metadata, scope))
     if (!path) continue
     at = path.end - 1
+    if (isSelectedBelow(sql, words, path, scopes)) {
+      const { start } = words[path.first] as SqlWord
+      const { end } = words[path.end - 1] as SqlWord
+      edits.push({ start, end, text: path.qualifier + quoted(nameOf(path, undefined, undefined)) })
+      continue
+    }
     const cast = castOf(words, path)
     const column = cast?.type === 'String' ? sourceColumn(path, scope, subqueries, columnOf) : undefined
     const text = column ?? expression(path, cast?.type)
@@ -213,6 +219,47 @@ function sourceColumn(
   if (subqueries.has(table.name)) return undefined
   const column = columnOf(table.name, keys.join('.'))
   return column && `${table.qualifier}.${quoted(column)}`
+}
+
+/**
+ * Whether the path is a column of the one subquery that it can belong to: selected there without a name, and with nothing
+ * that could bring metadata itself.
+ */
+function isSelectedBelow(sql: string, words: readonly SqlWord[], path: Path, scopes: SqlScopes): boolean {
+  const scope = scopes.of[path.first]
+  if (!scope?.certain) return false
+  const named = path.qualifier.replace(/\s*\.\s*$/, '')
+  const tables = scope.tables.filter(({ qualifier }) => named === '' || qualifier === named)
+  const [table] = tables
+  if (!table || tables.length !== 1 || (named === '' && scope.tables.length !== 1)) return false
+  const open = subqueryOf(words, table)
+  const inner = open === undefined ? undefined : scopes.of[open + 1]
+  // With UNION, each SELECT is another scope.
+  if (open === undefined || !inner || inner !== scopes.of[closingOf(words, open) - 1]) return false
+  const name = nameOf(path, undefined, undefined)
+  const isMetadata = ({ first, end }: { first: number; end: number }) =>
+    identifierOf(words[end - 1]) === metadata ||
+    isSymbol(words[first], '*') ||
+    words.slice(first, end).some((word, index, item) => {
+      return isWord(word, 'COLUMNS') || (isSymbol(word, '.') && isSymbol(item[index + 1], '*'))
+    })
+  if (inner.items.some(isMetadata)) return false
+  return inner.items.some(({ first, end }) => {
+    const item = pathAt(sql, words, first, isTableName(metadata, inner))
+    return item?.end === end && nameOf(item, inner, undefined) === name
+  })
+}
+
+/** Index of the bracket that opens the subquery that a table is, by itself or by the only one of its name. */
+function subqueryOf(words: readonly SqlWord[], { name, at }: ReadTable): number | undefined {
+  if (isSymbol(words[at], '(')) return beginsQuery(words, at + 1) ? at : undefined
+  if (name === undefined || isSymbol(words[at - 1], '.')) return undefined
+  const opens = words.flatMap((word, index) => {
+    const as = isWord(words[index - 1], 'MATERIALIZED') ? index - 2 : index - 1
+    const isNamed = isSymbol(word, '(') && isWord(words[as], 'AS') && identifierOf(words[as - 1]) === name
+    return isNamed && beginsQuery(words, index + 1) ? [index] : []
+  })
+  return opens.length === 1 ? opens[0] : undefined
 }
 
 function isTableName(name: string, scope: SelectScope | undefined): boolean {
