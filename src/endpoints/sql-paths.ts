@@ -1,5 +1,5 @@
 import type { SqlEdit } from './sql-edits.ts'
-import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from './sql-scopes.ts'
+import { type SelectScope, type SqlScopes, scopesOf } from './sql-scopes.ts'
 import { subqueryNames } from './sql-with.ts'
 import { beginsQuery, closingOf, identifierOf, isSymbol, isWord, type SqlWord, wordsOf } from './sql-words.ts'
 
@@ -44,6 +44,7 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
         at >= first && at < end && parameters.has(identifierOf(words[at]) ?? ''),
     )
   const subqueries = subqueryNames(sql)
+  const isSelectedBelow = selectedBelow(sql, words, scopes)
   const given = new Map<SelectScope | undefined, Map<string, string>>()
   const edits: SqlEdit[] = []
   for (let at = 0; at < words.length; at++) {
@@ -53,7 +54,7 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
     const path = pathAt(sql, words, at, isTableName(metadata, scope))
     if (!path) continue
     at = path.end - 1
-    if (isSelectedBelow(sql, words, path, scopes)) {
+    if (isSelectedBelow(path)) {
       const { start } = words[path.first] as SqlWord
       const { end } = words[path.end - 1] as SqlWord
       edits.push({ start, end, text: path.qualifier + quoted(nameOf(path, undefined, undefined)) })
@@ -222,44 +223,65 @@ function sourceColumn(
 }
 
 /**
- * Whether the path is a column of the one subquery that it can belong to: selected there without a name, and with nothing
- * that could bring metadata itself.
+ * Tells whether a path is a column of the one subquery that it can belong to: selected there without a name, and with nothing
+ * that could bring metadata itself. Looks at each subquery once, however many paths there are.
  */
-function isSelectedBelow(sql: string, words: readonly SqlWord[], path: Path, scopes: SqlScopes): boolean {
-  const scope = scopes.of[path.first]
-  if (!scope?.certain) return false
-  const named = path.qualifier.replace(/\s*\.\s*$/, '')
-  const tables = scope.tables.filter(({ qualifier }) => named === '' || qualifier === named)
-  const [table] = tables
-  if (!table || tables.length !== 1 || (named === '' && scope.tables.length !== 1)) return false
-  const open = subqueryOf(words, table)
-  const inner = open === undefined ? undefined : scopes.of[open + 1]
-  // With UNION, each SELECT is another scope.
-  if (open === undefined || !inner || inner !== scopes.of[closingOf(words, open) - 1]) return false
-  const name = nameOf(path, undefined, undefined)
-  const isMetadata = ({ first, end }: { first: number; end: number }) =>
-    identifierOf(words[end - 1]) === metadata ||
-    isSymbol(words[first], '*') ||
-    words.slice(first, end).some((word, index, item) => {
-      return isWord(word, 'COLUMNS') || (isSymbol(word, '.') && isSymbol(item[index + 1], '*'))
-    })
-  if (inner.items.some(isMetadata)) return false
-  return inner.items.some(({ first, end }) => {
-    const item = pathAt(sql, words, first, isTableName(metadata, inner))
-    return item?.end === end && nameOf(item, inner, undefined) === name
-  })
+function selectedBelow(sql: string, words: readonly SqlWord[], scopes: SqlScopes): (path: Path) => boolean {
+  const subqueries = subqueriesByName(words)
+  const known = new Map<number, ReadonlySet<string>>()
+  const namesIn = (open: number): ReadonlySet<string> => {
+    const names = known.get(open) ?? selectedPaths(sql, words, scopes, open)
+    known.set(open, names)
+    return names
+  }
+  return (path) => {
+    const scope = scopes.of[path.first]
+    if (!scope?.certain) return false
+    const named = path.qualifier.replace(/\s*\.\s*$/, '')
+    const tables = scope.tables.filter(({ qualifier }) => named === '' || qualifier === named)
+    const [table] = tables
+    if (!table || tables.length !== 1 || (named === '' && scope.tables.length !== 1)) return false
+    const { name = '', at } = table
+    const isSubquery = isSymbol(words[at], '(')
+    const open = isSubquery ? at : isSymbol(words[at - 1], '.') ? undefined : subqueries.get(name)
+    return open !== undefined && namesIn(open).has(nameOf(path, undefined, undefined))
+  }
 }
 
-/** Index of the bracket that opens the subquery that a table is, by itself or by the only one of its name. */
-function subqueryOf(words: readonly SqlWord[], { name, at }: ReadTable): number | undefined {
-  if (isSymbol(words[at], '(')) return beginsQuery(words, at + 1) ? at : undefined
-  if (name === undefined || isSymbol(words[at - 1], '.')) return undefined
-  const opens = words.flatMap((word, index) => {
+/** Names of paths that a subquery selects; none where it selects metadata, too. */
+function selectedPaths(
+  sql: string,
+  words: readonly SqlWord[],
+  { of }: SqlScopes,
+  open: number,
+): ReadonlySet<string> {
+  const scope = of[open + 1]
+  const names = new Set<string>()
+  // With UNION, each SELECT is another scope.
+  if (!scope || !beginsQuery(words, open + 1) || scope !== of[closingOf(words, open) - 1]) return names
+  const isTable = isTableName(metadata, scope)
+  for (const { first, end } of scope.items) {
+    const isAll = words.slice(first, end).some((word, index, item) => {
+      return isWord(word, 'COLUMNS') || (isSymbol(word, '.') && isSymbol(item[index + 1], '*'))
+    })
+    if (isAll || isSymbol(words[first], '*') || identifierOf(words[end - 1]) === metadata) return new Set()
+    const path = pathAt(sql, words, first, isTable)
+    if (path?.end === end) names.add(nameOf(path, scope, undefined))
+  }
+  return names
+}
+
+/** Index of the bracket that opens each subquery with a name: name AS (SELECT …). Undefined where there are several. */
+function subqueriesByName(words: readonly SqlWord[]): Map<string, number | undefined> {
+  const opens = new Map<string, number | undefined>()
+  for (const [index, word] of words.entries()) {
+    if (!isSymbol(word, '(')) continue
     const as = isWord(words[index - 1], 'MATERIALIZED') ? index - 2 : index - 1
-    const isNamed = isSymbol(word, '(') && isWord(words[as], 'AS') && identifierOf(words[as - 1]) === name
-    return isNamed && beginsQuery(words, index + 1) ? [index] : []
-  })
-  return opens.length === 1 ? opens[0] : undefined
+    const name = isWord(words[as], 'AS') ? identifierOf(words[as - 1]) : undefined
+    if (name !== undefined && beginsQuery(words, index + 1))
+      opens.set(name, opens.has(name) ? undefined : index)
+  }
+  return opens
 }
 
 function isTableName(name: string, scope: SelectScope | undefined): boolean {
