@@ -126,6 +126,13 @@ describe('the guards of the embedded engine', () => {
   })
 
   test('a killed engine comes back with everything acknowledged, and callers are told meanwhile', async () => {
+    // Blamed for a crash that is half theirs at most.
+    const blame = [{ key: 'caller:carl', crashes: 1 / 4 }]
+    const leaving = new AbortController()
+    const forever = 'SELECT sum(cityHash64(number)) FROM numbers(1000000000000)'
+    const left = expect(
+      engine.query({ sql: forever, format: 'Null' }, { ...limits, blame, signal: leaving.signal }),
+    ).rejects.toMatchObject({ code: 'query_cancelled' })
     const row = Buffer.from('{"a":"kept"}\n')
     await engine.insert({ table: 'guards.t', format: 'JSONEachRow' }, row, limits)
     const pid = engine.pid as number
@@ -140,6 +147,8 @@ describe('the guards of the embedded engine', () => {
       async () => expect(await text('SELECT count() > 1 FROM system.processes')).toBe('1\n'),
       restart,
     )
+    leaving.abort()
+    await left
     process.kill(pid, 'SIGKILL')
     await running
     // Who comes meanwhile waits a little, which is long enough for an engine that is not emulated.
@@ -148,6 +157,9 @@ describe('the guards of the embedded engine', () => {
     else await meanwhile.resolves.toBe('1\n')
     await readyAgain(pid)
     expect(await text("SELECT count() FROM guards.t WHERE a = 'kept'")).toBe('1\n')
+    // Whoever left just before may have sent the query that crashed it.
+    const again = engine.query({ sql: 'SELECT 2', format: 'Null' }, { ...limits, blame })
+    await expect(again).rejects.toMatchObject({ code: 'rate_limited' })
   })
 
   // Both end in the same silence; where the engine is emulated, a restart costs half a minute.

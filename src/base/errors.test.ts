@@ -76,7 +76,12 @@ describe('the catalogue', () => {
     expect(outOfMemory().retryAfterSeconds).toBe(1)
     expect(engineUnavailable('Away.').retryAfterSeconds).toBe(1)
     expect(queryRefused(42).retryAfterSeconds).toBe(42)
-    expect(callerRefused(42)).toMatchObject({ status: 429, retryAfterSeconds: 42 })
+    expect(callerRefused(42)).toMatchObject({
+      status: 429,
+      retryAfterSeconds: 42,
+      // Also for a mere suspicion, so it claims no cause.
+      message: 'The engine stopped while your queries were running. Further ones are refused for 42 s.',
+    })
   })
 
   test('an inner error keeps its cause for the log and says nothing of it', () => {

@@ -176,7 +176,7 @@ export const rateLimited = define('rate_limited', 429, (message: string, retryAf
 }))
 export const callerRefused = define('rate_limited', 429, (retryAfterSeconds: number) => ({
   message:
-    'Queries sent here stopped the engine by running past their time limit. ' +
+    'The engine stopped while your queries were running. ' +
     `Further ones are refused for ${retryAfterSeconds} s.`,
   retryAfterSeconds,
 }))

@@ -186,6 +186,29 @@ describe('forms', () => {
     }
   })
 
+  test('are made for two callers who wait at a time, and for others in the background', async () => {
+    const all = await Promise.all([stored(body), stored(body), stored(body)])
+    const made = await Promise.all(all.map(({ result }) => result.made('gzip')))
+    expect(made.map(({ coding }) => coding)).toEqual(['gzip', 'gzip', 'identity'])
+    await all[2]?.cache.stop()
+    expect((await all[2]?.result.made('gzip'))?.coding).toBe('gzip')
+    expect((await all[2]?.result.made('br'))?.coding).toBe('br')
+  })
+
+  test.each(['application/vnd.apache.parquet', 'application/vnd.apache.arrow.stream'])(
+    'are not made of %s',
+    async (contentType) => {
+      const { cache, request } = openCache({ policy })
+      const answer = await cache.get(
+        request({ compute: async () => ({ ...computedOf(body), contentType }), wants: {} }),
+      )
+      expect((await answer?.result.made('gzip'))?.coding).toBe('identity')
+      expect(answer?.result.form('gzip').coding).toBe('identity')
+      await cache.stop()
+      expect(answer?.result.form('gzip').coding).toBe('identity')
+    },
+  )
+
   test('the same bytes have the same tag and keep their forms; other bytes have them made', async () => {
     const { cache, result, ask, request } = await stored(body)
     result.form('gzip')

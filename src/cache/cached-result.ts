@@ -1,4 +1,4 @@
-import { type Compression, minCompressedBytes } from '../base/compressed.ts'
+import { type Compression, canCompressNow, isCompressible } from '../base/compressed.ts'
 import { contentTag } from '../base/content-tag.ts'
 
 /** What a run gives. */
@@ -76,16 +76,19 @@ export class CachedResult {
     return this.#identity
   }
 
-  /** The form that was requested, made first where it is not there. For callers who waited for the result, too. */
+  /**
+   * The form that was requested, made first where it is not there and not too many callers wait for theirs. For callers who
+   * waited for the result, too.
+   */
   async made(coding: ContentCoding): Promise<ResultForm> {
-    if (coding === 'identity') return this.#identity
+    if (coding === 'identity' || !canCompressNow()) return this.form(coding)
     this.#want(coding, true)
     await this.#wanted.get(coding)
     return this.#forms[coding] ?? this.#identity
   }
 
   #want(coding: Compression, isAwaited: boolean): void {
-    if (this.body.length < minCompressedBytes || this.#wanted.has(coding)) return
+    if (!isCompressible(this.contentType, this.body) || this.#wanted.has(coding)) return
     this.#wanted.set(coding, this.#make(this, coding, isAwaited))
   }
 

@@ -1,4 +1,4 @@
-import { type Compression, compressed } from '../base/compressed.ts'
+import { type Compression, compressedNow } from '../base/compressed.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import { BoundedEntries } from './bounded-entries.ts'
 import {
@@ -372,7 +372,7 @@ export class ResultCache {
       return entry?.result === result ? entry : undefined
     }
     const bytes = await (isAwaited
-      ? compressed(coding, result.body)
+      ? compressedNow(coding, result.body)
       : this.#compressor.compress(coding, () => current() && result.body))
     const entry = current()
     const isTooLarge = entry !== undefined && entry.bytes + (bytes?.length ?? 0) > this.#maxEntryBytes

@@ -240,7 +240,7 @@ export class EndpointCalls {
     const endpoint =
       sandboxes.known(call.endpoint, parameters) ??
       // To look at SQL takes the engine's time, too.
-      (await runner.inTurn({ caller, signal }, async () => {
+      (await runner.inTurn({ caller, signal, purpose }, async () => {
         const since = performance.now()
         const compiled = await sandboxes.compile(call.endpoint, parameters, blame)
         checkMs = performance.now() - since

@@ -178,6 +178,27 @@ describe('the queue of queries', () => {
       calls.release()
     })
 
+    test('and lets a query wait for the first free slot when nobody else waits, however long others took', async () => {
+      const queue = open()
+      await ran(queue, 30_000, 200)
+      const running = sent(queue, 'busy', 4)
+      const first = queue.run({ caller: 'calm' }, async () => 'first')
+      expect(queue.waiting).toBe(1)
+      await expect(queue.run({ caller: 'other' }, async () => {})).rejects.toMatchObject({
+        code: 'overloaded',
+        message: expect.stringMatching(/^Other queries are waiting, .* Try again in 15 s\.$/),
+      })
+      running.release()
+      expect(await first).toBe('first')
+      const again = sent(queue, 'busy', 4)
+      const late = expect(queue.run({ caller: 'calm' }, async () => {})).rejects.toMatchObject({
+        message: expect.stringContaining('waited too long'),
+      })
+      time.advance(2_000)
+      await late
+      again.release()
+    })
+
     test('and lets work in the background wait its turn', async () => {
       const queue = open()
       await ran(queue, 3_000, 200)

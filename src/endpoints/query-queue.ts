@@ -8,8 +8,8 @@ export interface QueryQueueOptions {
   maxWaitingPerCaller: number
   maxWaiting: number
   /**
-   * The longest wait for a turn. A query that would probably wait longer is refused at once, and one that does is
-   * refused then.
+   * The longest wait for a turn. A query that would probably wait longer behind others is refused at once, and one that
+   * does is refused then.
    */
   maxWaitMs: number
   /** The longest wait of a query that nobody waits for. It is never refused for how long it would probably take. */
@@ -94,9 +94,14 @@ export class QueryQueue {
     const expectedMs = this.#expectedWaitMs(caller)
     const isFull =
       line.length >= this.#options.maxWaitingPerCaller || this.#waiting >= this.#options.maxWaiting
-    if (isFull || (!background && expectedMs > maxWaitMs)) {
+    // Whoever is first in line gets the next free slot, and how long the running queries still take is unknown.
+    const isTooLong = !background && this.#waiting > 0 && expectedMs > maxWaitMs
+    if (isFull || isTooLong) {
       const seconds = Math.min(Math.max(1, Math.ceil(expectedMs / 1000)), maxRetryAfterSeconds)
-      throw overloaded(`Too many queries are waiting. Try again in ${seconds} s.`, seconds)
+      const reason = isFull
+        ? 'Too many queries are waiting.'
+        : 'Other queries are waiting, and this one would wait too long for its turn.'
+      throw overloaded(`${reason} Try again in ${seconds} s.`, seconds)
     }
     return new Promise((resolve, reject) => {
       const leave = (reason: unknown) => {

@@ -18,7 +18,7 @@ import { leadingWith, subqueryNames, type WithClause, withoutUnused } from './sq
 /** To look at SQL takes at most so long, however long it may run. */
 export const maxCheckMs = 10_000
 
-/** SQL of a caller is at most so long. */
+/** Maximum length of a caller's SQL. */
 export const maxSandboxBytes = 64 * 1024
 
 type Bound = Pick<Statement, 'sql' | 'parameters'>

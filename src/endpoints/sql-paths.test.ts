@@ -121,6 +121,51 @@ describe('a path of metadata', () => {
   })
 })
 
+describe('a path that a subquery selects', () => {
+  const inner = "SELECT id, (JSONExtract(metadata, 'request', 'path', 'Dynamic') AS `metadata.request.path`)"
+  const column = '`metadata.request.path`'
+
+  test.each([
+    ['metadata.request.path', 'x', column],
+    ['metadata.request.path::String', 'x', `${column}::String`],
+    ['x.metadata.request.path', 'x', `x.${column}`],
+    ['y.metadata.request.path', 'x AS y', `y.${column}`],
+    ['x.metadata.request.path', 'x JOIN t USING (id)', `x.${column}`],
+  ])('is read as %s from %s by its name', (path, from, expected) => {
+    expect(
+      rewritten(
+        `WITH x AS (SELECT id, metadata.request.path FROM edge_logs) SELECT ${path} FROM ${from} WHERE ${path} != ''`,
+      ),
+    ).toBe(`WITH x AS (${inner} FROM edge_logs) SELECT ${expected} FROM ${from} WHERE ${expected} != ''`)
+  })
+
+  test('is read by its name through several of them', () => {
+    expect(
+      rewritten(
+        'SELECT metadata.request.path FROM (SELECT count(*), metadata.request.path FROM (SELECT id, metadata.request.path FROM t) GROUP BY ALL)',
+      ),
+    ).toBe(`SELECT ${column} FROM (SELECT count(*), ${column} FROM (${inner} FROM t) GROUP BY ALL)`)
+  })
+
+  test.each([
+    ['of another name', 'SELECT metadata.request.method FROM t', 'x'],
+    ['with another name', 'SELECT metadata.request.path AS path FROM t', 'x'],
+    ['within an expression', 'SELECT lower(metadata.request.path) FROM t', 'x'],
+    ['beside metadata', 'SELECT metadata, metadata.request.path FROM t', 'x'],
+    ['beside another metadata', 'SELECT m AS metadata, metadata.request.path FROM t', 'x'],
+    ['beside all columns', 'SELECT *, metadata.request.path FROM t', 'x'],
+    ['beside all columns of a table', 'SELECT t.*, metadata.request.path FROM t', 'x'],
+    ['beside chosen columns', "SELECT COLUMNS('m'), metadata.request.path FROM t", 'x'],
+    ['in one of two', 'SELECT metadata.request.path FROM t UNION ALL SELECT 1', 'x'],
+    ['in one of two tables', 'SELECT metadata.request.path FROM t', 'x JOIN t USING (id)'],
+    ['in none, since a source is meant', 'SELECT metadata.request.path FROM t', 'wellhead.x'],
+  ])('%s is read from metadata', (_, query, from) => {
+    expect(
+      rewritten(`WITH x AS (${query}) SELECT 1 FROM ${from} WHERE metadata.request.path = ''`),
+    ).toContain("WHERE JSONExtract(metadata, 'request', 'path', 'Dynamic') = ''")
+  })
+})
+
 describe('a typed column', () => {
   const path = "JSONExtract(metadata, 'request', 'path', 'String')"
 

@@ -1,7 +1,8 @@
+import { sqlName, sqlText } from '../base/sql-text.ts'
 import type { SqlEdit } from './sql-edits.ts'
-import { type SelectScope, scopesOf } from './sql-scopes.ts'
+import { type SelectScope, type SqlScopes, scopesOf } from './sql-scopes.ts'
 import { subqueryNames } from './sql-with.ts'
-import { closingOf, identifierOf, isSymbol, isWord, type SqlWord, wordsOf } from './sql-words.ts'
+import { beginsQuery, closingOf, identifierOf, isSymbol, isWord, type SqlWord, wordsOf } from './sql-words.ts'
 
 /** The typed column of a source that holds the text at a path of metadata, if there is one. */
 export type TextColumnOf = (source: string, path: string) => string | undefined
@@ -42,6 +43,8 @@ interface FoundPath {
   path: Path
   scope: SelectScope | undefined
   cast: ReturnType<typeof castOf>
+  /** Whether a subquery below selects it, so that it is a column here. */
+  isColumn: boolean
   /** Set where a typed column could hold the same value for certain. */
   place: { source: string; path: string; qualifier: string } | undefined
 }
@@ -55,6 +58,11 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
   const given = new Map<SelectScope | undefined, Map<string, string>>()
   return findPaths(sql, words).map((found) => {
     const { path, scope, cast } = found
+    if (found.isColumn) {
+      const { start } = words[path.first] as SqlWord
+      const { end } = words[path.end - 1] as SqlWord
+      return { start, end, text: path.qualifier + sqlName(nameOf(path, undefined, undefined)) }
+    }
     const text = sourceColumn(found, columnOf) ?? expression(path, cast?.type)
     const name = nameOf(path, scope, cast?.type)
     const [first, end] = cast ? [cast.first, cast.end] : [path.first, path.end]
@@ -65,7 +73,7 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
     return {
       start: (words[first] as SqlWord).start,
       end: (words[end - 1] as SqlWord).end,
-      text: isNamed ? `(${text} AS ${quoted(name)})` : text,
+      text: isNamed ? `(${text} AS ${sqlName(name)})` : text,
     }
   })
 }
@@ -75,7 +83,8 @@ export function jsonPaths(sql: string, columnOf: TextColumnOf = () => undefined)
   const paths = new Map<string, JsonPath>()
   for (const found of findPaths(sql, wordsOf(sql))) {
     const { place, path: read, cast } = found
-    if (!place || read.steps.length > 1 || read.isObject || sourceColumn(found, columnOf)) continue
+    if (!place || found.isColumn || read.steps.length > 1 || read.isObject) continue
+    if (sourceColumn(found, columnOf)) continue
     const { source, path } = place
     const key = `${source}.${path}`
     if (!paths.has(key)) paths.set(key, { source, path, cast: cast?.type ?? null })
@@ -93,6 +102,7 @@ function findPaths(sql: string, words: readonly SqlWord[]): FoundPath[] {
         at >= first && at < end && parameters.has(identifierOf(words[at]) ?? ''),
     )
   const subqueries = subqueryNames(sql)
+  const isSelectedBelow = selectedBelow(sql, words, scopes)
   const found: FoundPath[] = []
   for (let at = 0; at < words.length; at++) {
     if (identifierOf(words[at]) === undefined || isSymbol(words[at - 1], '.')) continue
@@ -101,7 +111,8 @@ function findPaths(sql: string, words: readonly SqlWord[]): FoundPath[] {
     const path = pathAt(sql, words, at, isTableName(metadata, scope))
     if (!path) continue
     at = path.end - 1
-    found.push({ path, scope, cast: castOf(words, path), place: placeOf(path, scope, subqueries) })
+    const isColumn = isSelectedBelow(path)
+    found.push({ path, scope, isColumn, cast: castOf(words, path), place: placeOf(path, scope, subqueries) })
   }
   return found
 }
@@ -193,7 +204,7 @@ function hasBalance(type: string): boolean {
 function expression({ column, steps, element, isObject }: Path, cast: string | undefined): string {
   const last = (from: string, keys: readonly string[]) => {
     if (isObject) return extract(from, keys, 'JSON')
-    if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${literal(element)})`
+    if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${sqlText(element)})`
     return extract(from, keys, cast ?? 'Dynamic')
   }
   const read = (from: string, level: number): string => {
@@ -204,13 +215,13 @@ function expression({ column, steps, element, isObject }: Path, cast: string | u
       return extract(from, keys, 'Array(JSON)')
     }
     const item = `metadata_item_${level + 1}`
-    return `arrayMap(${item} -> ${read(item, level + 1)}, JSONExtractArrayRaw(${[from, ...keys.map(literal)].join(', ')}))`
+    return `arrayMap(${item} -> ${read(item, level + 1)}, JSONExtractArrayRaw(${[from, ...keys.map(sqlText)].join(', ')}))`
   }
   return read(column, 0)
 }
 
 function extract(from: string, keys: readonly string[], type: string): string {
-  return `JSONExtract(${[from, ...keys.map(literal), literal(type)].join(', ')})`
+  return `JSONExtract(${[from, ...keys.map(sqlText), sqlText(type)].join(', ')})`
 }
 
 /** As the engine names a column of a result. A table is part of the name only behind another one of a join. */
@@ -252,7 +263,69 @@ function placeOf(
 function sourceColumn({ cast, place }: FoundPath, columnOf: TextColumnOf): string | undefined {
   if (cast?.type !== 'String' || !place) return undefined
   const column = columnOf(place.source, place.path)
-  return column && `${place.qualifier}.${quoted(column)}`
+  return column && `${place.qualifier}.${sqlName(column)}`
+}
+
+/**
+ * Tells whether a path is a column of the one subquery that it can belong to: selected there without a name, and with nothing
+ * that could bring metadata itself. Looks at each subquery once, however many paths there are.
+ */
+function selectedBelow(sql: string, words: readonly SqlWord[], scopes: SqlScopes): (path: Path) => boolean {
+  const subqueries = subqueriesByName(words)
+  const known = new Map<number, ReadonlySet<string>>()
+  const namesIn = (open: number): ReadonlySet<string> => {
+    const names = known.get(open) ?? selectedPaths(sql, words, scopes, open)
+    known.set(open, names)
+    return names
+  }
+  return (path) => {
+    const scope = scopes.of[path.first]
+    if (!scope?.certain) return false
+    const named = path.qualifier.replace(/\s*\.\s*$/, '')
+    const tables = scope.tables.filter(({ qualifier }) => named === '' || qualifier === named)
+    const [table] = tables
+    if (!table || tables.length !== 1 || (named === '' && scope.tables.length !== 1)) return false
+    const { name = '', at } = table
+    const isSubquery = isSymbol(words[at], '(')
+    const open = isSubquery ? at : isSymbol(words[at - 1], '.') ? undefined : subqueries.get(name)
+    return open !== undefined && namesIn(open).has(nameOf(path, undefined, undefined))
+  }
+}
+
+/** Names of paths that a subquery selects; none where it selects metadata, too. */
+function selectedPaths(
+  sql: string,
+  words: readonly SqlWord[],
+  { of }: SqlScopes,
+  open: number,
+): ReadonlySet<string> {
+  const scope = of[open + 1]
+  const names = new Set<string>()
+  // With UNION, each SELECT is another scope.
+  if (!scope || !beginsQuery(words, open + 1) || scope !== of[closingOf(words, open) - 1]) return names
+  const isTable = isTableName(metadata, scope)
+  for (const { first, end } of scope.items) {
+    const isAll = words.slice(first, end).some((word, index, item) => {
+      return isWord(word, 'COLUMNS') || (isSymbol(word, '.') && isSymbol(item[index + 1], '*'))
+    })
+    if (isAll || isSymbol(words[first], '*') || identifierOf(words[end - 1]) === metadata) return new Set()
+    const path = pathAt(sql, words, first, isTable)
+    if (path?.end === end) names.add(nameOf(path, scope, undefined))
+  }
+  return names
+}
+
+/** Index of the bracket that opens each subquery with a name: name AS (SELECT …). Undefined where there are several. */
+function subqueriesByName(words: readonly SqlWord[]): Map<string, number | undefined> {
+  const opens = new Map<string, number | undefined>()
+  for (const [index, word] of words.entries()) {
+    if (!isSymbol(word, '(')) continue
+    const as = isWord(words[index - 1], 'MATERIALIZED') ? index - 2 : index - 1
+    const name = isWord(words[as], 'AS') ? identifierOf(words[as - 1]) : undefined
+    if (name !== undefined && beginsQuery(words, index + 1))
+      opens.set(name, opens.has(name) ? undefined : index)
+  }
+  return opens
 }
 
 function isTableName(name: string, scope: SelectScope | undefined): boolean {
@@ -296,12 +369,4 @@ function lambdasOf(words: readonly SqlWord[]): Lambda[] {
     while (end < words.length && !isOutside(words[end] as SqlWord)) end++
     return [{ parameters, first: index + 2, end }]
   })
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-}
-
-function quoted(name: string): string {
-  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
 }

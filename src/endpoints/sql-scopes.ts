@@ -8,6 +8,8 @@ export interface ReadTable {
   /** What its columns can be qualified with, and the text of it as the author wrote it. */
   alias: string | undefined
   qualifier: string | undefined
+  /** Index of the last word of its name, or of the bracket that opens a subquery. */
+  at: number
 }
 
 /** One SELECT of a statement: its own clauses, without the subqueries inside of it. */
@@ -105,12 +107,13 @@ function readTables(
     words[at]?.depth === depth && isWord(words[at], ...joins) && !isSymbol(words[at + 1], '(')
   let at = from
   while (at < end) {
-    const table: ReadTable = { name: undefined, alias: undefined, qualifier: undefined }
+    const table: ReadTable = { name: undefined, alias: undefined, qualifier: undefined, at }
     if (isSymbol(words[at], '(')) {
       at = closingOf(words, at) + 1
     } else {
       const first = at
       while (identifierOf(words[at]) !== undefined && isSymbol(words[at + 1], '.')) at += 2
+      table.at = at
       table.name = identifierOf(words[at])
       table.alias = table.name
       table.qualifier = words[at]?.text

@@ -111,6 +111,19 @@ test('what a proxy says is no exception of the server', async () => {
   expect(readException('<html>')).toBeUndefined()
 })
 
+test('an exception of any length is told as one, cut', async () => {
+  const { ask } = await serve((_, response) => {
+    response.setHeader('X-ClickHouse-Exception-Code', '60')
+    response.writeHead(404)
+    response.write('Code: 60. DB::Exception: Unknown table ')
+    for (let i = 0; i < 20; i++) response.write('t'.repeat(2 ** 17))
+    response.end()
+  })
+  const error = await ask().catch((reason) => reason)
+  expect(error).toMatchObject({ code: 60, message: expect.stringMatching(/^Unknown table t+$/) })
+  expect(error.message.length).toBeLessThanOrEqual(2 ** 20)
+})
+
 test('exceptions that servers of a cluster pass on are read to the inner message', () => {
   const inner = 'Code: 57. DB::Exception: Table exists. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)'
   expect(

@@ -136,9 +136,11 @@ function readAnswer(
   const broken = (error: Error) => reject(new BrokenResponse(error.message, { cause: error }))
   response.on('error', broken)
   stream.on('error', broken)
-  stream.on('data', (chunk: Buffer) => {
+  stream.on('data', (bytes: Buffer) => {
+    // The rest of a long error is read, so that the connection can be used again, but not kept.
+    const chunk = failed ? bytes.subarray(0, maxErrorBytes - length) : bytes
     length += chunk.length
-    if (length > (failed ? maxErrorBytes : maxBytes)) {
+    if (!failed && length > maxBytes) {
       response.destroy()
       reject(tooLarge(`The result is larger than ${maxBytes} bytes; ask for less.`))
     } else chunks.push(chunk)

@@ -200,7 +200,15 @@ describe('blame for a crash', () => {
     expect(guard.suspect([sent(anna)])).toEqual([{ key: 'anna', forMs: minute }])
   })
 
-  test('counts once for a caller with several statements', () => {
+  test('weighs no less for a caller who runs many statements at once', () => {
+    const { guard } = createGuard()
+    const many = () => Array.from({ length: 9 }, () => sent(anna))
+    expect(guard.suspect([...many(), sent(bert)])).toEqual([])
+    expect(guard.suspect([...many(), sent(bert)])).toEqual([{ key: 'anna', forMs: minute }])
+    expect(guard.blamedForMs([bert])).toBe(0)
+  })
+
+  test('is never certain, however many statements a caller has', () => {
     const { guard } = createGuard()
     guard.suspect([sent(anna), sent(anna), sent(anna), sent(anna)])
     expect(guard.blamedForMs([anna])).toBe(0)

@@ -81,13 +81,17 @@ export class CrashGuard {
     return [...this.#countStatements([statement]), ...this.#countBlame(blame, 1)]
   }
 
-  /** The engine ended, and any of these may be the cause: they share the blame. */
+  /** The engine ended, and any of these may be the cause: they share the blame, each key for its own part of them. */
   suspect(suspects: readonly Suspect[]): Refusal[] {
-    const weight = Math.min(maxSharedWeight, 1 / suspects.length)
-    const blamed = new Map(suspects.flatMap(({ blame }) => blame.map((each) => [each.key, each])))
+    const blamed = new Map<string, { each: Blame; count: number }>()
+    for (const each of suspects.flatMap(({ blame }) => blame)) {
+      blamed.set(each.key, { each, count: (blamed.get(each.key)?.count ?? 0) + 1 })
+    }
     return [
       ...this.#countStatements(suspects.map(({ statement }) => statement)),
-      ...this.#countBlame([...blamed.values()], weight),
+      ...[...blamed.values()].flatMap(({ each, count }) =>
+        this.#countBlame([each], Math.min(maxSharedWeight, count / suspects.length)),
+      ),
     ]
   }
 

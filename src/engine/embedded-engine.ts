@@ -64,6 +64,9 @@ const defaults = {
 
 const maxLeft = 1_000
 
+/** A crash is noticed only when the process has been silent for a while. */
+const leftRecentlyMs = 10_000
+
 /** The longest path that fits into a socket address everywhere. */
 const maxSocketPathLength = 100
 
@@ -89,7 +92,7 @@ export class EmbeddedEngine implements Engine {
   /** What each running query is known by when it comes again, and who sent it. */
   readonly #running = new Map<string, Suspect>()
   /** Queries whose callers left, which may ignore that and end the engine later. */
-  readonly #left = new Map<string, Suspect>()
+  readonly #left = new Map<string, Suspect & { leftAt: number }>()
   #overdue: string | undefined
 
   constructor(options: EmbeddedEngineOptions) {
@@ -213,14 +216,22 @@ export class EmbeddedEngine implements Engine {
   }
 
   #refusals(overdueQueryId: string | undefined): Refusal[] {
-    if (overdueQueryId === undefined) return this.#guard.suspect([...this.#running.values()])
-    const guilty = this.#running.get(overdueQueryId) ?? this.#left.get(overdueQueryId)
+    const left = new Map(this.#left)
+    // None of them runs in the next process.
+    this.#left.clear()
+    if (overdueQueryId === undefined) {
+      // Leaving at once would otherwise spare the sender of a query that crashes the engine.
+      const since = performance.now() - leftRecentlyMs * this.#options.patience
+      const recent = [...left.values()].filter(({ leftAt }) => leftAt >= since)
+      return this.#guard.suspect([...this.#running.values(), ...recent])
+    }
+    const guilty = this.#running.get(overdueQueryId) ?? left.get(overdueQueryId)
     return guilty ? this.#guard.convict(guilty) : []
   }
 
   #remember(queryId: string, suspect: Suspect, deadlineMs: number): void {
     if (this.#left.size >= maxLeft) this.#left.delete(this.#left.keys().next().value as string)
-    this.#left.set(queryId, suspect)
+    this.#left.set(queryId, { ...suspect, leftAt: performance.now() })
     const graceMs = 2 * defaults.graceMs * this.#options.patience
     setTimeout(() => this.#left.delete(queryId), deadlineMs + graceMs).unref()
   }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { compressed } from '../base/compressed.ts'
+import { compressedNow, isCompressible } from '../base/compressed.ts'
 import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
 import { cacheHeaders, chooseCoding, matchedEtag, resultVary } from './cache-headers.ts'
 
@@ -14,7 +14,8 @@ export async function sendResult(
   const coding = chooseCoding(request.headers['accept-encoding'])
   if (kind === 'computed') {
     const { body, truncated, queueMs, engineMs } = answer
-    const packed = coding === 'identity' ? undefined : await compressed(coding, body)
+    const isWanted = coding !== 'identity' && isCompressible(contentType, body)
+    const packed = isWanted ? await compressedNow(coding, body) : undefined
     if (packed) reply.header('Content-Encoding', coding)
     if (truncated) reply.header('Wellhead-Truncated', 'true')
     reply.header('Cache-Control', 'private, no-store')

@@ -70,6 +70,7 @@ const statements = [
   'SELECT id FROM ENTRIES ORDER BY id LIMIT 1 BY metadata.b.c::String',
   'FROM ENTRIES SELECT metadata.b.c::String AS c WHERE metadata.a::Int64 = 1',
   'SELECT a FROM (SELECT metadata.a::Int64 AS a FROM ENTRIES WHERE id = 1 UNION ALL SELECT metadata.a::Int64 FROM ENTRIES WHERE id = 2) ORDER BY a',
+  'WITH x AS (SELECT id, metadata.b.c FROM ENTRIES), y AS (SELECT x.metadata.b.c, id FROM x) SELECT id, metadata.b.c, upper(y.metadata.b.c::String) AS c FROM y ORDER BY id',
   'WITH metadata AS (SELECT 5 AS x) SELECT metadata.x FROM metadata',
 ]
 

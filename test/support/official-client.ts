@@ -42,6 +42,7 @@ export function describeOfficialClient(dataDir: () => string): void {
         ['SELECT 1 AS n FORMAT JSONEachRow', '{"n":1}\n'],
         ["SELECT getSetting('max_threads') AS n FORMAT CSV SETTINGS max_threads = 3", '3\n'],
         ["SELECT getSetting('max_threads') AS n SETTINGS max_threads = 3 -- none", '3\n'],
+        ["SELECT 'x' AS format, format AS settings FROM system.one FORMAT CSV", '"x","x"\n'],
         ['EXPLAIN AST SELECT 1', expect.stringContaining('Literal UInt64_1')],
       ] as const) {
         const { stream } = await client.exec({ query, clickhouse_settings: { max_execution_time: 60 } })
@@ -86,6 +87,10 @@ export function describeOfficialClient(dataDir: () => string): void {
         message: expect.stringMatching(/line 2, col 3/),
       })
       await failing.catch(({ message }) => expect(message).not.toMatch(/secret|max_threads|log_comment/))
+      // Without its value it would parse, and lack the value.
+      await expect(
+        client.query({ query: 'SELECT CAST(1, {type:String})', query_params: { type: '1' } }),
+      ).rejects.toMatchObject({ code: '62' })
       await expect(client.query({ query: 'SELECT nothing' })).rejects.toMatchObject({
         code: '47',
         type: 'UNKNOWN_IDENTIFIER',

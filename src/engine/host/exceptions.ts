@@ -40,6 +40,8 @@ export const exceptions = {
   tooMany: () => new EngineException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', 'Too many simultaneous queries.'),
   notWritten: () =>
     new EngineException(243, 'NOT_ENOUGH_SPACE', 'The disk did not take what was written to it.'),
+  tableDropped: (table: string) =>
+    new EngineException(60, 'UNKNOWN_TABLE', `Table ${table} was dropped during the insert.`),
   wrongPassword: () =>
     new EngineException(516, 'AUTHENTICATION_FAILED', 'Authentication failed: password is incorrect.'),
   notImplemented: (what: string) =>

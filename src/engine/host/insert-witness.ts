@@ -1,15 +1,17 @@
 import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { exceptions } from './exceptions.ts'
 import { insertLogFiles, insertLogFolder, parsePart, partsIn } from './insert-log.ts'
 import { quote } from './statement.ts'
 
-/** What is asked here of a session. */
+/** The part of a session that the witness uses. */
 interface Asked {
   run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
 }
 
 /** A table as it was before an insert. */
 export interface BegunInsert {
+  table: string
   directory: string
   /** The newest file of the table's insert log, and where it ended. */
   log: { name: string; bytes: number } | undefined
@@ -45,13 +47,19 @@ export class InsertWitness {
     if (directory === undefined) return undefined
     if (!this.#parts.has(directory)) await this.#newParts(directory)
     const name = (await logFiles(directory)).at(-1)
-    if (name === undefined) return { directory, log: undefined }
+    if (name === undefined) return { table, directory, log: undefined }
     const { size = 0 } = (await stat(logPath(directory, name)).catch(unlessMissing)) ?? {}
-    return { directory, log: { name, bytes: size } }
+    return { table, directory, log: { name, bytes: size } }
   }
 
-  /** Whether the insert is on disk as a whole, with its line in the log, and will be after a power cut. */
-  async confirm(begun: BegunInsert): Promise<boolean> {
+  /**
+   * Whether the insert is on disk as a whole, with its line in the log, and will be after a power cut. Throws where the
+   * table is gone.
+   */
+  async confirm(since: BegunInsert, session: Asked): Promise<boolean> {
+    const begun = await this.#whereNow(since, session)
+    // That somebody dropped the table is no fault of the engine, so it need not start over.
+    if (begun === undefined) throw exceptions.tableDropped(since.table)
     const { directory } = begun
     const { inserted, isEmpty } = await this.#newParts(directory)
     if (isEmpty) return false
@@ -72,10 +80,18 @@ export class InsertWitness {
     return (await readSince(begun)).named
   }
 
+  /** A table that was dropped and made again since is elsewhere, and all of it is newer than the insert. */
+  async #whereNow(begun: BegunInsert, session: Asked): Promise<BegunInsert | undefined> {
+    if ((await stat(begun.directory).catch(unlessMissing)) !== undefined) return begun
+    const directory = await this.#directoryOf(begun.table, session)
+    return directory === undefined ? undefined : { ...begun, directory, log: undefined }
+  }
+
   /** Parts that appeared in a table's directory since the last look. */
   async #newParts(directory: string): Promise<{ inserted: string[]; isEmpty: boolean }> {
     const seen = this.#parts.get(directory)
-    const names = ((await readdir(directory).catch(unlessMissing)) ?? []).filter((name) => parsePart(name))
+    const all = (await readdir(directory).catch(unlessMissing)) ?? []
+    const names = all.filter((name) => seen?.has(name) || parsePart(name))
     const added = names.filter((name) => !seen?.has(name))
     const sums = await Promise.all(
       added.map((name) => stat(join(directory, name, sumsFile)).catch(unlessMissing)),

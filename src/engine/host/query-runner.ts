@@ -115,7 +115,7 @@ export class QueryRunner {
       if (begun) await this.#startOverIfHalfMade(target.table, begun)
       throw error
     })
-    if (begun && !(await this.#witness.confirm(begun))) {
+    if (begun && !(await this.#witness.confirm(begun, session))) {
       this.#options.startOver('an insert was not written as a whole')
       throw exceptions.notWritten()
     }
@@ -131,7 +131,7 @@ export class QueryRunner {
       other = await this.#options.open()
       if (await isHalfMade(named, table, other)) this.#options.startOver('an insert was made in part')
     } catch {
-      this.#options.startOver('nobody knows whether an insert was made in part')
+      this.#options.startOver('it is unknown whether part of an insert was written')
     } finally {
       void other?.close()
     }
@@ -197,7 +197,9 @@ async function ownWords(
   session: EngineSession,
 ): Promise<EngineException> {
   if (error.engineCode !== syntaxError) return error
-  const { engineCode, engineType, message } =
+  const again =
     unbound === undefined ? error : await session.run(unbound, 'Null').then(() => error, fromNative)
+  // Where only the values break the syntax, the other form parses, and then lacks its values.
+  const { engineCode, engineType, message } = again.engineCode === syntaxError ? again : error
   return new EngineException(engineCode, engineType, message.replaceAll(tail, '').replaceAll(tail.trim(), ''))
 }

@@ -103,6 +103,34 @@ describe('inspectStatement', () => {
   })
 })
 
+describe('the tail of a statement', () => {
+  test.each([
+    'SELECT 1\nFORMAT JSON',
+    'SELECT 1 format JSON;',
+    'SELECT 1 AS format, format AS settings FROM t\nFORMAT JSON',
+    'SELECT 1 AS format FORMAT JSON',
+    'SELECT 1 SETTINGS a = 1 FORMAT JSON',
+    'SELECT 1 FROM t WHERE format LIKE settings = 1\nFORMAT JSON',
+    'SELECT a FROM (SELECT format x FROM t) FORMAT JSON -- the end',
+  ])('%j is a format', (sql) => expect(inspectStatement(sql).tail).toBe('format'))
+
+  test.each([
+    'SELECT 1 FORMAT JSON SETTINGS a = 1',
+    "SELECT 1 format JSON settings a = 'x', b = -1, c = {'t': 'a = 1'}, d = [1], e = true;",
+    'SELECT format AS settings FROM t FORMAT JSON SETTINGS a = 1',
+  ])('%j has settings', (sql) => expect(inspectStatement(sql).tail).toBe('settings'))
+
+  test.each([
+    'SELECT 1',
+    'SELECT 1 SETTINGS a = 1',
+    'SELECT 1 AS format, format AS settings FROM t',
+    'SELECT format AS settings',
+    'SELECT format AS settings FROM (SELECT 1 AS format)',
+    'SELECT * FROM (SELECT format x)',
+    'SELECT (1 format JSON SETTINGS a = 1)',
+  ])('%j has none', (sql) => expect(inspectStatement(sql).tail).toBe('other'))
+})
+
 describe('what writes', () => {
   test.each([
     'SELECT 1',

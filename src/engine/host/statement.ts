@@ -1,4 +1,4 @@
-import { sqlTokens } from '../../base/sql-tokens.ts'
+import { type SqlTokenKind, sqlTokens } from '../../base/sql-tokens.ts'
 
 /** What the host must know of a statement before it lets the engine have it. */
 export interface Statement {
@@ -49,6 +49,9 @@ export function inspectStatement(sql: string): Statement {
   let previous = { kind: 'space', text: '', start: 0 }
   let beforePrevious = previous
   let open: Placeholder | undefined
+  let depth = 0
+  // Only as much of the text outside of brackets as tells what the statement ends in.
+  let shape = ''
   const words = new Set<string>()
   for (const token of sqlTokens(sql)) {
     if (token.kind === 'space' || token.kind === 'comment') continue
@@ -60,7 +63,9 @@ export function inspectStatement(sql: string): Statement {
       ended = true
       continue
     }
-    statement.tail = tailAfter(statement.tail, token.kind, text, previous.text)
+    if (/^[)\]}]$/.test(text)) depth--
+    else if (depth === 0) shape += ` ${shapeOf(token.kind, text)}`
+    if (/^[([{]$/.test(text)) depth++
     if (token.kind === 'word') {
       if (statement.verb === '') statement.verb = text.toUpperCase()
       if (text.length <= 8) words.add(text.toUpperCase())
@@ -84,15 +89,23 @@ export function inspectStatement(sql: string): Statement {
     previous = { kind: token.kind, text, start: token.start }
   }
   if (!readingVerbs.has(statement.verb)) statement.writes = true
+  if (formatTail.test(shape)) statement.tail = 'format'
+  else if (settingsTail.test(shape)) statement.tail = 'settings'
   statement.hasSettings = words.has('SETTINGS')
   statement.insertsSelection =
     words.has('SELECT') && !statement.hasSettings && !words.has('VALUES') && !words.has('FORMAT')
   return statement
 }
 
-function tailAfter(tail: Statement['tail'], kind: string, text: string, before: string): Statement['tail'] {
-  if (tail === 'settings' || (tail === 'format' && /^settings$/i.test(text))) return 'settings'
-  return kind === 'word' && /^format$/i.test(before) ? 'format' : 'other'
+const formatTail = / FORMAT name$/
+const settingsTail =
+  / FORMAT name SETTINGS name(?: = -? ?(?:name|value))?(?: , name(?: = -? ?(?:name|value))?)*$/
+
+/** Both words are also names of columns, so they count as clauses only where nothing but these follows. */
+function shapeOf(kind: SqlTokenKind, text: string): string {
+  if (kind === 'word') return /^(?:format|settings)$/i.test(text) ? text.toUpperCase() : 'name'
+  if (kind === 'quoted-identifier') return 'name'
+  return kind === 'symbol' && !/^[([{]$/.test(text) ? text : 'value'
 }
 
 export interface InsertTarget {
