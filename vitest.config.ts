@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -39,7 +40,8 @@ export default defineConfig({
     // An emulated engine takes a quarter of a minute to start; a native one a tenth of a second.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    maxWorkers: 2,
+    // One more than there are cores: a third of the time a journey waits for an engine to end, start or reach a limit.
+    maxWorkers: availableParallelism() + 1,
     pool: 'forks',
     sequence: { sequencer: SlowFirst },
   },

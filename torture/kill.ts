@@ -17,7 +17,7 @@ export const kill: Scenario = {
   title:
     'nothing acknowledged is lost, nothing is doubled and no answer is wrong when service and engine are killed',
   async run(run) {
-    const cycles = run.cycles(200, 2)
+    const cycles = run.cycles(200, 1)
     const { target } = await run.share('disk', openPlain)
     const recoveriesMs: number[] = []
     const killed = { engine: 0, service: 0, both: 0 }

@@ -21,7 +21,7 @@ export const tenants: Scenario = {
     const before = await engineRestarts(target)
     const counts = { calls: 0, answered: 0, failed: 0, 'timed out': 0, left: 0, 'rows of others': 0 }
     const faults: string[] = []
-    let left = run.cycles(natively(1_000_000, 3_000), 40)
+    let left = run.cycles(natively(1_000_000, 3_000), 20)
     const total = left
     const caller = async () => {
       while (left-- > 0 && faults.length < 10) {
