@@ -1,10 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { loadScenarios } from '../torture/load-scenarios.ts'
+import { soak } from '../torture/soak.ts'
 import { testShortForms } from '../torture/support/short-form.ts'
 import { strangersIn } from '../torture/support/tenants.ts'
+import { tenants } from '../torture/tenants.ts'
 import { projects, secretOf } from './support/tenant-queries.ts'
 
-testShortForms('test/torture-load.test.ts', loadScenarios)
+// A short soak says nothing, and tenants side by side are in the behavior of both engines.
+testShortForms(
+  'test/torture-load.test.ts',
+  loadScenarios.filter((scenario) => scenario !== soak && scenario !== tenants),
+)
 
 describe('the check for rows of others', () => {
   const changes: Record<string, (text: string) => string> = {
