@@ -212,7 +212,7 @@ async function disk(bench, sampleRows) {
         unit: 'MB a million',
         // Bytes an entry are megabytes a million entries.
         sides: { merged: [merged.bytes / merged.rows], 'as inserted': [inserted.bytes / inserted.rows] },
-        aim: { atMost: 100 },
+        ...(shape === 'lean' && { aim: { atMost: 70 } }),
         over: false,
         more: { 'entries measured': inserted.rows, 'bytes sent an entry': Math.round(bytes / sampleRows) },
       }),

@@ -86,7 +86,7 @@ export function consoleEndpointJourneys(stage: Stage): void {
 
     test(
       'is completed with names that the engine knows, before the source is written, too',
-      { repeats: many(12, 1) },
+      { repeats: many(12, 0) },
       () =>
         visit('/console/new-endpoint', admin(), async (page) => {
           const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
