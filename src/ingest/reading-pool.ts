@@ -14,7 +14,7 @@ export interface ReadingPoolOptions {
   maxHeapMiB: number
 }
 
-/** Smaller bodies are read at once: handing them over would take longer, and even thousands of empty entries take little. */
+/** Smaller bodies are read at once: handing them over would take longer. They are small, since thousands of rejected entries fit into few bytes. */
 export const maxInlineBytes = 4 * 1024
 
 const workerFile = new URL(
