@@ -9,7 +9,7 @@ const slow = [
   'service',
   'access',
   'torture-load',
-  'engine-guards',
+  'engine/guards',
   'getting-started',
   'backup',
   'seed-sql',
@@ -23,8 +23,8 @@ const slow = [
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rankOf = ({ moduleId }: TestSpecification) => {
-      const rank = slow.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-      return rank >= 0 ? rank : moduleId.includes('/test/') ? slow.length : slow.length + 1
+      const rank = slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`))
+      return rank >= 0 ? rank : moduleId.includes('/test/journeys/') ? slow.length : slow.length + 1
     }
     return [...files].sort((one, other) => rankOf(one) - rankOf(other))
   }

@@ -5,16 +5,17 @@
  *
  * BENCH_SIZES: numbers of entries with commas between them, from the smallest to the largest.
  */
+
+import { callOver } from './databases/query-sides.mjs'
 import { median, numbersFrom } from './support/figures.mjs'
-import { growTo, growthProjects } from './support/growing-logs.mjs'
 import { openClient } from './support/http-client.mjs'
 import { partsOf } from './support/measured-tables.mjs'
-import { callOver } from './support/query-sides.mjs'
 import { residentBytes } from './support/resident-bytes.mjs'
 import { comparison, observation } from './support/result.mjs'
 import { timesOf } from './support/rounds.mjs'
 import { openService } from './support/service.mjs'
 import { shown } from './support/text-report.mjs'
+import { growTo, growthProjects } from './traffic/growing-logs.mjs'
 
 const tables = ['wellhead.edge_logs', 'wellhead.function_edge_logs']
 

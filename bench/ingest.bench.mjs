@@ -7,14 +7,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, numberFrom, quantile } from './support/figures.mjs'
-import { batchesOf, engineBody, timed } from './support/log-batches.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
-import { createLogs, engineColumns } from './support/realistic-logs.mjs'
 import { residentBytes } from './support/resident-bytes.mjs'
 import { comparison, observation } from './support/result.mjs'
 import { alternate } from './support/rounds.mjs'
-import { openSender } from './support/sender-process.mjs'
 import { openService } from './support/service.mjs'
+import { batchesOf, engineBody, timed } from './traffic/log-batches.mjs'
+import { createLogs, engineColumns } from './traffic/realistic-logs.mjs'
+import { openSender } from './traffic/sender-process.mjs'
 
 const seed = 20_260_101
 const served = 'wellhead.edge_logs'

@@ -6,13 +6,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { median, numberFrom } from './support/figures.mjs'
-import { engineForms, nodeForms } from './support/intake-forms.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
 import { cpuMs } from './support/processes.mjs'
-import { createLogs, engineColumns } from './support/realistic-logs.mjs'
 import { comparison } from './support/result.mjs'
 import { alternate } from './support/rounds.mjs'
 import { openService } from './support/service.mjs'
+import { engineForms, nodeForms } from './traffic/intake-forms.mjs'
+import { createLogs, engineColumns } from './traffic/realistic-logs.mjs'
 
 const seed = 20_260_101
 const batch = 1_000

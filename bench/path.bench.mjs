@@ -30,7 +30,7 @@ export async function run({ engineNode, patience, choose }) {
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const direct = fork(
-    fileURLToPath(new URL('./support/direct-engine.mjs', import.meta.url)),
+    fileURLToPath(new URL('./databases/direct-engine.mjs', import.meta.url)),
     [join(scratch, 'direct')],
     { execPath: engineNode, execArgv: [] },
   )

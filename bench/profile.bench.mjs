@@ -11,8 +11,8 @@ import { generate, startService, token } from './support/called.mjs'
 import { sumUp } from './support/cpu-profile.mjs'
 import { numberFrom } from './support/figures.mjs'
 import { cpuMs, familyOf } from './support/processes.mjs'
-import { createLogs } from './support/realistic-logs.mjs'
 import { observation } from './support/result.mjs'
+import { createLogs } from './traffic/realistic-logs.mjs'
 
 const seed = 20_260_103
 const entries = 2_000

@@ -4,17 +4,17 @@
  *
  * BENCH_ROWS: entries of the smaller data; the larger has ten times as many.
  */
-import { openDuckdb } from './support/duckdb.mjs'
-import { createDuckdbTables } from './support/duckdb-layout.mjs'
+import { openDuckdb } from './databases/duckdb.mjs'
+import { createDuckdbTables } from './databases/duckdb-layout.mjs'
+import { findPostgres, howToInstall, openPostgres } from './databases/postgres.mjs'
+import { createPostgresTables } from './databases/postgres-layout.mjs'
+import { measureCall } from './databases/query-sides.mjs'
+import { queryTables } from './databases/query-tables.mjs'
 import { numberFrom } from './support/figures.mjs'
 import { openClient } from './support/http-client.mjs'
-import { loadLogs, steadyProject } from './support/load-logs.mjs'
 import { command } from './support/measured-tables.mjs'
-import { findPostgres, howToInstall, openPostgres } from './support/postgres.mjs'
-import { createPostgresTables } from './support/postgres-layout.mjs'
-import { measureCall } from './support/query-sides.mjs'
-import { queryTables } from './support/query-tables.mjs'
 import { openService } from './support/service.mjs'
+import { loadLogs, steadyProject } from './traffic/load-logs.mjs'
 
 const seed = 20_260_102
 

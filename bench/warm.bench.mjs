@@ -3,13 +3,13 @@
  * more and more entries and the same number of new ones comes. Both on the same engine, in alternating rounds.
  */
 import { readFileSync } from 'node:fs'
-import { systemTime } from '../dist/cache/cache-time.js'
-import { readDefinition } from '../dist/endpoints/definition-file.js'
-import { compileEndpoint } from '../dist/endpoints/endpoint.js'
-import { EndpointRunner } from '../dist/endpoints/endpoint-runner.js'
-import { planRenewal, spanOf } from '../dist/endpoints/incremental.js'
-import { outputFormats } from '../dist/endpoints/output-formats.js'
-import { QueryQueue } from '../dist/endpoints/query-queue.js'
+import { systemTime } from '../dist/base/clock.js'
+import { EndpointRunner } from '../dist/endpoints/call/endpoint-runner.js'
+import { planRenewal, spanOf } from '../dist/endpoints/call/incremental.js'
+import { outputFormats } from '../dist/endpoints/call/output-formats.js'
+import { QueryQueue } from '../dist/endpoints/call/query-queue.js'
+import { readDefinition } from '../dist/endpoints/definition/definition-file.js'
+import { compileEndpoint } from '../dist/endpoints/definition/endpoint.js'
 import { numberFrom } from './support/figures.mjs'
 import { comparison } from './support/result.mjs'
 import { alternate } from './support/rounds.mjs'
@@ -77,7 +77,7 @@ export async function run({ engineNode, patience, choose }) {
 }
 
 async function measure({ service, runner, sources, entries, file, parameters, now, rounds }) {
-  const text = readFileSync(new URL(`../endpoints/${file}.sql`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`../shipped/endpoints/${file}.sql`, import.meta.url), 'utf8')
   const { definition } = readDefinition(`${file}.sql`, text)
   const endpoint = await compileEndpoint(service.engine, definition, 1, sources)
   const { incremental } = definition

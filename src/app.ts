@@ -8,50 +8,49 @@ import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import { FailedAttempts } from './access/failed-attempts.ts'
 import { TokenAdmin } from './access/token-admin.ts'
 import { Backups } from './backup/backups.ts'
-import type { Clock } from './base/clock.ts'
+import { type Clock, systemTime, type Timers } from './base/clock.ts'
 import { freeBelow, prepareDataDirectory } from './base/data-directory.ts'
 import { WellheadError } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
-import { type CacheTime, systemTime } from './cache/cache-time.ts'
 import { HotKeysFile } from './cache/hot-keys-file.ts'
 import { ResultCache } from './cache/result-cache.ts'
 import { Arrivals } from './catalog/arrivals.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
-import type { EndpointDefinition } from './endpoints/definition.ts'
-import { readDefinitions } from './endpoints/definition-directory.ts'
-import { Deployments } from './endpoints/deployments.ts'
-import { EndpointAdmin } from './endpoints/endpoint-admin.ts'
-import { EndpointCalls } from './endpoints/endpoint-calls.ts'
-import { EndpointDrafts } from './endpoints/endpoint-drafts.ts'
-import { EndpointRunner } from './endpoints/endpoint-runner.ts'
-import { Endpoints } from './endpoints/endpoints.ts'
-import { LiveResults } from './endpoints/live-results.ts'
-import { QueryQueue } from './endpoints/query-queue.ts'
-import { Sandboxes } from './endpoints/sandboxes.ts'
+import { EndpointCalls } from './endpoints/call/endpoint-calls.ts'
+import { EndpointRunner } from './endpoints/call/endpoint-runner.ts'
+import { QueryQueue } from './endpoints/call/query-queue.ts'
+import { Sandboxes } from './endpoints/call/sandboxes.ts'
+import type { EndpointDefinition } from './endpoints/definition/definition.ts'
+import { readDefinitions } from './endpoints/definition/definition-directory.ts'
+import { Deployments } from './endpoints/manage/deployments.ts'
+import { EndpointAdmin } from './endpoints/manage/endpoint-admin.ts'
+import { EndpointDrafts } from './endpoints/manage/endpoint-drafts.ts'
+import { Endpoints } from './endpoints/manage/endpoints.ts'
 import { EmbeddedEngine } from './engine/embedded-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { RemoteEngine } from './engine/remote-engine.ts'
-import { readConsoleFiles } from './http/console-files.ts'
-import { EventStreams } from './http/event-streams.ts'
+import { readConsoleFiles } from './http/routes/console-files.ts'
 import { createServer } from './http/server.ts'
 import type { EngineStatus } from './http/status.ts'
-import { DiskGuard } from './ingest/disk-guard.ts'
-import { IdempotencyKeys } from './ingest/idempotency.ts'
-import { LiveTail } from './ingest/live-tail.ts'
-import { LogIntake } from './ingest/log-intake.ts'
-import { LogSearch } from './ingest/log-search.ts'
-import { SourceAdmin } from './ingest/source-admin.ts'
-import { SourceUsage } from './ingest/source-usage.ts'
-import type { CallStatistics } from './stats/call-statistics.ts'
-import { type Observing, startObserving } from './stats/observing.ts'
+import { EventStreams } from './http/streams/event-streams.ts'
+import { DiskGuard } from './intake/disk-guard.ts'
+import { IdempotencyKeys } from './intake/idempotency.ts'
+import { LogIntake } from './intake/log-intake.ts'
+import { LiveResults } from './live/live-results.ts'
+import { LiveTail } from './live/live-tail.ts'
+import type { CallStatistics } from './observability/call-statistics.ts'
+import { type Observing, startObserving } from './observability/observing.ts'
+import { LogSearch } from './sources/log-search.ts'
+import { SourceAdmin } from './sources/source-admin.ts'
+import { SourceUsage } from './sources/source-usage.ts'
 
 export interface ServiceOptions {
   settings: Settings
   clock: Clock
   /** The time that cached results age by; made from the clock where none is given. */
-  time?: CacheTime
+  time?: Timers
   log: Log
   /** Node executable of the engine process where the settings name none. */
   node: string
@@ -99,7 +98,8 @@ const backupStalledAfterMs = 300_000
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log, clock } = options
   prepareDataDirectory(settings.dataDir)
-  const shipped = options.shipped ?? readDefinitions(fileURLToPath(new URL('../endpoints', import.meta.url)))
+  const shipped =
+    options.shipped ?? readDefinitions(fileURLToPath(new URL('../shipped/endpoints', import.meta.url)))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   const time = options.time ?? systemTime(clock)
   const engine = createEngine(options, time)
@@ -342,7 +342,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 function createEngine(
   { settings, log, node, environment }: ServiceOptions,
-  time: CacheTime,
+  time: Timers,
 ): Engine & { start(): Promise<void> } {
   if (settings.clickhouseUrl !== undefined) {
     return new RemoteEngine({

@@ -1,22 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import type { Whoami } from './data/api-types.ts'
-import { lazily, loadAhead } from './data/lazily.ts'
-import { queries, queryClient } from './data/queries.ts'
-import { useToken } from './data/session.ts'
-import { SignIn } from './pages/sign-in.tsx'
-import { Boundary } from './parts/boundary.tsx'
-import { Failure, Waiting } from './parts/states.tsx'
+import type { Whoami } from './api/api-types.ts'
+import { queries, queryClient } from './api/queries.ts'
+import { useToken } from './api/session.ts'
 import { Shell } from './shell.tsx'
+import { SignIn } from './sign-in.tsx'
+import { Boundary } from './ui/boundary.tsx'
+import { lazily, loadAhead } from './ui/lazily.ts'
+import { Failure, Waiting } from './ui/states.tsx'
 
-const Overview = lazily(() => import('./pages/overview.tsx'))
-const EndpointList = lazily(() => import('./pages/endpoint-list.tsx'))
-const EndpointPage = lazily(() => import('./pages/endpoint-page.tsx'))
-const Explore = lazily(() => import('./pages/explore.tsx'))
-const SourceList = lazily(() => import('./pages/source-list.tsx'))
-const SourcePage = lazily(() => import('./pages/source-page.tsx'))
-const Tokens = lazily(() => import('./pages/tokens.tsx'))
+const Overview = lazily(() => import('./overview/overview.tsx'))
+const EndpointList = lazily(() => import('./endpoints/endpoint-list.tsx'))
+const EndpointPage = lazily(() => import('./endpoints/endpoint-page.tsx'))
+const Explore = lazily(() => import('./logs/explore.tsx'))
+const SourceList = lazily(() => import('./sources/source-list.tsx'))
+const SourcePage = lazily(() => import('./sources/source-page.tsx'))
+const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 
 export function App() {
   const token = useToken()

@@ -1,9 +1,9 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { queryClient } from './api/queries.ts'
 import { App } from './app.tsx'
-import { queryClient } from './data/queries.ts'
-import { startTheme } from './data/theme.ts'
+import { startTheme } from './ui/theme.ts'
 
 startTheme()
 createRoot(document.getElementById('root') as HTMLElement).render(

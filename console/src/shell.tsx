@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Whoami } from './data/api-types.ts'
-import { useOffline } from './data/connection.ts'
-import { session } from './data/session.ts'
-import { setTheme, useTheme } from './data/theme.ts'
-import { Icon, type IconName, Mark } from './parts/icon.tsx'
+import type { Whoami } from './api/api-types.ts'
+import { useOffline } from './api/connection.ts'
+import { session } from './api/session.ts'
+import { Icon, type IconName, Mark } from './ui/icon.tsx'
+import { setTheme, useTheme } from './ui/theme.ts'
 
 interface Place {
   path: string

@@ -1,5 +1,6 @@
-import { type Engine, engineDatabase } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { readJsonRows } from '../engine/json-rows.ts'
+import { engineDatabase } from '../sql/names.ts'
 import { BackupProblem, type Manifest } from './manifest.ts'
 
 const limits = { deadlineMs: 600_000 }

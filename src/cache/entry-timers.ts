@@ -1,5 +1,5 @@
+import type { Timers } from '../base/clock.ts'
 import { type CacheEntry, endOf, isAsked, isWarmed } from './cache-entry.ts'
-import type { CacheTime } from './cache-time.ts'
 
 export interface EntryEvents {
   renewal: (entry: CacheEntry, nowMs: number) => void
@@ -8,11 +8,11 @@ export interface EntryEvents {
 
 /** Does for an entry what is due although nobody asks: renew it while it is warmed, and forget it in the end. */
 export class EntryTimers {
-  readonly #time: CacheTime
+  readonly #time: Timers
   readonly #on: EntryEvents
   #stopped = false
 
-  constructor(time: CacheTime, on: EntryEvents) {
+  constructor(time: Timers, on: EntryEvents) {
     this.#time = time
     this.#on = on
   }

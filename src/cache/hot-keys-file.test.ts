@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { manualTime } from './cache-time.ts'
+import { manualTime } from '../base/clock.ts'
 import { type HotKey, HotKeysFile, type HotKeysFileOptions } from './hot-keys-file.ts'
 
 const directories: string[] = []

@@ -1,6 +1,6 @@
 import { open, readFile, rename, stat } from 'node:fs/promises'
 import { z } from 'zod'
-import type { CacheTime } from './cache-time.ts'
+import type { Timers } from '../base/clock.ts'
 
 const hotKeyShape = z.object({
   /** From which the request can be made again. */
@@ -15,7 +15,7 @@ const fileShape = z.object({ version: z.literal(1), keys: z.array(hotKeyShape) }
 
 export interface HotKeysFileOptions {
   path: string
-  time: CacheTime
+  time: Timers
   /** Written at most so often, beside once at the end. */
   everyMs: number
   /** So many keys are kept. */

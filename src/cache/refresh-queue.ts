@@ -1,7 +1,7 @@
-import type { CacheTime } from './cache-time.ts'
+import type { Timers } from '../base/clock.ts'
 
 export interface RefreshQueueOptions {
-  time: CacheTime
+  time: Timers
   /** So many refreshes run at once. */
   maxRunning: number
   /** Whether callers need the engine now. */

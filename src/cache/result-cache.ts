@@ -1,3 +1,4 @@
+import type { Timers } from '../base/clock.ts'
 import { type Compression, compressedNow } from '../base/compressed.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import { BoundedEntries } from './bounded-entries.ts'
@@ -21,7 +22,6 @@ import {
   type StaleReason,
   wantsNewRun,
 } from './cache-request.ts'
-import type { CacheTime } from './cache-time.ts'
 import { CachedResult, type Computed } from './cached-result.ts'
 import { Compressor } from './compressor.ts'
 import { EntryTimers } from './entry-timers.ts'
@@ -31,7 +31,7 @@ import type { HotKey } from './hot-keys-file.ts'
 import { RefreshQueue } from './refresh-queue.ts'
 
 export interface ResultCacheOptions {
-  time: CacheTime
+  time: Timers
   /** Over all forms of all results, and what is kept beside them. */
   maxBytes: number
   /** So many refreshes run at once. */
@@ -70,7 +70,7 @@ export class ResultCache {
     evicted: 0,
   }
   readonly #options: ResultCacheOptions
-  readonly #time: CacheTime
+  readonly #time: Timers
   readonly #entries: BoundedEntries<CacheEntry>
   readonly #flights: Flights
   readonly #refreshes: RefreshQueue

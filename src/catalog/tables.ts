@@ -1,5 +1,4 @@
-import { sqlText } from '../base/sql-text.ts'
-import { engineDatabase } from '../engine/engine.ts'
+import { engineDatabase, sqlText } from '../sql/names.ts'
 import type { HotField, NewSource } from './source.ts'
 
 export const database = engineDatabase

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { CommandFailure, usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
-import { visible } from './text-width.ts'
+import { visible } from './output/text-width.ts'
 
 /** Asks a person before something is gone; a script has to say --yes. */
 export async function confirm(io: CommandIo, question: string, yes: boolean | undefined): Promise<void> {

@@ -3,13 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
-import {
-  readServiceFile,
-  removeServiceFile,
-  serviceFilePath,
-  writeServiceFile,
-} from '../base/service-file.ts'
 import { findService } from './find-service.ts'
+import { readServiceFile, removeServiceFile, serviceFilePath, writeServiceFile } from './service-file.ts'
 
 let cwd: string
 beforeEach(() => {

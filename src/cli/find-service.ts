@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { readServiceFile, serviceFilePath } from '../base/service-file.ts'
 import { usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { readServiceFile, serviceFilePath } from './service-file.ts'
 
 /** Flags of every command that talks to a service. */
 export interface ServiceChoice {

@@ -11,19 +11,11 @@ import {
   queryTimeout,
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { engineDatabase } from '../sql/names.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
 import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
-import {
-  type Engine,
-  type EngineState,
-  engineDatabase,
-  type InsertInto,
-  type Limits,
-  type QueryResult,
-  type Statement,
-  type Summary,
-} from './engine.ts'
+import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
 import { whenReady } from './when-ready.ts'
 

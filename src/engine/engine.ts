@@ -1,8 +1,5 @@
 import type { TraceContext } from '../base/tracing.ts'
 
-/** Everything of the service lies in this database; a table that a query names bare is one of it. */
-export const engineDatabase = 'wellhead'
-
 /** What the rest of the service knows of ClickHouse, embedded or remote. */
 export interface Engine {
   query(statement: Statement, limits: Limits): Promise<QueryResult>

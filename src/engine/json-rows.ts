@@ -1,4 +1,4 @@
-import { sqlText } from '../base/sql-text.ts'
+import { sqlText } from '../sql/names.ts'
 
 /** The rows of a result in the format JSONEachRow. */
 export function readJsonRows<Row>(body: Buffer): Row[] {

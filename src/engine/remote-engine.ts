@@ -1,16 +1,8 @@
 import type { Log } from '../base/log.ts'
+import { engineDatabase } from '../sql/names.ts'
 import { ClickHouseCalls } from './clickhouse-calls.ts'
 import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
-import {
-  type Engine,
-  type EngineState,
-  engineDatabase,
-  type InsertInto,
-  type Limits,
-  type QueryResult,
-  type Statement,
-  type Summary,
-} from './engine.ts'
+import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { isUnreachable } from './engine-errors.ts'
 import { Waiters } from './waiters.ts'
 import { whenReady } from './when-ready.ts'

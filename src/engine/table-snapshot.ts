@@ -1,7 +1,8 @@
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
-import { type Engine, engineDatabase } from './engine.ts'
+import { engineDatabase } from '../sql/names.ts'
+import type { Engine } from './engine.ts'
 import { readJsonRows } from './json-rows.ts'
 
 export interface FrozenTable {

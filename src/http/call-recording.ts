@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { Endpoint } from '../endpoints/endpoint.ts'
-import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
-import type { Endpoints } from '../endpoints/endpoints.ts'
-import type { EngineTime } from '../endpoints/engine-time.ts'
-import type { CacheUse, CallSubject, QueryPlan } from '../stats/call-record.ts'
-import type { CallStatistics } from '../stats/call-statistics.ts'
+import type { CallAnswer } from '../endpoints/call/endpoint-calls.ts'
+import type { EngineTime } from '../endpoints/call/engine-time.ts'
+import type { Endpoint } from '../endpoints/definition/endpoint.ts'
+import type { Endpoints } from '../endpoints/manage/endpoints.ts'
+import type { CacheUse, CallSubject, QueryPlan } from '../observability/call-record.ts'
+import type { CallStatistics } from '../observability/call-statistics.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

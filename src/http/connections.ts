@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openFileLimit } from '../base/open-file-limit.ts'
+import { openFileLimit } from './open-file-limit.ts'
 
 export interface ConnectionLimits {
   /** So many are open at once; whoever comes then is sent away at once. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { compressedNow, isCompressible } from '../base/compressed.ts'
-import type { CallAnswer } from '../endpoints/endpoint-calls.ts'
+import type { CallAnswer } from '../endpoints/call/endpoint-calls.ts'
 import { cacheHeaders, chooseCoding, matchedEtag, resultVary } from './cache-headers.ts'
 
 /** Sends finished bytes with the headers that tell how they were computed. */

@@ -1,6 +1,6 @@
+import { manualTime } from '../../src/base/clock.ts'
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
 import type { CacheAnswer, CacheRequest, CacheWants, ComputeRun } from '../../src/cache/cache-request.ts'
-import { manualTime } from '../../src/cache/cache-time.ts'
 import type { Computed } from '../../src/cache/cached-result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
 

@@ -1,4 +1,4 @@
-import type { CallRecord, CallSubject } from '../../src/stats/call-record.ts'
+import type { CallRecord, CallSubject } from '../../src/observability/call-record.ts'
 
 export const subject: CallSubject = {
   endpoint: 'logs.all',

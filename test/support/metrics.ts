@@ -1,5 +1,5 @@
-import { Metrics } from '../../src/stats/metrics.ts'
-import { RequestCounts } from '../../src/stats/request-counts.ts'
+import { Metrics } from '../../src/observability/metrics.ts'
+import { RequestCounts } from '../../src/observability/request-counts.ts'
 
 /** Metrics of a service in which nothing happens. */
 export function idleMetrics(exists: (name: string) => boolean = () => true): Metrics {

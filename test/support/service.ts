@@ -1,7 +1,6 @@
 import { type Service, startService } from '../../src/app.ts'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock, type Timers } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
-import type { CacheTime } from '../../src/cache/cache-time.ts'
 import { emulated, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 
@@ -14,7 +13,7 @@ export interface RunningService extends Service {
 
 export interface ServiceChoices {
   clock?: Clock
-  time?: CacheTime
+  time?: Timers
   environment?: Record<string, string>
   dataDir?: string
 }

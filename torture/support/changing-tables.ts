@@ -1,5 +1,5 @@
 import { askEngine } from '../../test/support/engine-socket.ts'
-import type { Dice } from './dice.ts'
+import type { Dice } from '../fuzz/dice.ts'
 import type { Target } from './target.ts'
 
 const expiring = 'expiring_logs'

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts'
+import type { Dice } from '../fuzz/dice.ts'
 import type { Call } from './http-caller.ts'
 import { adminToken, type Target } from './target.ts'
 

@@ -1,4 +1,4 @@
-import { counters, markOf, projects, readers, secretOf } from '../../test/support/tenant-queries.ts'
+import { counters, markOf, projects, readers, secretOf } from '../../test/journeys/access/tenant-queries.ts'
 import type { Target } from './target.ts'
 
 export { projects }

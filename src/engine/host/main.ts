@@ -6,14 +6,14 @@ import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { isLocked, ownerOf } from './directory-lock.ts'
-import { setEmptyPartsAside } from './empty-parts.ts'
+import { setEmptyPartsAside } from './durability/empty-parts.ts'
+import { forgetLostInserts } from './durability/lost-inserts.ts'
+import { markInsertLogsSynced, setUnansweredInsertsAside } from './durability/unanswered-inserts.ts'
 import { writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
-import { forgetLostInserts } from './lost-inserts.ts'
 import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
 import { checkDurability, checkSession } from './read-back.ts'
-import { markInsertLogsSynced, setUnansweredInsertsAside } from './unanswered-inserts.ts'
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits for the service's word.
 process.on('SIGINT', () => {})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sqlTokens } from '../../base/sql-tokens.ts'
+import { sqlTokens } from '../../sql/tokens.ts'
 import { inspectStatement, parseInsert, quote } from './statement.ts'
 
 describe('inspectStatement', () => {

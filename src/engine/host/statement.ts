@@ -1,4 +1,4 @@
-import { type SqlTokenKind, sqlTokens } from '../../base/sql-tokens.ts'
+import { type SqlTokenKind, sqlTokens } from '../../sql/tokens.ts'
 
 /** What the host must know of a statement before it lets the engine have it. */
 export interface Statement {

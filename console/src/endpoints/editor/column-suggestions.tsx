@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query'
+import { useId, useState } from 'react'
+import type { Endpoint, JsonPath, SlowCall } from '../../api/api-types.ts'
+import type { CallResult } from '../../api/call-endpoint.ts'
+import { queries } from '../../api/queries.ts'
+import { NewColumn } from '../../sources/typed-column.tsx'
+import { heavyReading } from '../../sources/typed-columns.ts'
+import { count, milliseconds } from '../../ui/format.ts'
+import type { Run } from '../run/use-run.ts'
+
+/** Paths of a saved query that would be faster as typed columns, where its recent calls show that it matters. */
+export function ColumnSuggestions({ saved: { name, version }, run }: { saved: Endpoint; run: Run }) {
+  const id = useId()
+  const { data: paths = [] } = useQuery(queries.jsonPaths(name, version))
+  const { data: calls = [] } = useQuery({ ...queries.slowCalls(name), enabled: paths.length > 0 })
+  const { data: sources } = useQuery(queries.sources())
+  const [chosen, setChosen] = useState<JsonPath>()
+  // A service without statistics lists no calls, so the run on this page counts, too.
+  const result = run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
+  const reading = heavyReading([...calls, ...(result ? [callOf(result)] : [])], version)
+  if (paths.length === 0 || !reading || !sources) return null
+  const columnOf = ({ source, path }: JsonPath) =>
+    sources.find((one) => one.name === source)?.hot_fields.find((field) => field.path === path)?.column
+  return (
+    <section className="note-box stack" aria-labelledby={id}>
+      <h2 id={id}>Faster with typed columns</h2>
+      <p>
+        Recent calls {reading.rows > 0 && `read up to ${count(reading.rows)} rows and `}
+        took up to {milliseconds(reading.engineMs)} in the engine.
+      </p>
+      <ul className="suggestions">
+        {paths.map((one) => {
+          const column = columnOf(one)
+          return (
+            <li key={`${one.source} ${one.path}`}>
+              <span>
+                <code className="path">metadata.{one.path}</code> is read from JSON text for each entry.{' '}
+                {column === undefined ? (
+                  <>
+                    Make it a typed column of <code>{one.source}</code> to speed up this query.
+                  </>
+                ) : (
+                  <>
+                    Write <code>{column}</code>, its typed column of <code>{one.source}</code>, in the query
+                    instead.
+                  </>
+                )}
+              </span>
+              {column === undefined && (
+                <button
+                  type="button"
+                  className="button small"
+                  aria-label={`Make a column: metadata.${one.path}`}
+                  onClick={() => setChosen(one)}
+                >
+                  Make a column
+                </button>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+      {chosen && <NewColumn {...chosen} onClose={() => setChosen(undefined)} />}
+    </section>
+  )
+}
+
+function callOf({ engineMs = 0, readRows, version = 0 }: CallResult): SlowCall {
+  return { engine_ms: engineMs, rows_read: readRows ?? null, version }
+}

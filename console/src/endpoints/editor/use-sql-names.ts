@@ -1,0 +1,69 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useCallback, useMemo } from 'react'
+import type { Usage } from '../../api/api-types.ts'
+import { queries } from '../../api/queries.ts'
+import { metadataColumn } from './metadata-column.ts'
+import { sourcesRead } from './sources-read.ts'
+
+const columns = ['id', 'timestamp', 'project', 'event_message', 'metadata']
+const none: string[] = []
+
+/** In a WITH many are named; the schema of each costs a query. */
+const maxSchemas = 4
+
+function largestSources({ sources }: Usage): string[] {
+  const filled = sources.filter(({ entries }) => entries > 0)
+  return filled
+    .toSorted((one, other) => other.entries - one.entries)
+    .slice(0, maxSchemas)
+    .map(({ name }) => name)
+}
+
+/** Sources, their columns and the paths of metadata that a query can use, and where values of a parameter are seen. */
+export function useSqlNames(query: string) {
+  const { data: sources, isPending } = useQuery(queries.sources())
+  const known = useMemo(() => new Set(sources?.map(({ name }) => name)), [sources])
+  const named = useMemo(() => sourcesRead(query, known).slice(0, maxSchemas), [query, known])
+  // Whoever writes the columns before the FROM is offered those of the sources that hold the most.
+  const isOpen = named.length === 0 && known.size > 0 && /\bmetadata\b/.test(query)
+  const { data: largest } = useQuery({
+    ...queries.usage(),
+    enabled: isOpen,
+    refetchInterval: false,
+    staleTime: 60_000,
+    select: largestSources,
+  })
+  const used = isOpen ? (largest ?? none) : named
+  const usedNames = used.join()
+  const schemas = useQueries({ queries: used.map((name) => queries.schema(name)) })
+  const read = schemas.map(({ data }) => data?.length ?? -1).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts tell whether anything of the lists changed
+  const paths = useMemo(
+    () => used.map((name, index) => ({ name, paths: (schemas[index]?.data ?? []).map(({ path }) => path) })),
+    [usedNames, read],
+  )
+  const names = useMemo(
+    () => ({
+      sources: Object.fromEntries(
+        (sources ?? []).map(({ name, hot_fields }) => [
+          name,
+          [...columns, ...hot_fields.map(({ column }) => column)],
+        ]),
+      ),
+      paths: [...new Set(paths.flatMap((one) => one.paths.map(metadataColumn)))],
+    }),
+    [sources, paths],
+  )
+  const seenAt = useCallback(
+    (name: string) => {
+      for (const { name: source, paths: known } of paths) {
+        if (name === 'project') return { source, path: 'project' }
+        const path = known.find((one) => one === name || one.endsWith(`.${name}`))
+        if (path !== undefined) return { source, path }
+      }
+      return undefined
+    },
+    [paths],
+  )
+  return { names, seenAt, isPending: isPending || schemas.some((schema) => schema.isPending) }
+}

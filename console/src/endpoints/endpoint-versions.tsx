@@ -1,0 +1,83 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api } from '../api/api.ts'
+import type { Endpoint } from '../api/api-types.ts'
+import { queries, queryClient } from '../api/queries.ts'
+import { ago } from '../ui/format.ts'
+import { Failure, Loaded } from '../ui/states.tsx'
+import { useAddress } from '../ui/use-address.ts'
+import { SqlEditor } from './editor/sql-editor.tsx'
+import { draftOf } from './endpoint-draft.ts'
+import { FieldChanges } from './field-changes.tsx'
+
+/** Every version, what it changed, and a way back. */
+export function EndpointVersions({ saved }: { saved: Endpoint }) {
+  const query = useQuery(queries.versions(saved.name))
+  return (
+    <Loaded query={query} what="the versions" height={360}>
+      {(versions) => <Versions saved={saved} versions={versions} />}
+    </Loaded>
+  )
+}
+
+function Versions({ saved, versions }: { saved: Endpoint; versions: readonly Endpoint[] }) {
+  const [address, setAddress] = useAddress()
+  const chosen = Number(address.get('_shown') ?? saved.version)
+  const shown = versions.find(({ version }) => version === chosen) ?? versions[0]
+  const before = versions.find(({ version }) => version === (shown?.version ?? 0) - 1)
+  const restore = useMutation({
+    mutationFn: (version: number) =>
+      api<Endpoint>(`/api/endpoints/${saved.id}/versions/${version}/restore`, {
+        method: 'POST',
+        headers: { 'If-Match': `"${saved.version}"` },
+      }),
+    onError: () => queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] }),
+    onSuccess: (made) => {
+      setAddress({ _shown: undefined }, 'replace')
+      queryClient.setQueryData(queries.endpoint(saved.name).queryKey, made)
+      queryClient.invalidateQueries({ queryKey: ['endpoints'] })
+    },
+  })
+  if (!shown) return null
+  return (
+    <div className="versions">
+      <div className="version-list" role="group" aria-label="Versions">
+        {versions.map(({ version, updated_at, updated_by }) => (
+          <button
+            key={version}
+            type="button"
+            aria-pressed={version === shown.version}
+            onClick={() => setAddress({ _shown: String(version) }, 'replace')}
+          >
+            <b>Version {version}</b>
+            <br />
+            <span className="faint" title={updated_at}>
+              {ago(updated_at)} by {updated_by.length > 12 ? `${updated_by.slice(0, 8)}…` : updated_by}
+            </span>
+          </button>
+        ))}
+      </div>
+      <div className="stack">
+        <div className="tabs-line">
+          <h2>{before ? `What version ${shown.version} changed` : `Version ${shown.version}`}</h2>
+          <button
+            type="button"
+            className="button"
+            disabled={shown.version === saved.version || restore.isPending}
+            onClick={() => restore.mutate(shown.version)}
+          >
+            {shown.version === saved.version ? 'In use' : `Restore version ${shown.version}`}
+          </button>
+        </div>
+        {restore.error && <Failure error={restore.error} />}
+        {before && <FieldChanges before={draftOf(before)} after={draftOf(shown)} />}
+        <SqlEditor
+          key={shown.version}
+          label={`SQL of version ${shown.version}, compared with the one before`}
+          height={340}
+          value={shown.query}
+          {...(before && { original: before.query })}
+        />
+      </div>
+    </div>
+  )
+}

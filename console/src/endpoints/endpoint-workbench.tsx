@@ -1,0 +1,210 @@
+import { useCallback, useEffect, useMemo } from 'react'
+import type { ApiError } from '../api/api.ts'
+import type { Endpoint, Parameters } from '../api/api-types.ts'
+import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
+import { Choices } from '../ui/choices.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { useAddress } from '../ui/use-address.ts'
+import { ColumnSuggestions } from './editor/column-suggestions.tsx'
+import { SqlEditor } from './editor/sql-editor.tsx'
+import { useSqlNames } from './editor/use-sql-names.ts'
+import { EndpointActions } from './endpoint-actions.tsx'
+import { EndpointConflict } from './endpoint-conflict.tsx'
+import type { EndpointDraft } from './endpoint-draft.ts'
+import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
+import { EndpointVersions } from './endpoint-versions.tsx'
+import { EndpointResult, type ResultView } from './run/endpoint-result.tsx'
+import { ParameterForm } from './run/parameter-form.tsx'
+import { RunButton } from './run/run-button.tsx'
+import { useCheckedRun } from './run/use-checked-run.ts'
+import { useParameterValues } from './run/use-parameter-values.ts'
+import { refusedParameter, useRun } from './run/use-run.ts'
+import { useRunShortcut } from './run/use-run-shortcut.ts'
+import { useDraftCheck } from './use-draft-check.ts'
+import { useEndpointDraft } from './use-endpoint-draft.ts'
+
+type Tab = 'query' | 'settings' | 'versions'
+
+const parts: readonly (readonly [Tab, string])[] = [
+  ['query', 'Query'],
+  ['settings', 'Settings'],
+]
+
+/** Writing an endpoint: its SQL, its parameters, a run of it before it is saved, and its versions. */
+export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
+  const [address, setAddress] = useAddress()
+  const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
+  const isDraft = base === undefined || isChanged
+  useLeaveGuard(isChanged)
+  const { checked, problem, waiting } = useDraftCheck(draft, isDraft)
+  const { names, seenAt, isPending } = useSqlNames(draft.query)
+  const used = checked?.parameters
+  const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
+  const parameterValues = useParameterValues(parameters, seenAt)
+  const { values, change, isLooking } = parameterValues
+  const { run, start, stop } = useRun(
+    useCallback(
+      (signal) => {
+        const { name: _, ...fields } = draft
+        return isDraft
+          ? previewEndpoint(fields, values, { signal })
+          : callEndpoint(draft.name, values, { signal })
+      },
+      [draft, isDraft, values],
+    ),
+  )
+  const checkedRun = useCheckedRun({ ...parameterValues, isLooking: isLooking || isPending }, start)
+  const { begin } = checkedRun
+  const tab = (address.get('_tab') as Tab | null) ?? 'query'
+  useRunShortcut(begin, tab === 'query')
+  const marked = useMemo(
+    () =>
+      problem?.line === undefined
+        ? undefined
+        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
+    [problem],
+  )
+  const editorNames = useMemo(
+    () => ({ ...names, parameters: [...Object.keys(parameters), 'now'] }),
+    [names, parameters],
+  )
+  return (
+    <div className="page">
+      <PageHead
+        title={saved?.name ?? 'New endpoint'}
+        badge={saved && <span className="badge">version {saved.version}</span>}
+        actions={
+          <EndpointActions
+            draft={draft}
+            saved={base}
+            isChanged={isChanged}
+            hasProblem={problem !== undefined}
+            isBehind={isBehind}
+            onSaved={adopt}
+            onDiscard={discard}
+          />
+        }
+      >
+        {saved && <p>{saved.description}</p>}
+      </PageHead>
+      {isBehind && base && saved && (
+        <EndpointConflict draft={draft} base={base} saved={saved} onMine={rebase} onTheirs={discard} />
+      )}
+      {!saved && <NameFields draft={draft} onChange={setDraft} />}
+      <Choices
+        label="Part of the endpoint"
+        options={saved ? [...parts, ['versions', 'Versions']] : parts}
+        value={tab}
+        onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
+      />
+      {tab === 'settings' && (
+        <EndpointSettings
+          draft={draft}
+          onChange={setDraft}
+          used={checked?.parameters ?? []}
+          named={saved !== undefined}
+        />
+      )}
+      {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
+      {tab === 'query' && (
+        <>
+          <div className="two workbench">
+            <div className="stack">
+              <SqlEditor
+                label="SQL of the endpoint"
+                height={180}
+                value={draft.query}
+                onChange={(query) => setDraft((now) => ({ ...now, query }))}
+                onRun={begin}
+                problem={marked}
+                names={editorNames}
+              />
+              <Verdict
+                problem={problem}
+                state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query compiles.' : ''}
+                format={() => formatQuery(draft, setDraft)}
+              />
+            </div>
+            <form
+              className="card"
+              onSubmit={(event) => {
+                event.preventDefault()
+                begin()
+              }}
+            >
+              <div className="card-head">
+                <h2>Parameters</h2>
+                <RunButton run={run} stop={stop} />
+              </div>
+              <div className="card-body">
+                <ParameterForm
+                  parameters={parameters}
+                  fixed={{}}
+                  values={values}
+                  problem={checkedRun.problem ?? refusedParameter(run)}
+                  seenAt={seenAt}
+                  onChange={change}
+                />
+              </div>
+            </form>
+          </div>
+          {saved && !isDraft && <ColumnSuggestions saved={saved} run={run} />}
+          <EndpointResult
+            run={run}
+            columns={isDraft ? (checked?.columns ?? []) : (saved?.columns ?? [])}
+            name={draft.name || 'my-endpoint'}
+            planOf={isDraft ? undefined : draft.name}
+            values={values}
+            view={(address.get('_view') as ResultView | null) ?? 'table'}
+            onView={(view) => setAddress({ _view: view === 'table' ? undefined : view }, 'replace')}
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+function Verdict({
+  problem,
+  state,
+  format,
+}: {
+  problem: ApiError | undefined
+  state: string
+  format: () => void
+}) {
+  const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
+  return (
+    <div className="tabs-line">
+      <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
+        {problem ? place + problem.message : state || ' '}
+      </p>
+      <button type="button" className="button small" onClick={format}>
+        Format
+      </button>
+    </div>
+  )
+}
+
+/** A text that cannot be read cannot be formatted either, and stays as it is. */
+async function formatQuery(draft: EndpointDraft, setDraft: (draft: EndpointDraft) => void): Promise<void> {
+  const { formatSql } = await import('./editor/format-sql.ts')
+  setDraft({ ...draft, query: formatSql(draft.query) })
+}
+
+/** Parameters that the SQL uses and nobody declared can be tried all the same. */
+function withUndeclared(declared: Parameters, used: readonly string[] | undefined): Parameters {
+  const missing = (used ?? []).filter((name) => !Object.hasOwn(declared, name))
+  return missing.length === 0
+    ? declared
+    : { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) }
+}
+
+function useLeaveGuard(active: boolean): void {
+  useEffect(() => {
+    if (!active) return
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [active])
+}

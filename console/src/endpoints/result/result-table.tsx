@@ -1,0 +1,134 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef, useState } from 'react'
+import type { Column, Row } from '../../api/api-types.ts'
+import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
+import { JsonTree } from '../../ui/json-tree.tsx'
+import { columnsOf, type ShownColumn } from './result-columns.ts'
+import { orderOf, type Sorting } from './row-order.ts'
+
+/** Rows as a table: only those in sight are drawn. */
+export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
+  const zone = useZone()
+  const box = useRef<HTMLDivElement>(null)
+  const [sorting, setSorting] = useState<Sorting>()
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
+  const shown = useMemo(() => columnsOf(rows, columns), [rows, columns])
+  const order = useMemo(() => orderOf(rows, sorting), [rows, sorting])
+  const virtual = useVirtualizer({
+    count: order.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 35,
+    overscan: 12,
+  })
+  const template = {
+    gridTemplateColumns: shown.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' '),
+  }
+  const sort = (column: string) =>
+    setSorting((now) =>
+      now?.column !== column ? { column, down: false } : now.down ? undefined : { column, down: true },
+    )
+  const toggle = (index: number) =>
+    setOpen((now) => {
+      const next = new Set(now)
+      if (!next.delete(index)) next.add(index)
+      return next
+    })
+  return (
+    <div
+      className={`grid${order.length < 8 ? ' few' : ''}`}
+      ref={box}
+      role="table"
+      aria-label="Result"
+      aria-rowcount={order.length + 1}
+      tabIndex={0}
+    >
+      <div className="grid-top" role="rowgroup">
+        <div className="grid-head" role="row" style={template} aria-rowindex={1}>
+          {shown.map(({ name, right, type }) => {
+            const by = sorting?.column === name ? (sorting.down ? 'descending' : 'ascending') : 'none'
+            return (
+              <div key={name} role="columnheader" aria-sort={by} className={right ? 'right' : ''}>
+                <button type="button" onClick={() => sort(name)} title={type}>
+                  {name}
+                  <span aria-hidden="true">{by === 'none' ? '' : by === 'ascending' ? '↑' : '↓'}</span>
+                </button>
+              </div>
+            )
+          })}
+        </div>
+      </div>
+      <div className="grid-body" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((item) => {
+          const index = order[item.index] as number
+          const row = rows[index] as Row
+          return (
+            <div
+              key={item.key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              <div className="grid-row" role="row" style={template} aria-rowindex={item.index + 2}>
+                {shown.map((column) => (
+                  <div key={column.name} role="cell" className={`grid-cell${column.right ? ' right' : ''}`}>
+                    <Cell
+                      value={row[column.name]}
+                      column={column}
+                      zone={zone}
+                      open={open.has(index)}
+                      toggle={() => toggle(index)}
+                    />
+                  </div>
+                ))}
+              </div>
+              {open.has(index) && (
+                <div role="row">
+                  <div role="cell" aria-colspan={shown.length}>
+                    <JsonTree value={row} />
+                  </div>
+                </div>
+              )}
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function Cell({
+  value,
+  column,
+  zone,
+  open,
+  toggle,
+}: {
+  value: unknown
+  column: ShownColumn
+  zone: Zone
+  open: boolean
+  toggle: () => void
+}) {
+  if (value === null || value === undefined) return <span className="null">null</span>
+  const instant = column.instant(value)
+  if (instant !== undefined) {
+    const other =
+      zone === 'utc' ? `${showInstant(instant, 'local')} local` : `${showInstant(instant, 'utc')} UTC`
+    return (
+      <time dateTime={new Date(instant).toISOString()} title={other} className="number">
+        {showInstant(instant, zone, instant % 1000 === 0 ? 'seconds' : 'full')}
+      </time>
+    )
+  }
+  if (typeof value === 'object') {
+    const text = JSON.stringify(value)
+    return (
+      <button type="button" className="unfold" aria-expanded={open} onClick={toggle}>
+        <span aria-hidden="true">{open ? '▾ ' : '▸ '}</span>
+        {text.length > 200 ? `${text.slice(0, 200)}…` : text}
+      </button>
+    )
+  }
+  const text = String(value)
+  return <span title={text.length > 40 ? text : undefined}>{text}</span>
+}

@@ -1,0 +1,179 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ComponentProps, useId, useLayoutEffect, useRef } from 'react'
+import type { Parameter, Parameters } from '../../api/api-types.ts'
+import { queries } from '../../api/queries.ts'
+import { fromLocalInput, toLocalInput } from '../../ui/instants.ts'
+
+/** Where values of a parameter can be seen in the data. */
+export interface SeenAt {
+  source: string
+  path: string
+}
+
+export interface ParameterFormProps {
+  parameters: Parameters
+  /** Fixed by the token, and only shown. */
+  fixed: Record<string, string>
+  values: Record<string, string>
+  /** The parameter that the service refused, and why. */
+  problem?: { parameter: string; message: string } | undefined
+  seenAt: (name: string) => SeenAt | undefined
+  onChange: (name: string, value: string | undefined) => void
+}
+
+/** A form made from declarations. */
+export function ParameterForm({ parameters, fixed, values, problem, seenAt, onChange }: ParameterFormProps) {
+  const names = Object.keys(parameters)
+  if (names.length === 0 && Object.keys(fixed).length === 0)
+    return <p className="faint">This query takes no parameters.</p>
+  return (
+    <>
+      {Object.entries(fixed).map(([name, value]) => (
+        <div className="field" key={name}>
+          <span className="label">{name}</span>
+          <span className="mono">{value}</span>
+          <span className="note">Fixed by the token.</span>
+        </div>
+      ))}
+      {names.map((name) => (
+        <Field
+          key={name}
+          name={name}
+          parameter={parameters[name] as Parameter}
+          value={values[name]}
+          problem={problem?.parameter === name ? problem.message : undefined}
+          seen={seenAt(name)}
+          onChange={(value) => onChange(name, value)}
+        />
+      ))}
+    </>
+  )
+}
+
+interface FieldProps {
+  name: string
+  parameter: Parameter
+  value: string | undefined
+  problem: string | undefined
+  seen: SeenAt | undefined
+  onChange: (value: string | undefined) => void
+}
+
+function Field(props: FieldProps) {
+  const { name, parameter, problem } = props
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {name}
+        {parameter.required && <span className="faint"> · required</span>}
+      </label>
+      <Control {...props} id={id} />
+      {problem !== undefined && (
+        <span className="problem" role="alert">
+          {problem}
+        </span>
+      )}
+      {parameter.description && (
+        <span className="note" id={`${id}-note`}>
+          {parameter.description}
+        </span>
+      )}
+    </div>
+  )
+}
+
+function Control({ id, parameter, value, problem, seen, onChange }: FieldProps & { id: string }) {
+  const { type = 'string', required } = parameter
+  const [preset, example] = [parameter.default, parameter.example].map((one) => one?.toString())
+  const allowed = parameter.enum?.map(String)
+  const common = {
+    id,
+    className: 'input',
+    'aria-invalid': problem !== undefined,
+    'aria-describedby': parameter.description ? `${id}-note` : undefined,
+  }
+  const choices = allowed ?? (type === 'boolean' ? ['true', 'false'] : undefined)
+  if (choices) {
+    return (
+      <select {...common} value={value ?? ''} onChange={(event) => onChange(event.target.value || undefined)}>
+        <option value="">
+          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Left out'}
+        </option>
+        {choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </select>
+    )
+  }
+  if (type === 'timestamp') {
+    return (
+      <input
+        {...common}
+        type="datetime-local"
+        step={1}
+        value={value ? toLocalInput(Date.parse(value)) : ''}
+        onChange={(event) => {
+          const ms = fromLocalInput(event.target.value)
+          onChange(ms === undefined ? undefined : new Date(ms).toISOString())
+        }}
+      />
+    )
+  }
+  // Whoever may not look into the data has at least what the declaration tells.
+  const known = [...new Set([preset, example].filter((one) => one !== undefined && one !== ''))] as string[]
+  return (
+    <>
+      <TextInput
+        {...common}
+        list={seen || known.length > 0 ? `${id}-seen` : undefined}
+        inputMode={type === 'integer' || type === 'number' ? 'decimal' : undefined}
+        placeholder={preset ?? example ?? ''}
+        spellCheck={false}
+        autoComplete="off"
+        value={value ?? ''}
+        onText={(text) => onChange(text || undefined)}
+      />
+      {seen ? <Seen id={`${id}-seen`} {...seen} /> : <Offered id={`${id}-seen`} values={known} />}
+    </>
+  )
+}
+
+/** A value that is offered while the field is in use already comes selected, so that typing takes its place. */
+function TextInput({
+  value,
+  onText,
+  ...rest
+}: ComponentProps<'input'> & { value: string; onText: (text: string) => void }) {
+  const input = useRef<HTMLInputElement>(null)
+  const typed = useRef(value)
+  useLayoutEffect(() => {
+    if (value !== typed.current && document.activeElement === input.current) input.current?.select()
+  }, [value])
+  return (
+    <input
+      {...rest}
+      ref={input}
+      value={value}
+      onChange={({ target }) => {
+        typed.current = target.value
+        onText(target.value)
+      }}
+    />
+  )
+}
+
+function Seen({ id, source, path }: SeenAt & { id: string }) {
+  const { data = [] } = useQuery(queries.values(source, path, 168))
+  return <Offered id={id} values={data.map(({ value }) => value)} />
+}
+
+function Offered({ id, values }: { id: string; values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => (
+        <option key={value} value={value} />
+      ))}
+    </datalist>
+  )
+}

@@ -1,0 +1,55 @@
+import type { Entry } from '../api/api-types.ts'
+
+/** What an entry says of itself, in a word. */
+export interface EntryMark {
+  text: string
+  tone: 'bad' | 'warn' | 'plain'
+}
+
+/** Where senders write the status of a response, and how bad something is. */
+const statusPaths = ['response.status_code', 'res.statusCode', 'status_code', 'status', 'http.status_code']
+const levelPaths = ['level', 'severity_text', 'severity', 'parsed.error_severity', 'log_level']
+
+const bad = /^(?:err|error|fatal|crit|critical|alert|emerg|emergency|panic|severe)$/i
+const warn = /^(?:warn|warning)$/i
+/** Libraries of Node write levels as numbers. */
+const numbered: Record<string, string> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+
+/** The status or the level of an entry, whichever is worse; undefined where it has neither. */
+export function markOf({ metadata }: Pick<Entry, 'metadata'>): EntryMark | undefined {
+  const marks = [statusMark(firstAt(metadata, statusPaths)), levelMark(firstAt(metadata, levelPaths))]
+  const found = marks.filter((mark) => mark !== undefined)
+  return found.find(({ tone }) => tone === 'bad') ?? found.find(({ tone }) => tone === 'warn') ?? found.at(0)
+}
+
+function statusMark(value: unknown): EntryMark | undefined {
+  const status = Number(value)
+  if (!Number.isInteger(status) || status < 100 || status > 599) return undefined
+  return { text: String(status), tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain' }
+}
+
+function levelMark(value: unknown): EntryMark | undefined {
+  const text = numbered[String(value)] ?? value
+  if (typeof text !== 'string' || text === '' || text.length > 12) return undefined
+  return { text: text.toLowerCase(), tone: bad.test(text) ? 'bad' : warn.test(text) ? 'warn' : 'plain' }
+}
+
+function firstAt(metadata: Record<string, unknown>, paths: readonly string[]): unknown {
+  for (const path of paths) {
+    const value = path
+      .split('.')
+      .reduce<unknown>(
+        (inside, key) => (inside as Record<string, unknown> | null | undefined)?.[key],
+        metadata,
+      )
+    if (typeof value === 'string' || typeof value === 'number') return value
+  }
+  return undefined
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import type { Entry } from '../api/api-types.ts'
+import { LiveBuffer } from './live-buffer.ts'
+
+const entries = (...numbers: number[]): Entry[] =>
+  numbers.map((n) => ({ id: `e${n}`, timestamp: n, project: '', event_message: '', metadata: {} }))
+const times = (list: readonly Entry[]) => list.map(({ timestamp }) => timestamp)
+
+test('what came stands above what was there, the newest first, and waits until it is shown', () => {
+  const buffer = new LiveBuffer(10)
+  buffer.add(entries(4, 5))
+  expect([buffer.waiting, times(buffer.shown)]).toEqual([2, []])
+  buffer.begin(entries(3, 2, 1))
+  buffer.show()
+  expect([buffer.waiting, times(buffer.shown)]).toEqual([0, [5, 4, 3, 2, 1]])
+})
+
+test('an entry that is told of twice is shown once', () => {
+  const buffer = new LiveBuffer(10)
+  buffer.add(entries(4, 5))
+  buffer.begin(entries(5, 4, 3))
+  buffer.add(entries(4, 5, 6))
+  buffer.show()
+  expect(times(buffer.shown)).toEqual([6, 5, 4, 3])
+})
+
+test('what does not fit while nothing is shown is counted, and what is shown is bounded', () => {
+  const buffer = new LiveBuffer(3)
+  buffer.begin(entries(1))
+  buffer.add(entries(2, 3))
+  buffer.add(entries(4, 5, 6))
+  expect([buffer.waiting, buffer.dropped]).toEqual([3, 2])
+  buffer.show()
+  expect([times(buffer.shown), buffer.dropped]).toEqual([[6, 5, 4], 2])
+})

@@ -1,0 +1,71 @@
+import { type FormEvent, useEffect, useState } from 'react'
+import { ApiError, api } from './api/api.ts'
+import type { Whoami } from './api/api-types.ts'
+import { queries, queryClient } from './api/queries.ts'
+import { session } from './api/session.ts'
+import { Mark } from './ui/icon.tsx'
+
+export function SignIn() {
+  const [token, setToken] = useState('')
+  const [problem, setProblem] = useState(session.reason())
+  const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = 'Sign in · Wellhead'
+  }, [])
+  const signIn = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setProblem('')
+    try {
+      const who = await api<Whoami>('/api/whoami', { token: token.trim() })
+      queryClient.setQueryData(queries.whoami().queryKey, who)
+      session.open(token.trim())
+    } catch (error) {
+      const unknown = error instanceof ApiError && error.status === 401
+      setProblem(unknown ? 'No valid token. Check that all of it was copied.' : (error as Error).message)
+      setBusy(false)
+    }
+  }
+  return (
+    <main className="sign-in">
+      <form onSubmit={signIn}>
+        <div className="brand">
+          <Mark />
+          Wellhead
+        </div>
+        <div>
+          <h1>Sign in</h1>
+          <p className="soft">With an access token. It is kept for this tab only.</p>
+        </div>
+        <div className="field">
+          <label htmlFor="token">Access token</label>
+          <input
+            id="token"
+            className="input mono"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="wh_…"
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+            aria-invalid={problem !== ''}
+            aria-describedby="token-note token-problem"
+            // biome-ignore lint/a11y/noAutofocus: it is the only thing to do on this page
+            autoFocus
+            required
+          />
+          <span className="problem" id="token-problem" role="alert">
+            {problem}
+          </span>
+          <span className="note" id="token-note">
+            The first start prints the admin token and keeps it in <code>admin-token</code> in the data
+            directory.
+          </span>
+        </div>
+        <button type="submit" className="button primary" disabled={busy || token.trim() === ''}>
+          {busy ? 'Signing in …' : 'Sign in'}
+        </button>
+      </form>
+    </main>
+  )
+}

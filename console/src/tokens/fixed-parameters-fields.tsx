@@ -1,0 +1,72 @@
+import { useId } from 'react'
+import { Icon } from '../ui/icon.tsx'
+import type { Pair } from './fixed-parameters.ts'
+
+export interface FixedParametersFieldsProps {
+  pairs: readonly Pair[]
+  /** Names that endpoints of the token know, to choose from. */
+  names: readonly string[]
+  problem: { index: number; message: string } | undefined
+  onChange: (pairs: Pair[]) => void
+}
+
+/** Names and values, in rows of their own. */
+export function FixedParametersFields({ pairs, names, problem, onChange }: FixedParametersFieldsProps) {
+  const id = useId()
+  const set = (index: number, fields: Partial<Pair>) =>
+    onChange(pairs.map((pair, at) => (at === index ? { ...pair, ...fields } : pair)))
+  return (
+    <fieldset className="field">
+      <legend>Fixed parameters</legend>
+      {pairs.map((pair, index) => {
+        const wrong = problem?.index === index
+        const common = { className: 'input mono', spellCheck: false, autoComplete: 'off' }
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows have nothing else to be known by, and only the last one goes
+          <div className="pair" key={index}>
+            <input
+              {...common}
+              list={`${id}-names`}
+              aria-label={`Name of fixed parameter ${index + 1}`}
+              aria-invalid={wrong}
+              aria-describedby={wrong ? `${id}-problem` : `${id}-note`}
+              placeholder="project_tier"
+              value={pair.name}
+              onChange={(event) => set(index, { name: event.target.value })}
+            />
+            <input
+              {...common}
+              aria-label={`Value of fixed parameter ${index + 1}`}
+              placeholder="PRO"
+              value={pair.value}
+              onChange={(event) => set(index, { value: event.target.value })}
+            />
+          </div>
+        )
+      })}
+      <datalist id={`${id}-names`}>
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {problem && (
+        <span className="problem" id={`${id}-problem`} role="alert">
+          {problem.message}
+        </span>
+      )}
+      <div className="tabs-line">
+        <span className="note" id={`${id}-note`}>
+          Callers cannot choose them.
+        </span>
+        <button
+          type="button"
+          className="button small"
+          onClick={() => onChange([...pairs, { name: '', value: '' }])}
+        >
+          <Icon name="plus" />
+          Another one
+        </button>
+      </div>
+    </fieldset>
+  )
+}

@@ -1,0 +1,98 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
+import { projects } from '../../demo/world.ts'
+import { BatchKeys } from '../logs/log-batches.ts'
+import { sendBatch } from '../logs/send-batch.ts'
+import { recentAnswer } from '../service-answers.ts'
+import type { ServiceClient } from '../service-client.ts'
+
+export interface DemoOptions {
+  client: ServiceClient
+  now: () => number
+  signal: AbortSignal
+  /** So far back the history reaches. */
+  historyMs: number
+  /** Told once the history is there; with how many entries had to be sent for it. */
+  onFilled: (entries: number) => void
+}
+
+const livePauseMs = 1_000
+const maxBatchBytes = 6 * 2 ** 20
+const maxBatchEntries = 10_000
+const attempts = 8
+
+/** Fills in history through the front door, then goes on live until it is told to stop. */
+export async function runDemo(options: DemoOptions): Promise<void> {
+  const { now, signal, historyMs, onFilled } = options
+  const reached = new Map<DemoSource, number>()
+  const sendTo = async (source: DemoSource): Promise<number> => {
+    const nowMs = now()
+    const afterMs = Math.max(
+      nowMs - historyMs,
+      reached.get(source) ?? (await newestOf(options.client, source)),
+    )
+    const sent = await send(options, source, { afterMs, untilMs: nowMs, nowMs })
+    reached.set(source, nowMs)
+    return sent
+  }
+  let filled = 0
+  for (const source of demoSources) filled += await sendTo(source)
+  onFilled(filled)
+  while (!signal.aborted) {
+    await pause(livePauseMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    // What could not be sent goes along with what comes next.
+    for (const source of demoSources) await sendTo(source).catch(() => {})
+  }
+}
+
+interface Span {
+  afterMs: number
+  untilMs: number
+  nowMs: number
+}
+
+/** Oldest first: whatever stops this, what is there then has no hole. */
+async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
+  const keys = new BatchKeys(source)
+  let sent = 0
+  let lines: string[] = []
+  let bytes = 0
+  const flush = async () => {
+    if (lines.length === 0) return
+    const body = Buffer.from(lines.join('\n'))
+    const batch = { body, contentType: 'application/x-ndjson', lines: [] } as const
+    await sendBatch(batch, keys.next(batch), {
+      client,
+      source,
+      pause: (ms) => pause(ms, undefined, { signal }),
+      onWait: () => {},
+      maxAttempts: attempts,
+      known: true,
+    })
+    sent += lines.length
+    lines = []
+    bytes = 0
+  }
+  for (const { entry } of demoTraffic(source, span)) {
+    const line = JSON.stringify(entry)
+    lines.push(line)
+    bytes += line.length
+    if (bytes >= maxBatchBytes || lines.length >= maxBatchEntries) await flush()
+  }
+  await flush()
+  return sent
+}
+
+/** How far the history reaches that an earlier start has filled in. */
+async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
+  const ours = new Set(projects.map(({ ref }) => ref))
+  for (const limit of ['20', '1000']) {
+    const path = `/api/sources/${source}/recent`
+    const recent = await client.json('GET', path, recentAnswer, { query: { limit } })
+    const newest = recent.find(({ project }) => ours.has(project))
+    if (newest) return newest.timestamp / 1000
+    if (recent.length < Number(limit)) break
+  }
+  return 0
+}

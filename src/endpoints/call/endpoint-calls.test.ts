@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { manualClock, manualTime } from '../../base/clock.ts'
+import { ResultCache } from '../../cache/result-cache.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
+import { bindQuery } from '../definition/parameters.ts'
+import type { Endpoints } from '../manage/endpoints.ts'
+import { EndpointCalls } from './endpoint-calls.ts'
+import { EndpointRunner } from './endpoint-runner.ts'
+import { type OutputFormat, outputFormats } from './output-formats.ts'
+import { QueryQueue } from './query-queue.ts'
+import { Sandboxes } from './sandboxes.ts'
+
+test('work that nobody waits for is not refused under load, also where SQL has to be checked again', async () => {
+  const time = manualTime()
+  const queue = new QueryQueue({
+    maxRunning: 1,
+    maxWaitingPerCaller: 10,
+    maxWaiting: 10,
+    maxWaitMs: 2_000,
+    maxBackgroundWaitMs: 10_000,
+    time,
+  })
+  for (let i = 0; i < 200; i++) await queue.run({ caller: 'slow' }, async () => time.advance(30_000))
+  // Nothing gets as far as the engine: one query holds the only slot, and another one waits for it.
+  const engine = {} as Engine
+  const leaving = new AbortController()
+  const left = expect(
+    Promise.all([
+      queue.run({ caller: 'a' }, () => new Promise(() => {})),
+      queue.run({ caller: 'a', signal: leaving.signal }, async () => {}),
+    ]),
+  ).rejects.toThrow('left')
+  const cache = new ResultCache({
+    time,
+    maxBytes: 2 ** 20,
+    maxRefreshes: 1,
+    busy: () => false,
+    gatherMs: 0,
+    onFailure: () => {},
+  })
+  const calls = new EndpointCalls({
+    runner: new EndpointRunner({
+      engine,
+      queue,
+      clock: manualClock(),
+      maxMemoryBytes: 1,
+      maxThreads: 1,
+      sources: () => [],
+    }),
+    cache,
+    endpoints: {} as Endpoints,
+    sandboxes: new Sandboxes(engine, 10),
+    clock: manualClock(),
+    arrivals: undefined,
+  })
+  const query = 'WITH a AS (SELECT 1) SELECT * FROM a'
+  const endpoint = {
+    definition: { id: 'e', sandbox: true, cache_seconds: null, parameters: {}, query, timeout_seconds: 30 },
+    version: 1,
+    compiled: bindQuery(query, {}),
+    columns: [],
+  } as unknown as Endpoint
+  const call = {
+    endpoint,
+    parameters: { sql: 'SELECT 2' },
+    format: outputFormats[0] as OutputFormat,
+    caller: 'b',
+    project: undefined,
+  }
+  const foreground = calls.call({ ...call, signal: leaving.signal, wants: {} })
+  await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
+  const followed = expect(calls.follow(call).look(leaving.signal)).rejects.toThrow('left')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(queue.waiting).toBe(2)
+  leaving.abort(new Error('left'))
+  await Promise.all([left, followed])
+})

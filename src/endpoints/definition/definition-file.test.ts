@@ -1,0 +1,370 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { definitionShape, type EndpointDefinition, parameterShape } from './definition.ts'
+import { describeProblem, readDefinition } from './definition-file.ts'
+import { formatDefinition } from './format-definition.ts'
+import { parameterTypeNames, parameterTypes } from './parameter-types.ts'
+
+const id = '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11'
+
+function read(content: string, file = 'endpoints/usage.sql'): EndpointDefinition {
+  const reading = readDefinition(file, content)
+  if ('problems' in reading) throw new Error(reading.problems.map(describeProblem).join('\n'))
+  return reading.definition
+}
+
+function problems(content: string, file = 'usage.sql'): string[] {
+  const reading = readDefinition(file, content)
+  return 'problems' in reading ? reading.problems.map(describeProblem) : []
+}
+
+describe('reading a file', () => {
+  test('gives everything that it says', () => {
+    const content = `/*
+id: 5F0B7A11-4F0E-4C39-9D0E-6F1C3F0B7A11
+description: Requests of a project by API area.
+parameters:
+  project:  { required: true, type: regex, description: "A regular expression: matched against the URL." }
+  interval: { required: true, enum: [minutely, hourly, daily], example: daily }
+  limit:    { type: integer, default: 10, empty_is_omitted: true }
+max_rows: 500
+cache: 15m
+warm: 300s
+timeout: 1h
+json: [details]
+sandbox: true
+*/
+-- Counts.
+SELECT @project, @interval, @limit;
+`
+    expect(read(content)).toEqual({
+      id,
+      name: 'usage',
+      description: 'Requests of a project by API area.',
+      query: '-- Counts.\nSELECT @project, @interval, @limit',
+      parameters: {
+        project: {
+          type: 'regex',
+          required: true,
+          empty_is_omitted: false,
+          description: 'A regular expression: matched against the URL.',
+        },
+        interval: {
+          type: 'string',
+          required: true,
+          empty_is_omitted: false,
+          description: '',
+          enum: ['minutely', 'hourly', 'daily'],
+          example: 'daily',
+        },
+        limit: { type: 'integer', required: false, empty_is_omitted: true, description: '', default: '10' },
+      },
+      max_rows: 500,
+      cache_seconds: 900,
+      warm_seconds: 300,
+      incremental: null,
+      timeout_seconds: 3600,
+      json: ['details'],
+      sandbox: true,
+    })
+  })
+
+  test('the name of the file without .sql is the name of the endpoint', () => {
+    const content = `/* id: ${id} */ SELECT 1`
+    expect(read(content, '/some/where/logs.all.sql').name).toBe('logs.all')
+    expect(problems(content, 'all logs.sql')).toEqual([
+      expect.stringMatching(/^all logs\.sql:1: name must begin/),
+    ])
+  })
+
+  test('none means no cache and no warming, as leaving them out does', () => {
+    expect(read(`/*\nid: ${id}\ncache: none\nwarm: none\n*/ SELECT 1`)).toEqual(
+      read(`/* id: ${id} */ SELECT 1`),
+    )
+  })
+
+  test('only the first comment is the header, and comments in it nest as in SQL', () => {
+    expect(read(`/*\nid: ${id}\n# /* inner */\n*/ /* kept */ SELECT 1`).query).toBe('/* kept */ SELECT 1')
+  })
+
+  test('a byte order mark and line ends of Windows do no harm', () => {
+    const content = `\ufeff/*\r\nid: ${id}\r\nmax_rows: 5\r\n*/\r\nSELECT 1,\r\n2\r\n`
+    expect(read(content)).toMatchObject({ max_rows: 5, query: 'SELECT 1,\r\n2' })
+  })
+})
+
+describe('a problem is told with file, line and field', () => {
+  test('all of them at once, in the order of their lines', () => {
+    const content = `
+/*
+id: 123
+descripton: Misspelt.
+parameters:
+  project: { required: yes }
+  interval:
+    enum:
+      - daily
+      - daily
+    default: hourly
+max_rows: 20000
+cache: 900
+warm: 300s
+*/
+
+`
+    expect(problems(content)).toEqual([
+      'usage.sql:3: id must be a UUID.',
+      'usage.sql:4: descripton is no field that is known here.',
+      'usage.sql:6: parameters.project.required must be true or false.',
+      'usage.sql:10: parameters.interval.enum.1 is there twice.',
+      'usage.sql:11: parameters.interval.default must be one of daily, daily.',
+      'usage.sql:12: max_rows must be a whole number from 1 to 10000.',
+      'usage.sql:13: cache must be a duration such as 900s, 15m or 1h.',
+      'usage.sql:15: query is missing.',
+    ])
+  })
+
+  test('a missing field is told at the header', () => {
+    expect(problems('\n/*\nmax_rows: 5\n*/\nSELECT 1')).toEqual(['usage.sql:2: id is missing.'])
+    expect(problems('/* */ SELECT 1')).toEqual([
+      'usage.sql:1: header must be a list of fields, such as "max_rows: 1000".',
+    ])
+  })
+
+  test.each(['', 'SELECT 1', '-- id: 1\nSELECT 1', '/* id: 1', 'SELECT 1 /* id: 1 */'])(
+    '%j has no header',
+    (content) => {
+      expect(problems(content)).toEqual([
+        'usage.sql:1: header is missing: the file must begin with a comment /* … */ that holds the settings.',
+      ])
+    },
+  )
+
+  test.each([
+    ['a: [1, 2', 4],
+    ['a: b: c', 3],
+    [`id: ${id}`, 3],
+    ['a: *unknown', 1],
+    ['a: !what b', 3],
+  ])('%j is no YAML', (line, at) => {
+    expect(problems(`/*\nid: ${id}\n${line}\n*/ SELECT 1`)[0]).toMatch(
+      new RegExp(`^usage\\.sql:${at}: header cannot be read as YAML: `),
+    )
+  })
+
+  test('a name that grows without end by repeating itself is refused', () => {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+    for (let i = 1; i < 9; i++)
+      lines.push(
+        `a${i}: &a${i} [${Array(10)
+          .fill(`*a${i - 1}`)
+          .join(', ')}]`,
+      )
+    expect(problems(`/*\n${lines.join('\n')}\n*/ SELECT 1`)).toEqual([
+      expect.stringMatching(/header cannot be read as YAML: .*alias/i),
+    ])
+  })
+
+  test('what belongs to the file itself, or has another form there, is no field of its header', () => {
+    const lines = [`id: ${id}`, 'name: other', 'query: SELECT 2', 'cache_seconds: 5']
+    expect(problems(`/*\n${lines.join('\n')}\n*/ SELECT 1`)).toEqual([
+      'usage.sql:3: name is no field of a file.',
+      'usage.sql:4: query is no field of a file.',
+      'usage.sql:5: cache_seconds is no field of a file.',
+    ])
+  })
+
+  test('a number that YAML would change is not taken for its text', () => {
+    expect(problems(`/*\nid: ${id}\nparameters:\n  v: { enum: ["1.10", 1.10] }\n*/ SELECT @v`)).toEqual([
+      'usage.sql:4: parameters.v.enum would be read as 1.1: put 1.10 in quotes.',
+    ])
+  })
+
+  test.each(['900', '900 s', '-5s', '1.5h', '1d', '5S', '', 'true', '[5s]'])('%j is no duration', (cache) => {
+    expect(problems(`/*\nid: ${id}\ncache: ${cache}\n*/ SELECT 1`)).toEqual([
+      'usage.sql:3: cache must be a duration such as 900s, 15m or 1h.',
+    ])
+  })
+
+  test('a duration out of range is told as such, and a cache that must be there as well', () => {
+    expect(problems(`/*\nid: ${id}\ntimeout: 0s\nwarm: 5s\n*/ SELECT 1`)).toEqual([
+      'usage.sql:3: timeout must be a whole number of seconds from 1 to 3600.',
+      'usage.sql:4: warm needs a cache that it keeps warm.',
+    ])
+  })
+})
+
+describe('a definition', () => {
+  const anyText = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc
+      .array(
+        fc.constantFrom('*/', '/*', '/', '*', '"', "'", '\\', '\n', ' ', ': ', '#', '-', '{', '@', 'a', '\0'),
+      )
+      .map((pieces) => pieces.join('')),
+  )
+  const written = ['1', '-5', '0', 'true', 'false', '1e3', '.5', '2026-01-31T12:00:00Z', '2026-01-31 12:00']
+  const value = (type: (typeof parameterTypeNames)[number]) => {
+    const { engineType, read } = parameterTypes[type]
+    const readable = fc.constantFrom(...written.filter((text) => read(text) !== undefined))
+    return engineType === 'String' ? fc.oneof(anyText, readable) : readable
+  }
+  const parameter = fc.constantFrom(...parameterTypeNames).chain((type) =>
+    fc
+      .record(
+        {
+          type: fc.constant(type),
+          required: fc.boolean(),
+          default: value(type),
+          enum: fc.uniqueArray(value(type), { minLength: 1, maxLength: 3 }),
+          empty_is_omitted: fc.boolean(),
+          description: anyText,
+          example: value(type),
+        },
+        { requiredKeys: [] },
+      )
+      // Most of them would contradict themselves otherwise.
+      .map(({ required, ...rest }) => ({
+        ...rest,
+        ...(rest.enum && { default: rest.enum[0], example: rest.enum.at(-1) }),
+        ...(rest.enum === undefined && rest.default === undefined && { required: required ?? false }),
+      })),
+  )
+  const name = fc.constantFrom('a', 'project', 'constructor', 'toString', 'on', 'null', 'Y')
+  const span = fc.record({
+    window_seconds: fc.integer({ min: 1, max: 86_400 }),
+    bucket_seconds: fc.constantFrom(1, 60, 3600, 86_400),
+  })
+  const definition = fc
+    .record({
+      id: fc.uuid(),
+      name: fc.constantFrom('a', 'logs.all', 'x-1'),
+      description: anyText,
+      query: fc.oneof(anyText, fc.constant('/* not a header */ SELECT 1;')),
+      parameters: fc.dictionary(name, parameter),
+      max_rows: fc.integer({ min: 1, max: 10_000 }),
+      cache_seconds: fc.option(fc.integer({ min: 900, max: 86_400 })),
+      warm_seconds: fc.option(fc.integer({ min: 1, max: 1800 })),
+      incremental: fc.option(
+        fc.record({
+          column: anyText,
+          whole_buckets: fc.boolean(),
+          by: fc.option(name),
+          spans: fc.dictionary(name, span),
+          otherwise: fc.option(span),
+        }),
+      ),
+      timeout_seconds: fc.integer({ min: 1, max: 3600 }),
+      sandbox: fc.boolean(),
+    })
+    .map((fields) => definitionShape.safeParse(fields))
+    .filter((parsed) => parsed.success)
+    .map((parsed) => parsed.data as EndpointDefinition)
+
+  test('written to a file reads back to the very same', () => {
+    fc.assert(
+      fc.property(definition, (original) => {
+        expect(read(formatDefinition(original), `${original.name}.sql`)).toEqual(original)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is written as a person would write it', () => {
+    const content = `/*
+id: ${id}
+description: "Any text, even */ and /*."
+parameters:
+  project:
+    type: regex
+    required: true
+    description: "Matched against the URL: all of it."
+  interval:
+    default: daily
+    enum:
+      - hourly
+      - daily
+max_rows: 1000
+cache: 900s
+warm: 300s
+timeout: 30s
+*/
+SELECT @project
+`.replace('*/ and /*', '*\\/ and /\\x2a')
+    expect(formatDefinition(read(content, 'a.sql'))).toBe(content)
+  })
+})
+
+describe('the files of the repository', () => {
+  const folder = new URL('../../../shipped/endpoints/', import.meta.url)
+  const files = readdirSync(folder)
+  const definitions = files.map((file) => read(readFileSync(new URL(file, folder), 'utf8'), file))
+
+  test('have the configuration that is promised', () => {
+    const configuration = definitions.map(
+      ({ name, max_rows, cache_seconds, warm_seconds, timeout_seconds, sandbox }) => ({
+        ...{ name, max_rows, cache_seconds, warm_seconds, timeout_seconds, sandbox },
+      }),
+    )
+    const common = { max_rows: 1000, timeout_seconds: 30, sandbox: false }
+    expect(configuration).toEqual([
+      { ...common, name: 'functions.invocation-stats', cache_seconds: 900, warm_seconds: 300 },
+      { ...common, name: 'logs.all', cache_seconds: null, warm_seconds: null },
+      { ...common, name: 'usage.api-counts', cache_seconds: 900, warm_seconds: 300 },
+      {
+        ...{ ...common, max_rows: 10_000, name: 'wellhead.endpoint-stats' },
+        ...{ cache_seconds: 10, warm_seconds: null },
+      },
+      { ...common, name: 'wellhead.top-callers', cache_seconds: 10, warm_seconds: null },
+    ])
+  })
+
+  test('of statistics that are too many for their rows, the oldest are left out', () => {
+    const [stats] = definitions.filter(({ name }) => name === 'wellhead.endpoint-stats')
+    expect(stats?.query).toMatch(/ORDER BY timestamp DESC, endpoint\s*$/)
+  })
+
+  test('have ids of their own', () => {
+    expect(new Set(definitions.map((definition) => definition.id)).size).toBe(files.length)
+  })
+
+  test('read back the same after being written', () => {
+    for (const original of definitions) {
+      expect(read(formatDefinition(original), `${original.name}.sql`)).toEqual(original)
+    }
+  })
+})
+
+describe('docs/endpoints.md', () => {
+  const page = readFileSync(new URL('../../../docs/endpoints.md', import.meta.url), 'utf8')
+  const cells = (row: string) => row.split('|').map((cell) => cell.trim().replaceAll('`', ''))
+  const tables = page.split('\n\n').filter((block) => block.startsWith('| '))
+  const [settings, fields, types] = tables.map((table) => table.trim().split('\n').slice(2).map(cells))
+
+  test('lists every setting of a file with its default', () => {
+    const { name: _name, query: _query, ...defaults } = read(`/* id: ${id} */ SELECT 1`)
+    const inFiles = Object.entries(defaults).map(([field, value]) => {
+      if (field.endsWith('_seconds'))
+        return [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
+      return [
+        field,
+        { id: '', description: 'empty', parameters: 'none', incremental: 'none', json: 'none' }[field] ??
+          String(value),
+      ]
+    })
+    expect(settings?.map((row) => row.slice(1, 3))).toEqual(inFiles)
+  })
+
+  test('lists every field of a parameter and every type', () => {
+    expect(fields?.map((row) => row[1])).toEqual(Object.keys(parameterShape.shape))
+    expect(types?.map((row) => [row[1], row[3]])).toEqual(
+      Object.entries(parameterTypes).map(([name, { engineType }]) => [name, engineType]),
+    )
+  })
+
+  test('has an example that can be read', () => {
+    const example = /```sql\n([\s\S]+?)```/.exec(page)?.[1] ?? ''
+    expect(read(example).parameters).toMatchObject({ limit: { type: 'integer', default: '20' } })
+  })
+})

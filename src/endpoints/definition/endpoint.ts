@@ -1,0 +1,69 @@
+import { invalidQuery } from '../../base/errors.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
+import { sqlName } from '../../sql/names.ts'
+import type { TextColumnOf } from '../../sql/paths.ts'
+import { leadingWith } from '../../sql/with.ts'
+import type { EndpointDefinition } from './definition.ts'
+import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
+import { describeColumns, type ResultColumn } from './result-columns.ts'
+import { sampleValues } from './sample-values.ts'
+import { checkSandboxDefinition } from './sandbox.ts'
+
+/** An endpoint that was checked: its query compiles, reads only what it may, and has these columns. */
+export interface Endpoint {
+  readonly definition: EndpointDefinition
+  readonly version: number
+  readonly compiled: CompiledQuery
+  readonly columns: readonly ResultColumn[]
+}
+
+/** The sources that there are, and what is known of their columns. */
+export interface KnownSources {
+  has(name: string): boolean
+  readonly columnOf?: TextColumnOf
+}
+
+/** Checks a definition as it is saved, and learns its columns. Throws what is wrong with its query. */
+export async function compileEndpoint(
+  engine: Engine,
+  definition: EndpointDefinition,
+  version: number,
+  sources: KnownSources,
+): Promise<Endpoint> {
+  checkTokens(definition.query)
+  if (definition.sandbox) checkSandboxDefinition(definition.query)
+  const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
+  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
+  await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
+  const unused = unusedSubqueries(compiled)
+  if (unused !== undefined) {
+    await checkSql(engine, { sql: unused, parameters }, sources)
+    await describeColumns(engine, { sql: unused, parameters })
+  }
+  const statement = { sql: compiled.sent, parameters }
+  if (compiled.sent !== compiled.sql) await checkSql(engine, statement, sources)
+  const columns = await describeColumns(engine, statement)
+  checkBucketColumn(definition, columns)
+  return { definition, version, compiled, columns }
+}
+
+/** A query that uses the subqueries that are not sent, since the engine does not look into what nothing uses. */
+function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
+  const clause = leadingWith(sql)
+  const kept = leadingWith(sent)?.names ?? []
+  const unused = clause?.names.filter((name) => !kept.includes(name) && isPlainName(name)) ?? []
+  if (!clause || sql === sent || unused.length === 0) return undefined
+  return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
+}
+
+/** The promise of an incremental endpoint is about a column that must be there, and be a time. */
+function checkBucketColumn({ incremental }: EndpointDefinition, columns: readonly ResultColumn[]): void {
+  if (!incremental) return
+  const type = columns.find(({ name }) => name === incremental.column)?.type
+  if (type === undefined || !/^DateTime(64)?\b/.test(type)) {
+    throw invalidQuery(
+      `incremental.column: the result has no column "${incremental.column}" of type DateTime.`,
+    )
+  }
+}

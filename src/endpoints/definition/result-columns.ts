@@ -1,0 +1,93 @@
+import type { Engine, Limits, Statement } from '../../engine/engine.ts'
+import { jsonRowSql, outwardJson, readJsonRows } from '../../engine/json-rows.ts'
+import { sqlName } from '../../sql/names.ts'
+
+export interface ResultColumn {
+  name: string
+  /** Type as the engine calls it. */
+  type: string
+}
+
+/** Names and types of a query's result, without running it. */
+export async function describeColumns(
+  engine: Engine,
+  { sql, ...statement }: Pick<Statement, 'sql' | 'parameters' | 'settings'>,
+  limits: Limits = { deadlineMs: 30_000 },
+): Promise<ResultColumn[]> {
+  const { body } = await engine.query(
+    { ...statement, sql: `DESCRIBE (\n${sql}\n)`, format: 'JSONEachRow' },
+    limits,
+  )
+  return readJsonRows<ResultColumn>(body).map(({ name, type }) => ({ name, type }))
+}
+
+const exactInteger = 2 ** 53 - 1
+
+/** A column in its outward form: instants as integers or as text without a zone, integers exact. */
+function outward({ name, type }: ResultColumn): string {
+  const column = sqlName(name)
+  const bare = bareType(type)
+  if (bare.startsWith('DateTime64')) {
+    return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`})`
+  }
+  if (bare.startsWith('DateTime')) return `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S', 'UTC')`
+  if (/^U?Int(?:64|128|256)$/.test(bare)) {
+    const beyond = bare.startsWith('U')
+      ? `${column} > ${exactInteger}`
+      : `${column} > ${exactInteger} OR ${column} < -${exactInteger}`
+    return `if(${beyond}, toString(${column}), ${column})`
+  }
+  return column
+}
+
+function bareType(type: string): string {
+  return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
+}
+
+/** Columns whose text is JSON, and is given as JSON: `metadata`, and those that the definition lists. */
+export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
+  const bare = bareType(type)
+  // An endpoint that was saved before entries were kept as text says JSON for a column that is text now.
+  return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
+}
+
+export type OutwardForm = 'json' | 'text-rows' | 'typed'
+
+/** The saved query inside of the one that gives its columns their outward form and bounds its rows. */
+export function wrapQuery(
+  sql: string,
+  columns: readonly ResultColumn[],
+  rows: number,
+  form: OutwardForm,
+  json: readonly string[] = [],
+): string {
+  return `SELECT ${listOf(columns, form, json)} FROM (\n${sql}\n) LIMIT ${rows}`
+}
+
+function listOf(columns: readonly ResultColumn[], form: OutwardForm, json: readonly string[]): string {
+  switch (form) {
+    case 'typed':
+      return '*'
+    case 'json':
+      return columns.map((column) => `${outward(column)} AS ${sqlName(column.name)}`).join(', ')
+    case 'text-rows':
+      return jsonRowSql(
+        columns.map((column) =>
+          isJsonColumn(column, json)
+            ? { name: column.name, sql: `toString(${sqlName(column.name)})`, isJson: true }
+            : { name: column.name, sql: outward(column) },
+        ),
+      )
+  }
+}
+
+/** The order of the saved query is the order of the answer, and JSON has the values as they are. */
+export const outwardSettings = {
+  query_plan_remove_redundant_sorting: 0,
+  optimize_duplicate_order_by_and_distinct: 0,
+  use_variant_as_common_type: 1,
+  // A text at a path of metadata is a text, whatever it looks like.
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
+  ...outwardJson,
+} as const

@@ -1,0 +1,219 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Access } from '../../access/access.ts'
+import type { Caller } from '../../access/caller.ts'
+import { type LineWriter, type Log, lineWriterOf } from '../../base/log.ts'
+import type { TraceSpan } from '../../base/tracing.ts'
+import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
+import type { CallSubject } from '../../observability/call-record.ts'
+import type { CallStatistics } from '../../observability/call-statistics.ts'
+import type { RequestCounts } from '../../observability/request-counts.ts'
+import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
+import { requestIdOf } from '../request-id.ts'
+import { pathOf } from '../request-path.ts'
+import { type RequestTraces, traceFields } from '../request-traces.ts'
+import { quotaHeaders } from '../route-access.ts'
+import { dataHeaders } from '../security-headers.ts'
+import { queryRoute } from './query-route.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
+import { usualHeaders } from './usual-headers.ts'
+
+export interface HotCallsOptions {
+  access: Access
+  calls: EndpointCalls
+  log: Log
+  /** Undefined where calls are not written down. */
+  statistics: CallStatistics | undefined
+  requests: RequestCounts
+  traces: RequestTraces
+  unread: UnreadAnswers
+  /** Maximum number of calls that are remembered. */
+  maxKnown: number
+  /** Value of the header Vary. */
+  vary: string
+  /** Whether requests are served at the moment. */
+  open: () => boolean
+}
+
+export interface KnownCall {
+  caller: Caller
+  key: string
+  version: number
+  /** Name of the endpoint. */
+  endpoint: string
+  /** What its calls are written down as. */
+  subject: CallSubject | undefined
+}
+
+/** A known call with everything about its response that stays the same from one request to the next. */
+interface HotCall extends KnownCall {
+  heads?: Heads
+  /** The constant part of its log line, as JSON. */
+  logged?: string
+}
+
+/** Headers of a response, names and values in turn. They begin with those whose values change. */
+type Head = [
+  'X-Request-Id',
+  string,
+  'Server-Timing',
+  string,
+  'Cache-Status',
+  string,
+  'Age',
+  string,
+  ...string[],
+]
+
+/** What the headers were made of. The form itself would keep an evicted result in memory. */
+interface Heads {
+  etag: string
+  ageSeconds: number
+  ttlSeconds: number
+  200: Head
+  304: Head
+}
+
+/** Longer addresses are rare and not worth their memory. */
+const maxNameLength = 1024
+
+type Found = NonNullable<ReturnType<EndpointCalls['again']>>
+type Form = ReturnType<Found['result']['form']>
+
+/**
+ * Serves repeated cache hits ahead of the framework. A GET request that an earlier request of the same caller equals in
+ * address and Accept needs no routing, no parameter checks and no endpoint lookup. Every other request goes to the framework,
+ * which gives the same responses.
+ */
+export class HotCalls {
+  readonly #options: HotCallsOptions
+  readonly #known = new Map<string, HotCall>()
+  readonly #writeLine: LineWriter | undefined
+
+  constructor(options: HotCallsOptions) {
+    this.#options = options
+    this.#writeLine = lineWriterOf(options.log)
+  }
+
+  /** Remembers a GET call that was answered from the cache. */
+  learn(url: string | undefined, accept: string, call: KnownCall): void {
+    const name = nameOf(url, accept, call.caller)
+    if (name.length > maxNameLength) return
+    this.#known.set(name, call)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
+  }
+
+  /** Called whenever an address may refer to something else than before. */
+  clear(): void {
+    this.#known.clear()
+  }
+
+  /** Puts this before a listener that serves every request. */
+  before(framework: RequestListener): RequestListener {
+    return (request, response) => {
+      if (!this.#serve(request, response)) framework(request, response)
+    }
+  }
+
+  /** False where the framework has to serve the request; then nothing was counted. */
+  #serve(request: IncomingMessage, response: ServerResponse): boolean {
+    if (request.method !== 'GET' || this.#known.size === 0) return false
+    const since = performance.now()
+    const { access, calls, open, traces, unread } = this.#options
+    const headers = usualHeaders(request.rawHeaders)
+    const recognised = headers && access.recognise(headers.token)
+    const call = recognised && this.#known.get(nameOf(request.url, headers.accept, recognised.caller))
+    // A token that was changed has another caller.
+    if (!call || call.caller !== recognised.caller || !open()) return false
+    const answer = calls.again(call.key)
+    if (answer === undefined) return false
+    const form = answer.result.form(chooseCoding(headers.acceptEncoding))
+    const held = headers.ifNoneMatch
+    if (held !== undefined && held !== form.etag) return false
+    const quota = access.count(recognised)
+    // A refusal counts nothing, so the framework can count it again.
+    if (quota?.exceeded) return false
+    const trace =
+      traces.active || headers.traceparent !== undefined
+        ? traces.begin('GET', queryRoute, headers.traceparent, headers.tracestate)
+        : undefined
+    const id = requestIdOf(headers.requestId)
+    const heads = this.#headsOf(call, form, answer)
+    const endedAt = performance.now()
+    const ms = Math.round((endedAt - since) * 100) / 100
+    const status = held === undefined ? 200 : 304
+    const head = heads[status]
+    head[1] = id
+    head[3] = `total;dur=${ms}`
+    response.writeHead(status, quota ? [...head, ...Object.entries(quotaHeaders(quota)).flat()] : head)
+    const body = held === undefined ? form.body : undefined
+    if (body) unread.add(body, response)
+    response.end(body)
+    this.#count(call.subject, status, endedAt, endedAt - since, answer.result.rows, body?.length ?? 0)
+    this.#log(call, request.url, id, status, ms, trace)
+    if (trace !== undefined) traces.end(trace, status, { 'wellhead.endpoint': call.endpoint })
+    return true
+  }
+
+  #count(
+    subject: CallSubject | undefined,
+    status: number,
+    endedAt: number,
+    totalMs: number,
+    rows: number,
+    bytes: number,
+  ): void {
+    const { statistics, requests } = this.#options
+    requests.add(status)
+    if (statistics === undefined || subject === undefined) return
+    statistics.add({
+      subject,
+      status,
+      cache: 'hit',
+      endedAt,
+      totalMs,
+      engineMs: 0,
+      rows,
+      bytes,
+      rowsRead: 0,
+      code: '',
+      detail: undefined,
+    })
+  }
+
+  #headsOf(call: HotCall, form: Form, answer: Found): Heads {
+    const { result, ageSeconds, ttlSeconds } = answer
+    const known = call.heads
+    if (known?.etag === form.etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
+      return known
+    const unchanged: Head = [
+      ...(['X-Request-Id', '', 'Server-Timing', ''] as const),
+      ...(['Cache-Status', cacheStatus(answer), 'Age', String(ageSeconds)] as const),
+      ...Object.entries(dataHeaders).flat(),
+      ...['Vary', this.#options.vary],
+      ...['Wellhead-Version', String(call.version)],
+      ...['Cache-Control', cacheControl(answer)],
+      ...['ETag', form.etag],
+      ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
+    ]
+    const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
+    if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
+    call.heads = { etag: form.etag, ageSeconds, ttlSeconds, 200: [...unchanged, ...body], 304: unchanged }
+    return call.heads
+  }
+
+  #log(call: HotCall, url = '', id: string, status: number, ms: number, trace: TraceSpan | undefined): void {
+    if (trace === undefined && this.#writeLine !== undefined) {
+      call.logged ??= `"method":"GET","path":${JSON.stringify(pathOf(url))}`
+      // An id has no character that would have to be escaped.
+      this.#writeLine(`"request_id":"${id}",${call.logged},"status":${status},"ms":${ms}`, 'request')
+      return
+    }
+    const line = { request_id: id, method: 'GET', path: pathOf(url), status, ms, ...traceFields(trace) }
+    this.#options.log.info(line, 'request')
+  }
+}
+
+function nameOf(url: string | undefined, accept: string, { id }: Caller): string {
+  return `${id}\n${accept}\n${url}`
+}

@@ -1,0 +1,82 @@
+import { bearerToken } from '../route-access.ts'
+
+/** What a call of an endpoint says with its headers, where it says nothing out of the ordinary. */
+export interface UsualHeaders {
+  token: string
+  accept: string
+  acceptEncoding: string | undefined
+  ifNoneMatch: string | undefined
+  requestId: string | undefined
+  traceparent: string | undefined
+  tracestate: string | undefined
+}
+
+/**
+ * The headers as they came: the object that Node would make of them takes longer than the rest of the answer. Undefined
+ * where one of them asks for something out of the ordinary, or comes twice.
+ */
+export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
+  let host: string | undefined
+  let token: string | undefined
+  let accept: string | undefined
+  let acceptEncoding: string | undefined
+  let ifNoneMatch: string | undefined
+  let requestId: string | undefined
+  let traceparent: string | undefined
+  let tracestate: string | undefined
+  for (let i = 0; i < raw.length; i += 2) {
+    const value = raw[i + 1] as string
+    switch ((raw[i] as string).toLowerCase()) {
+      case 'host':
+        if (host !== undefined) return undefined
+        host = value
+        break
+      case 'x-api-key':
+        if (token !== undefined) return undefined
+        token = value
+        break
+      case 'accept':
+        if (accept !== undefined) return undefined
+        accept = value
+        break
+      case 'accept-encoding':
+        if (acceptEncoding !== undefined) return undefined
+        acceptEncoding = value
+        break
+      case 'if-none-match':
+        if (ifNoneMatch !== undefined) return undefined
+        ifNoneMatch = value
+        break
+      case 'x-request-id':
+        if (requestId !== undefined) return undefined
+        requestId = value
+        break
+      case 'traceparent':
+        if (traceparent !== undefined) return undefined
+        traceparent = value
+        break
+      case 'tracestate':
+        if (tracestate !== undefined) return undefined
+        tracestate = value
+        break
+      case 'authorization':
+        // One that is no token, or comes beside another, is for the usual way to refuse.
+        if (token !== undefined) return undefined
+        token = bearerToken(value) ?? ''
+        break
+      // Node reports an invalid body only after the request; a response by then would be one too many.
+      case 'content-length':
+      case 'transfer-encoding':
+      case 'cache-control':
+      case 'expect':
+      case 'if-match':
+      case 'origin':
+      case 'range':
+      case 'upgrade':
+        return undefined
+    }
+  }
+  return token === undefined || token === '' || host === undefined
+    ? undefined
+    : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId, traceparent, tracestate }
+}

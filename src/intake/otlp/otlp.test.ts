@@ -1,0 +1,334 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { type Logger, SeverityNumber } from '@opentelemetry/api-logs'
+import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http'
+import { OTLPLogExporter as ProtobufExporter } from '@opentelemetry/exporter-logs-otlp-proto'
+import { JsonLogsSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  InMemoryLogRecordExporter,
+  LoggerProvider,
+  type LogRecordExporter,
+  SimpleLogRecordProcessor,
+} from '@opentelemetry/sdk-logs'
+import { describe, expect, test } from 'vitest'
+import { decodeOtlpLogs, encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from './otlp.ts'
+import { otlpLimits } from './value.ts'
+
+const shop = { 'service.name': 'shop', 'host.name': 'a1' }
+
+function provider(exporter: LogRecordExporter, attributes: Record<string, string> = shop): LoggerProvider {
+  return new LoggerProvider({
+    resource: resourceFromAttributes(attributes),
+    processors: [new SimpleLogRecordProcessor({ exporter })],
+    logRecordLimits: { attributeCountLimit: 8 },
+  })
+}
+
+/** What the SDK's own serializers make of the records, decoded; both encodings have to agree. */
+async function throughSdk(emit: (logger: Logger) => void, attributes?: Record<string, string>) {
+  const memory = new InMemoryLogRecordExporter()
+  const sdk = provider(memory, attributes)
+  emit(sdk.getLogger('checkout', '2.1.0'))
+  await sdk.forceFlush()
+  const logs = memory.getFinishedLogRecords()
+  const fromProtobuf = decode('protobuf', ProtobufLogsSerializer.serializeRequest(logs))
+  const fromJson = decode('json', JsonLogsSerializer.serializeRequest(logs))
+  expect(fromJson).toEqual(fromProtobuf)
+  return fromProtobuf
+}
+
+function decode(encoding: OtlpEncoding, bytes: Uint8Array | undefined) {
+  return decodeOtlpLogs(Buffer.from(bytes ?? []), encoding)
+}
+
+function decodeJson(request: unknown) {
+  return decodeOtlpLogs(Buffer.from(JSON.stringify(request)), 'json')
+}
+
+/** The only record of a request in JSON that has this log record. */
+function decodeLog(log: unknown) {
+  const [record] = decodeJson({ resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] })
+  return record as NonNullable<typeof record>
+}
+
+function attributeOf(value: unknown) {
+  const { entry } = decodeLog({ attributes: [{ key: 'a', value }] })
+  return (entry.metadata as { attributes: { a: unknown } }).attributes.a
+}
+
+describe('records of the OpenTelemetry SDK', () => {
+  test('a full record lands in the documented shape, the same from both encodings', async () => {
+    const spanContext = {
+      traceId: '5b8efff798038103d269b633813fc60c',
+      spanId: 'eee19b7ec3c1b174',
+      traceFlags: 1,
+    }
+    const records = await throughSdk((logger) =>
+      logger.emit({
+        timestamp: [1_763_000_000, 123_456_789],
+        observedTimestamp: [1_763_000_001, 5_000],
+        severityNumber: SeverityNumber.WARN,
+        severityText: 'WARN',
+        eventName: 'cart.abandoned',
+        body: 'cart 17 was abandoned',
+        attributes: { 'cart.id': 17, total: 12.5, guest: true, tags: ['a', 'b'], nested: { 'x.y': null } },
+        context: trace.setSpanContext(ROOT_CONTEXT, spanContext),
+      }),
+    )
+    expect(records).toEqual([
+      {
+        source: undefined,
+        entry: {
+          event_message: 'cart 17 was abandoned',
+          timestamp: '2025-11-13T02:13:20.123456Z',
+          metadata: {
+            resource: shop,
+            scope: { name: 'checkout', version: '2.1.0' },
+            attributes: {
+              'cart.id': 17,
+              total: 12.5,
+              guest: true,
+              tags: ['a', 'b'],
+              nested: { 'x.y': null },
+            },
+            severity_number: 13,
+            severity_text: 'WARN',
+            trace_id: '5b8efff798038103d269b633813fc60c',
+            span_id: 'eee19b7ec3c1b174',
+            flags: 1,
+            event_name: 'cart.abandoned',
+            observed_timestamp: '2025-11-13T02:13:21.000005Z',
+          },
+        },
+      },
+    ])
+  })
+
+  test('a structured body is JSON text, and stays structured in metadata', async () => {
+    const body = { order: 5, lines: [{ sku: 'a' }, { sku: 'b' }], note: null }
+    const [record] = await throughSdk((logger) => logger.emit({ body }))
+    expect(JSON.parse(record?.entry.event_message as string)).toEqual(body)
+    expect(record?.entry.metadata).toMatchObject({ body })
+  })
+
+  test('bodies of every simple kind become text', async () => {
+    const records = await throughSdk((logger) => {
+      for (const body of ['', 'ünï 🎉', 42, -1.5, true, new Uint8Array([1, 2, 255])]) logger.emit({ body })
+    })
+    const messages = records.map(({ entry }) => entry.event_message)
+    expect(messages).toEqual(['', 'ünï 🎉', '42', '-1.5', 'true', 'AQL/'])
+    for (const { entry } of records) expect(entry.metadata).not.toHaveProperty('body')
+  })
+
+  test('an event without a body has its name as the message', async () => {
+    const [record] = await throughSdk((logger) => logger.emit({ eventName: 'session.start' }))
+    expect(record?.entry.event_message).toBe('session.start')
+  })
+
+  test('large integers and bytes', async () => {
+    const attributes = { safe: 2 ** 53 - 1, minus: -5, bytes: Buffer.from('hi') }
+    const [record] = await throughSdk((logger) => logger.emit({ attributes }))
+    expect(record?.entry.metadata).toMatchObject({ attributes: { ...attributes, bytes: 'aGk=' } })
+  })
+
+  test('attributes that the SDK dropped are told', async () => {
+    const attributes = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`k${i}`, i]))
+    const [record] = await throughSdk((logger) => logger.emit({ attributes }))
+    expect(record?.entry.metadata).toMatchObject({ dropped_attributes_count: 3 })
+  })
+
+  test('source and project come from the record before the resource', async () => {
+    const records = await throughSdk(
+      (logger) => {
+        logger.emit({ body: 'own', attributes: { 'wellhead.source': 'auth_logs', 'wellhead.project': 7 } })
+        logger.emit({ body: 'shared' })
+      },
+      { 'wellhead.source': 'edge_logs', 'wellhead.project': 'abc' },
+    )
+    expect(records.map(({ source, entry }) => [source, entry.project])).toEqual([
+      ['auth_logs', '7'],
+      ['edge_logs', 'abc'],
+    ])
+  })
+
+  test.each([
+    ['protobuf', ProtobufExporter],
+    ['json', JsonExporter],
+  ] as const)('the %s exporter sends over HTTP and takes the answer', async (encoding, Exporter) => {
+    const received: unknown[] = []
+    const server = createServer(async (request, response) => {
+      const body = gunzipSync(Buffer.concat(await request.toArray()))
+      received.push(request.headers['content-type'], ...decodeOtlpLogs(body, encoding))
+      response.setHeader('content-type', request.headers['content-type'] ?? '')
+      response.end(encodeOtlpResponse(encoding, 0, ''))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/logs`
+    // The enum that has this value is exported by a package which only the exporters depend on.
+    const sdk = provider(new Exporter({ url, compression: 'gzip' as never }))
+    sdk.getLogger('wire').emit({ body: 'hello' })
+    await sdk.shutdown()
+    await new Promise((resolve) => server.close(resolve))
+    expect(received).toEqual([
+      encoding === 'json' ? 'application/json' : 'application/x-protobuf',
+      expect.objectContaining({ entry: expect.objectContaining({ event_message: 'hello' }) }),
+    ])
+  })
+})
+
+describe('OTLP in JSON', () => {
+  test('the example of the protocol', () => {
+    const [record] = decodeJson({
+      resourceLogs: [
+        {
+          resource: { attributes: [{ key: 'service.name', value: { stringValue: 'my.service' } }] },
+          scopeLogs: [
+            {
+              scope: {
+                name: 'my.library',
+                version: '1.0.0',
+                attributes: [{ key: 'wellhead.source', value: { stringValue: 'storage_logs' } }],
+              },
+              logRecords: [
+                {
+                  timeUnixNano: '1544712660300000000',
+                  observedTimeUnixNano: '1544712660300000000',
+                  severityNumber: 10,
+                  severityText: 'Information',
+                  traceId: '5B8EFFF798038103D269B633813FC60C',
+                  spanId: 'EEE19B7EC3C1B174',
+                  body: { stringValue: 'Example log record' },
+                  attributes: [
+                    {
+                      key: 'map',
+                      value: { kvlistValue: { values: [{ key: 'k', value: { intValue: '10' } }] } },
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    })
+    expect(record).toMatchObject({
+      source: 'storage_logs',
+      entry: {
+        timestamp: '2018-12-13T14:51:00.300000Z',
+        metadata: {
+          trace_id: '5b8efff798038103d269b633813fc60c',
+          scope: { name: 'my.library', version: '1.0.0', attributes: { 'wellhead.source': 'storage_logs' } },
+          attributes: { map: { k: 10 } },
+        },
+      },
+    })
+  })
+
+  test('nulls, unknown members and empty objects are taken as absent', () => {
+    const record = decodeLog({
+      timeUnixNano: null,
+      body: null,
+      attributes: null,
+      traceId: '',
+      flags: null,
+      later: [],
+    })
+    expect(record).toEqual({ source: undefined, entry: { event_message: '', metadata: {} } })
+    expect(decodeJson({ resourceLogs: null, more: 1 })).toEqual([])
+    expect(decodeJson({ resourceLogs: [null, {}, { scopeLogs: [null, { scope: null }] }] })).toEqual([])
+  })
+
+  test('the time of observation stands in for an unknown time', () => {
+    const { entry } = decodeLog({ timeUnixNano: '0', observedTimeUnixNano: '1763000000000001000' })
+    expect(entry.timestamp).toBe('2025-11-13T02:13:20.000001Z')
+  })
+
+  test('a time of few nanoseconds is not mistaken for seconds', () => {
+    expect(decodeLog({ timeUnixNano: '1700000000' }).entry.timestamp).toBe('1970-01-01T00:00:01.700000Z')
+    expect(decodeLog({ timeUnixNano: String(2n ** 64n - 1n) }).entry.timestamp).toBe(
+      '2554-07-21T23:34:33.709551Z',
+    )
+  })
+
+  test('integers of 64 bits are exact, as text and as numbers', () => {
+    expect(attributeOf({ intValue: '9007199254740991' })).toBe(9007199254740991)
+    expect(attributeOf({ intValue: '-9223372036854775808' })).toBe('-9223372036854775808')
+    const text =
+      '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano": 1763000000123456789,"body":{"stringValue":' +
+      '"\\\\\\": 1234567890123456789"},"attributes":[{"key":"a","value":{"intValue":-9223372036854775807}},' +
+      '{"key":"b","value":{"doubleValue":1234567890123456789.5e3}}]}]}]}]}'
+    const [record] = decodeOtlpLogs(Buffer.from(text), 'json')
+    expect(record?.entry).toEqual({
+      event_message: '\\": 1234567890123456789',
+      timestamp: '2025-11-13T02:13:20.123456Z',
+      metadata: { attributes: { a: '-9223372036854775807', b: Number('1234567890123456789.5e3') } },
+    })
+  })
+
+  test.each([
+    [{ stringValue: '' }, ''],
+    [{ boolValue: false }, false],
+    [{ intValue: 0 }, 0],
+    [{ intValue: 12 }, 12],
+    [{ doubleValue: 0.5 }, 0.5],
+    [{ doubleValue: '-Infinity' }, '-Infinity'],
+    [{ doubleValue: 'NaN' }, 'NaN'],
+    [{ doubleValue: '1e3' }, 1000],
+    [{ bytesValue: '-_8' }, '+/8='],
+    [{ arrayValue: {} }, []],
+    [{ arrayValue: { values: [null, { intValue: 1 }] } }, [null, 1]],
+    [{ kvlistValue: {} }, {}],
+    [{ stringValue: null, intValue: '3' }, 3],
+    [{}, null],
+    [null, null],
+  ])('the value %j is %j', (value, expected) => {
+    expect(attributeOf(value)).toEqual(expected)
+  })
+
+  test('an id of zeros is none', () => {
+    expect(decodeLog({ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }).entry.metadata).toEqual({})
+  })
+})
+
+describe('answers', () => {
+  test('nothing rejected is the empty message', () => {
+    expect(encodeOtlpResponse('protobuf', 0, 'ignored')).toEqual(Buffer.alloc(0))
+    expect(encodeOtlpResponse('json', 0, 'ignored').toString()).toBe('{}')
+  })
+
+  test('the SDK reads what was rejected', () => {
+    const read = {
+      protobuf: ProtobufLogsSerializer.deserializeResponse(encodeOtlpResponse('protobuf', 300, 'bad tïme')),
+      json: JsonLogsSerializer.deserializeResponse(encodeOtlpResponse('json', 3, 'bad tïme')),
+    }
+    expect(read.protobuf.partialSuccess?.errorMessage).toBe('bad tïme')
+    expect(Number(read.protobuf.partialSuccess?.rejectedLogRecords)).toBe(300)
+    expect(read.json).toEqual({ partialSuccess: { rejectedLogRecords: '3', errorMessage: 'bad tïme' } })
+  })
+
+  test('an error is a google.rpc.Status', () => {
+    expect(encodeOtlpError('json', 'no').toString()).toBe('{"message":"no"}')
+    expect(encodeOtlpError('protobuf', 'no')).toEqual(Buffer.from([0x12, 2, 0x6e, 0x6f]))
+  })
+})
+
+describe('docs/otlp.md', () => {
+  const page = readFileSync(new URL('../../../docs/otlp.md', import.meta.url), 'utf8')
+
+  test('lists every member of metadata, and no other', () => {
+    const source = readFileSync(new URL('./entry.ts', import.meta.url), 'utf8')
+    const written = [...source.matchAll(/ metadata\.(\w+) = /g)].map((match) => match[1])
+    const listed = [...page.matchAll(/^\| `metadata\.(\w+)`/gm)].map((match) => match[1])
+    expect(listed.sort()).toEqual(written.sort())
+  })
+
+  test('tells the limits', () => {
+    for (const limit of [otlpLimits.maxRecords, otlpLimits.maxValues, otlpLimits.maxDepth]) {
+      expect(page).toContain(limit.toLocaleString('en'))
+    }
+  })
+})

@@ -1,0 +1,182 @@
+import { describe, expect, test, vi } from 'vitest'
+import { callRecord, subject } from '../../test/support/call-records.ts'
+import { log } from '../../test/support/engines.ts'
+import { manualTime } from '../base/clock.ts'
+import { diskFull, engineUnavailable } from '../base/errors.ts'
+import { CallStatistics } from './call-statistics.ts'
+
+interface Stored {
+  lines: string[]
+  token: string
+}
+
+/** Statistics with a store that answers as it is told. */
+function open(answer: (attempt: number) => Promise<void> = async () => {}, bounds = {}) {
+  const time = manualTime()
+  const stored: Stored[] = []
+  const statistics = new CallStatistics({
+    store: async (lines, token) => {
+      stored.push({ lines: lines.toString().trim().split('\n'), token })
+      await answer(stored.length)
+    },
+    clock: time,
+    monotonicMs: () => time.now(),
+    after: time.after,
+    maxCalls: 100,
+    maxEntries: 50,
+    log,
+    ...bounds,
+  })
+  const add = (count: number) => {
+    for (let i = 0; i < count; i++) statistics.add(callRecord({ endedAt: time.now() }))
+  }
+  return { time, stored, statistics, add }
+}
+
+describe('statistics of calls', () => {
+  test('are stored within a second, all that came together in one insert', async () => {
+    const { time, stored, statistics, add } = open()
+    add(3)
+    time.advance(749)
+    expect(stored).toHaveLength(0)
+    time.advance(1)
+    await statistics.flush()
+    expect(stored.map(({ lines }) => lines.length)).toEqual([3])
+    add(1)
+    time.advance(750)
+    await statistics.flush()
+    expect(stored.map(({ lines }) => lines.length)).toEqual([3, 1])
+    expect(statistics.dropped).toBe(0)
+  })
+
+  test('are stored by one insert at a time; what comes meanwhile is the next one', async () => {
+    let finish: () => void = () => {}
+    const { stored, statistics, add } = open((attempt) =>
+      attempt > 1
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            finish = resolve
+          }),
+    )
+    add(1)
+    const first = statistics.flush()
+    add(2)
+    const second = statistics.flush()
+    expect(stored).toHaveLength(1)
+    finish()
+    await Promise.all([first, second])
+    expect(stored.map(({ lines }) => lines.length)).toEqual([1, 2])
+  })
+
+  test('a steady stream of calls is few inserts, in which calls that are alike share entries', async () => {
+    let finish: () => void = () => {}
+    // An insert is over when the next calls have come.
+    const answer = () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      })
+    const { time, stored, statistics, add } = open(answer, { maxCalls: 2 ** 15, maxEntries: 20_000 })
+    for (let ms = 0; ms < 6_000; ms += 10) {
+      add(8)
+      finish()
+      await new Promise((resolve) => setImmediate(resolve))
+      time.advance(10)
+    }
+    finish()
+    expect(stored).toHaveLength(8)
+    expect(Math.max(...stored.map(({ lines }) => lines.length))).toBe(1)
+    await statistics.stop()
+    const calls = stored.flatMap(({ lines }) => lines.map((line) => JSON.parse(line).metadata.calls))
+    expect(calls.reduce((sum, count) => sum + count)).toBe(600 * 8)
+  })
+
+  test('what comes while an insert takes long is stored as soon as it is over, and not before', async () => {
+    let finish: () => void = () => {}
+    const { time, stored, add } = open(
+      () =>
+        new Promise((resolve) => {
+          finish = resolve
+        }),
+    )
+    add(1)
+    time.advance(750)
+    expect(stored).toHaveLength(1)
+    for (let i = 0; i < 10; i++) {
+      add(1)
+      time.advance(100)
+    }
+    expect(stored).toHaveLength(1)
+    finish()
+    await vi.waitFor(() => expect(stored.map(({ lines }) => lines.length)).toEqual([1, 10]))
+  })
+
+  test('a page that fills up between two inserts is looked at, and none is stored early for it', async () => {
+    const { time, stored, statistics, add } = open(undefined, { maxEntries: 1_000 })
+    for (let i = 0; i < 6; i++) {
+      add(60)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect([stored.length, statistics.dropped]).toEqual([0, 0])
+    time.advance(750)
+    expect(stored.map(({ lines }) => lines.length)).toEqual([360])
+  })
+
+  test('wait for an engine that is away, and go to it once under the same token', async () => {
+    const { time, stored, statistics, add } = open(async (attempt) => {
+      if (attempt < 3) throw engineUnavailable('away')
+    })
+    add(2)
+    for (let i = 0; i < 3; i++) {
+      time.advance(750)
+      await statistics.flush()
+    }
+    expect(new Set(stored.map(({ token }) => token)).size).toBe(1)
+    expect(stored.at(-1)?.lines).toHaveLength(2)
+    expect(statistics.dropped).toBe(0)
+  })
+
+  test('are dropped and counted where they find no room, and never slow a call', async () => {
+    const { statistics, add, stored } = open(async () => {
+      throw engineUnavailable('away')
+    })
+    add(130)
+    expect(statistics.dropped).toBe(30)
+    await statistics.flush()
+    // A hundred calls were on the page, and only fifty entries may wait.
+    expect([statistics.dropped, stored.length]).toEqual([130, 0])
+    add(40)
+    await statistics.flush()
+    add(40)
+    await statistics.flush()
+    add(40)
+    await statistics.flush()
+    expect(statistics.dropped).toBe(170)
+  })
+
+  test('are given up where trying again would not help', async () => {
+    const { statistics, add, stored } = open(async () => {
+      throw diskFull()
+    })
+    add(5)
+    await statistics.stop()
+    expect([stored.length, statistics.dropped]).toEqual([1, 5])
+  })
+
+  test('are read by others before they are stored, and each call once', () => {
+    const { statistics, add } = open()
+    const seen: number[] = []
+    statistics.onCalls((page) => seen.push(page.length))
+    add(2)
+    statistics.read()
+    statistics.read()
+    add(1)
+    statistics.read()
+    expect(seen).toEqual([2, 1])
+  })
+
+  test('know one object for each subject', () => {
+    const { statistics } = open()
+    expect(statistics.subject({ ...subject })).toBe(statistics.subject({ ...subject }))
+    expect(statistics.subject({ ...subject, project: 'green' })).not.toBe(statistics.subject(subject))
+  })
+})

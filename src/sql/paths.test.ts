@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest'
+import { editSql } from './edits.ts'
+import { jsonPaths, pathEdits } from './paths.ts'
+
+const columns: Record<string, string> = { 'edge_logs request.path': 'request_path' }
+const rewritten = (sql: string) =>
+  editSql(
+    sql,
+    pathEdits(sql, (source, path) => columns[`${source} ${path}`]),
+  ).text
+
+/** What a path in a WHERE becomes, where nothing gives it a name. */
+const condition = (path: string, from = 't') => {
+  const around = [`SELECT 1 FROM ${from} WHERE `, ' = 1'] as const
+  return rewritten(around.join(path)).slice(around[0].length, -around[1].length)
+}
+
+describe('a path of metadata', () => {
+  test.each([
+    ['metadata.a', "JSONExtract(metadata, 'a', 'Dynamic')"],
+    [
+      'metadata.request.headers.user_agent',
+      "JSONExtract(metadata, 'request', 'headers', 'user_agent', 'Dynamic')",
+    ],
+    ['t.metadata.a', "JSONExtract(t.metadata, 'a', 'Dynamic')"],
+    ['wellhead.t.metadata.a', "JSONExtract(wellhead.t.metadata, 'a', 'Dynamic')"],
+    ['`metadata`."a"', "JSONExtract(`metadata`, 'a', 'Dynamic')"],
+    ['metadata.`x-forwarded-for`.y', "JSONExtract(metadata, 'x-forwarded-for', 'y', 'Dynamic')"],
+    ['metadata.`a.b`.`it\'s`."say ""x"""', "JSONExtract(metadata, 'a.b', 'it\\'s', 'say \"x\"', 'Dynamic')"],
+    ['metadata.from.select.where', "JSONExtract(metadata, 'from', 'select', 'where', 'Dynamic')"],
+    ['metadata /* x */ . a -- y\n', "JSONExtract(metadata, 'a', 'Dynamic') -- y\n"],
+    ['metadata.metadata.a', "JSONExtract(metadata, 'metadata', 'a', 'Dynamic')"],
+    ['metadata.a[1]', "JSONExtract(metadata, 'a', 'Dynamic')[1]"],
+    ['metadata.^a.b', "JSONExtract(metadata, 'a', 'b', 'JSON')"],
+    ['metadata.a.:Int64', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Int64')"],
+    ['metadata.a.:`Array(String)`', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Array(String)')"],
+    ['metadata.a[]', "JSONExtract(metadata, 'a', 'Array(JSON)')"],
+    [
+      'metadata.a[].b',
+      "arrayMap(metadata_item_1 -> JSONExtract(metadata_item_1, 'b', 'Dynamic'), JSONExtractArrayRaw(metadata, 'a'))",
+    ],
+    [
+      'metadata.a[].b[].c.:String',
+      'arrayMap(metadata_item_1 -> arrayMap(metadata_item_2 -> ' +
+        "dynamicElement(JSONExtract(metadata_item_2, 'c', 'Dynamic'), 'String'), JSONExtractArrayRaw(metadata_item_1, 'b')), " +
+        "JSONExtractArrayRaw(metadata, 'a'))",
+    ],
+  ])('%s', (path, expected) => expect(condition(path)).toBe(expected))
+
+  test.each([
+    ['metadata.a::String', "JSONExtract(metadata, 'a', 'String')"],
+    ['metadata.a :: Nullable( Float64 )', "JSONExtract(metadata, 'a', 'Nullable(Float64)')"],
+    ['metadata.a::Nullable(String)::Int64', "JSONExtract(metadata, 'a', 'Nullable(String)')::Int64"],
+    [
+      'metadata.a::LowCardinality(Nullable(String))',
+      "JSONExtract(metadata, 'a', 'LowCardinality(Nullable(String))')",
+    ],
+    ['CAST(metadata.a AS Int64)', "JSONExtract(metadata, 'a', 'Int64')"],
+    ["CAST(metadata.a, 'Nullable(UInt16)')", "JSONExtract(metadata, 'a', 'Nullable(UInt16)')"],
+    ['metadata.a::Bool', "JSONExtract(metadata, 'a', 'Dynamic')::Bool"],
+    ['metadata.a::Array(Int64)', "JSONExtract(metadata, 'a', 'Dynamic')::Array(Int64)"],
+    ['CAST(metadata.a AS DateTime)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') AS DateTime)"],
+    ['CAST(metadata.a + 1 AS Int64)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') + 1 AS Int64)"],
+    ['metadata.a.:Int64::String', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Int64')::String"],
+  ])('is read with the type that it is cast to: %s', (path, expected) =>
+    expect(condition(path)).toBe(expected),
+  )
+
+  test.each([
+    ['SELECT metadata.a FROM t', "SELECT (JSONExtract(metadata, 'a', 'Dynamic') AS `metadata.a`) FROM t"],
+    ['SELECT metadata.a AS b FROM t', "SELECT JSONExtract(metadata, 'a', 'Dynamic') AS b FROM t"],
+    [
+      'SELECT e.metadata.a::Int64 FROM t AS e',
+      "SELECT (JSONExtract(e.metadata, 'a', 'Int64') AS `CAST(metadata.a, 'Int64')`) FROM t AS e",
+    ],
+    [
+      'SELECT lower(metadata.a::String) FROM t',
+      "SELECT lower((JSONExtract(metadata, 'a', 'String') AS `CAST(metadata.a, 'String')`)) FROM t",
+    ],
+    [
+      'SELECT a.metadata.x, b.metadata.x FROM t AS a JOIN t AS b ON a.id = b.id AND a.metadata.y = b.metadata.y',
+      "SELECT (JSONExtract(a.metadata, 'x', 'Dynamic') AS `metadata.x`), (JSONExtract(b.metadata, 'x', 'Dynamic') AS `b.metadata.x`) " +
+        "FROM t AS a JOIN t AS b ON a.id = b.id AND JSONExtract(a.metadata, 'y', 'Dynamic') = JSONExtract(b.metadata, 'y', 'Dynamic')",
+    ],
+    // One name stands for one expression.
+    [
+      'SELECT metadata.a, t.metadata.a FROM t',
+      "SELECT (JSONExtract(metadata, 'a', 'Dynamic') AS `metadata.a`), JSONExtract(t.metadata, 'a', 'Dynamic') FROM t",
+    ],
+    [
+      'SELECT n AS x FROM (SELECT metadata.a, 1 AS n FROM t UNION ALL SELECT metadata.b AS b, 2 FROM u)',
+      "SELECT n AS x FROM (SELECT (JSONExtract(metadata, 'a', 'Dynamic') AS `metadata.a`), 1 AS n FROM t " +
+        "UNION ALL SELECT JSONExtract(metadata, 'b', 'Dynamic') AS b, 2 FROM u)",
+    ],
+  ])('keeps its name where it is selected: %s', (sql, expected) => expect(rewritten(sql)).toBe(expected))
+
+  test.each([
+    'SELECT metadata FROM t',
+    'SELECT `metadata.a` FROM t',
+    'SELECT my_metadata.a, metadata_x.b, Metadata.c FROM t',
+    "SELECT 'metadata.a', $$metadata.b$$ /* metadata.c */ -- metadata.d\nFROM t",
+    'WITH metadata AS (SELECT 1 AS x) SELECT metadata.x FROM metadata',
+    'SELECT metadata.x FROM (SELECT 1 AS x) AS metadata',
+    'SELECT metadata.x FROM t JOIN u metadata ON metadata.id = t.id',
+    'SELECT (SELECT max(metadata.x)) FROM numbers(3) AS metadata',
+    'SELECT arrayMap(metadata -> metadata.x, l), arrayMap((e, i) -> e.metadata.x, l, m) FROM t',
+    'SELECT 1 FROM metadata.t',
+    'SELECT metadata.* FROM t',
+  ])('is none in %s', (sql) => expect(rewritten(sql)).toBe(sql))
+
+  test('is none of a lambda parameter, and only inside of the lambda', () => {
+    expect(rewritten('SELECT 1 FROM t AS i WHERE f(i -> i.metadata.a, i.metadata.b) = i.metadata.c')).toBe(
+      "SELECT 1 FROM t AS i WHERE f(i -> i.metadata.a, JSONExtract(i.metadata, 'b', 'Dynamic')) = JSONExtract(i.metadata, 'c', 'Dynamic')",
+    )
+  })
+
+  test('of a table that is called metadata is one of its column', () => {
+    expect(rewritten('SELECT 1 FROM t AS metadata WHERE metadata.metadata.a = metadata.b')).toBe(
+      "SELECT 1 FROM t AS metadata WHERE JSONExtract(metadata.metadata, 'a', 'Dynamic') = metadata.b",
+    )
+  })
+})
+
+describe('a path that a subquery selects', () => {
+  const inner = "SELECT id, (JSONExtract(metadata, 'request', 'path', 'Dynamic') AS `metadata.request.path`)"
+  const column = '`metadata.request.path`'
+
+  test.each([
+    ['metadata.request.path', 'x', column],
+    ['metadata.request.path::String', 'x', `${column}::String`],
+    ['x.metadata.request.path', 'x', `x.${column}`],
+    ['y.metadata.request.path', 'x AS y', `y.${column}`],
+    ['x.metadata.request.path', 'x JOIN t USING (id)', `x.${column}`],
+  ])('is read as %s from %s by its name', (path, from, expected) => {
+    expect(
+      rewritten(
+        `WITH x AS (SELECT id, metadata.request.path FROM edge_logs) SELECT ${path} FROM ${from} WHERE ${path} != ''`,
+      ),
+    ).toBe(`WITH x AS (${inner} FROM edge_logs) SELECT ${expected} FROM ${from} WHERE ${expected} != ''`)
+  })
+
+  test('is read by its name through several of them', () => {
+    expect(
+      rewritten(
+        'SELECT metadata.request.path FROM (SELECT count(*), metadata.request.path FROM (SELECT id, metadata.request.path FROM t) GROUP BY ALL)',
+      ),
+    ).toBe(`SELECT ${column} FROM (SELECT count(*), ${column} FROM (${inner} FROM t) GROUP BY ALL)`)
+  })
+
+  test.each([
+    ['of another name', 'SELECT metadata.request.method FROM t', 'x'],
+    ['with another name', 'SELECT metadata.request.path AS path FROM t', 'x'],
+    ['within an expression', 'SELECT lower(metadata.request.path) FROM t', 'x'],
+    ['beside metadata', 'SELECT metadata, metadata.request.path FROM t', 'x'],
+    ['beside another metadata', 'SELECT m AS metadata, metadata.request.path FROM t', 'x'],
+    ['beside all columns', 'SELECT *, metadata.request.path FROM t', 'x'],
+    ['beside all columns of a table', 'SELECT t.*, metadata.request.path FROM t', 'x'],
+    ['beside chosen columns', "SELECT COLUMNS('m'), metadata.request.path FROM t", 'x'],
+    ['in one of two', 'SELECT metadata.request.path FROM t UNION ALL SELECT 1', 'x'],
+    ['in one of two tables', 'SELECT metadata.request.path FROM t', 'x JOIN t USING (id)'],
+    ['in none, since a source is meant', 'SELECT metadata.request.path FROM t', 'wellhead.x'],
+  ])('%s is read from metadata', (_, query, from) => {
+    expect(
+      rewritten(`WITH x AS (${query}) SELECT 1 FROM ${from} WHERE metadata.request.path = ''`),
+    ).toContain("WHERE JSONExtract(metadata, 'request', 'path', 'Dynamic') = ''")
+  })
+})
+
+describe('a typed column', () => {
+  const path = "JSONExtract(metadata, 'request', 'path', 'String')"
+
+  test.each([
+    ['edge_logs', 'metadata.request.path::String', 'edge_logs.`request_path`'],
+    ['wellhead.edge_logs', 'CAST(metadata.request.path AS String)', 'edge_logs.`request_path`'],
+    ['edge_logs AS e', 'metadata.request.path::String', 'e.`request_path`'],
+    ['edge_logs e', 'e.metadata.request.path::String', 'e.`request_path`'],
+    ['t JOIN edge_logs AS e ON t.id = e.id', 'e.metadata.request.path::String', 'e.`request_path`'],
+    [
+      't LEFT JOIN `edge_logs` USING (id)',
+      '`edge_logs`.metadata.request.path::String',
+      '`edge_logs`.`request_path`',
+    ],
+  ])('of %s stands for %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
+
+  test.each([
+    ['t', 'metadata.request.path::String', path],
+    ['edge_logs', 'metadata.request.path', "JSONExtract(metadata, 'request', 'path', 'Dynamic')"],
+    // Without a value it is null, and the column is empty.
+    [
+      'edge_logs',
+      'metadata.request.path::Nullable(String)',
+      "JSONExtract(metadata, 'request', 'path', 'Nullable(String)')",
+    ],
+    ['edge_logs', 'metadata.`request.path`::String', "JSONExtract(metadata, 'request.path', 'String')"],
+    ['edge_logs JOIN t USING id', 'metadata.request.path::String', path],
+    ['edge_logs, t', 'metadata.request.path::String', path],
+    ['edge_logs ARRAY JOIN l AS metadata', 'metadata.request.path::String', path],
+    ['(SELECT * FROM edge_logs)', 'metadata.request.path::String', path],
+    ['numbers(3)', 'metadata.request.path::String', path],
+    ['other.edge_logs', 'metadata.request.path::String', path],
+  ])('is not certain in %s for %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
+
+  test('is not that of a subquery with the name of a source', () => {
+    const sql = 'WITH edge_logs AS (SELECT metadata FROM t) SELECT 1 FROM edge_logs WHERE '
+    expect(rewritten(`${sql}metadata.request.path::String = ''`)).toBe(`${sql}${path} = ''`)
+  })
+
+  test('is that of the SELECT the path is in', () => {
+    expect(
+      rewritten(
+        'SELECT 1 FROM t WHERE id IN (SELECT id FROM edge_logs WHERE metadata.request.path::String = a) AND metadata.request.path::String = b',
+      ),
+    ).toBe(
+      `SELECT 1 FROM t WHERE id IN (SELECT id FROM edge_logs WHERE edge_logs.\`request_path\` = a) AND ${path} = b`,
+    )
+  })
+})
+
+describe('paths that are read from JSON text', () => {
+  const paths = (sql: string) => jsonPaths(sql, (source, path) => columns[`${source} ${path}`])
+
+  test('are listed once each, with their source and cast, unless a typed column serves them', () => {
+    const sql =
+      'SELECT metadata.a.b, metadata.request.path::String, metadata.n::Float64 FROM edge_logs ' +
+      'WHERE metadata.a.b = 1 AND id IN (SELECT id FROM auth_logs AS a WHERE a.metadata.request.path::String = 1)'
+    expect(paths(sql)).toEqual([
+      { source: 'edge_logs', path: 'a.b', cast: null },
+      { source: 'edge_logs', path: 'n', cast: 'Float64' },
+      { source: 'auth_logs', path: 'request.path', cast: 'String' },
+    ])
+  })
+
+  test('include one that a typed column holds but cannot stand for', () => {
+    const path = { source: 'edge_logs', path: 'request.path', cast: null }
+    expect(paths('SELECT metadata.request.path FROM edge_logs')).toEqual([path])
+  })
+
+  test.each([
+    'SELECT metadata.a FROM edge_logs, auth_logs',
+    'SELECT metadata.a FROM (SELECT metadata FROM edge_logs)',
+    'WITH t AS (SELECT metadata FROM edge_logs) SELECT metadata.a FROM t',
+    'SELECT metadata.`a.b` FROM edge_logs',
+    'SELECT metadata.a[].b, metadata.^a FROM edge_logs',
+    'SELECT metadata FROM edge_logs',
+  ])('leave out what no typed column could certainly hold: %s', (sql) => expect(paths(sql)).toEqual([]))
+})

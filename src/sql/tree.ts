@@ -1,0 +1,111 @@
+import { invalidQuery } from '../base/errors.ts'
+
+/** SQL text and its values. */
+export interface SqlText {
+  readonly sql: string
+  readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
+}
+
+interface ParseLimits {
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+/** The part of the engine that parsing needs. */
+export interface SqlParser {
+  query(
+    statement: SqlText & { format: string; settings: Readonly<Record<string, number>> },
+    limits: ParseLimits,
+  ): Promise<{ readonly body: Buffer }>
+}
+
+/** A node of the engine's syntax tree. */
+export interface SqlNode {
+  readonly depth: number
+  readonly kind: string
+  /** What stands behind the kind: the name of a function, table or column, or a literal. */
+  readonly name: string
+  readonly alias: string | undefined
+  readonly parent: SqlNode | undefined
+  readonly children: SqlNode[]
+}
+
+/** Bounds of a tree. A flat list of terms is a deep tree, and each line is indented by its depth. */
+const treeSettings = { max_ast_depth: 500, max_ast_elements: 20_000 }
+
+/**
+ * The engine's own syntax tree of a statement, root first. It comes from EXPLAIN AST, which only parses: nothing of the
+ * statement runs.
+ */
+export async function parseSql(
+  engine: SqlParser,
+  { sql, parameters }: SqlText,
+  limits: ParseLimits = { deadlineMs: 10_000 },
+): Promise<SqlNode[]> {
+  const { body } = await engine.query(
+    {
+      sql: `EXPLAIN AST ${sql}`,
+      ...(parameters && { parameters }),
+      format: 'TabSeparatedRaw',
+      settings: treeSettings,
+    },
+    limits,
+  )
+  return readTree(body.toString())
+}
+
+const frame = ['SelectWithUnionQuery', 'ExpressionList', 'SelectQuery', 'ExpressionList', 'Asterisk']
+const tables = ['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpression', 'Subquery']
+
+/**
+ * The tree of one SELECT. It is parsed in brackets, so that it can end in nothing but itself, and begins on the second
+ * line of what is sent.
+ */
+export async function parseSelect(
+  engine: SqlParser,
+  statement: SqlText,
+  limits?: ParseLimits,
+): Promise<SqlNode[]> {
+  const nodes = await parseSql(engine, { ...statement, sql: `SELECT * FROM (\n${statement.sql}\n)` }, limits)
+  const around = nodes.splice(0, frame.length + tables.length)
+  const root = nodes[0]
+  if (
+    root?.kind !== 'SelectWithUnionQuery' ||
+    around.map(({ kind }) => kind).join() !== [...frame, ...tables].join() ||
+    nodes.some(({ depth }) => depth < root.depth)
+  ) {
+    throw invalidQuery('Only one SELECT is allowed.')
+  }
+  return nodes
+}
+
+export function readTree(text: string): SqlNode[] {
+  const nodes: SqlNode[] = []
+  const open: SqlNode[] = []
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    const [, indent = '', kind = '', rest = ''] = /^( *)(\S*) ?(.*)$/.exec(line) ?? []
+    open.length = Math.min(open.length, indent.length)
+    const parent = open.at(-1)
+    const node: SqlNode = { depth: indent.length, kind, ...nameAndAlias(rest), parent, children: [] }
+    parent?.children.push(node)
+    open.push(node)
+    nodes.push(node)
+  }
+  // The format and the settings of the tree's own output are read as those of the statement.
+  for (const kind of ['Identifier', 'Set']) {
+    const last = nodes.at(-1)
+    if (last?.depth !== 1 || last.kind !== kind) continue
+    nodes.pop()
+    last.parent?.children.pop()
+  }
+  return nodes
+}
+
+/** Names that could be taken for an alias are refused before; a literal may hold anything, so the last alias is the one. */
+function nameAndAlias(rest: string): Pick<SqlNode, 'name' | 'alias'> {
+  const text = rest.replace(/ ?\(children \d+\)$/, '')
+  const at = text.lastIndexOf('(alias ')
+  if (at < 0 || !text.endsWith(')')) return { name: text, alias: undefined }
+  return { name: text.slice(0, at).trimEnd(), alias: text.slice(at + '(alias '.length, -1) }
+}

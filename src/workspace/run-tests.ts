@@ -1,0 +1,63 @@
+import { makeSources, problemOf } from './check-workspace.ts'
+import { compareAnswer } from './compare-rows.ts'
+import type { FileProblem } from './file-problem.ts'
+import type { EndpointTest } from './test-file.ts'
+import type { Workbench } from './workbench.ts'
+import type { Project } from './workspace.ts'
+
+export type TestOutcome =
+  | { test: EndpointTest; kind: 'passed' }
+  | { test: EndpointTest; kind: 'failed'; message: string; rows?: readonly Record<string, unknown>[] }
+
+export interface TestRun {
+  /** What keeps tests from being run at all. */
+  problems: FileProblem[]
+  outcomes: TestOutcome[]
+}
+
+/** Runs tests one after the other; those that share their fixtures follow each other. */
+export async function runTests(
+  project: Project,
+  tests: readonly EndpointTest[],
+  bench: Workbench,
+  onOutcome: (outcome: TestOutcome) => void,
+): Promise<TestRun> {
+  const problems = await makeSources(project, bench)
+  const needed = new Set(tests.map(({ endpoint }) => endpoint))
+  for (const endpoint of project.endpoints) {
+    if (!needed.has(endpoint.definition.name)) continue
+    const error = await bench.save(endpoint.definition)
+    if (error) problems.push(problemOf(endpoint, error))
+  }
+  if (problems.length > 0) return { problems, outcomes: [] }
+  const outcomes: TestOutcome[] = []
+  for (const group of bySets(tests)) {
+    const sets = group[0]?.fixtures ?? []
+    await bench.load(sets.flatMap((set) => project.fixtures.get(set) ?? []))
+    for (const test of group) {
+      const outcome = await runTest(test, bench)
+      outcomes.push(outcome)
+      onOutcome(outcome)
+    }
+  }
+  return { problems, outcomes }
+}
+
+async function runTest(test: EndpointTest, bench: Workbench): Promise<TestOutcome> {
+  const answer = await bench.call(test)
+  const message = compareAnswer(test.expected, answer)
+  if (message === undefined) return { test, kind: 'passed' }
+  const { rows, code, status } = test.expected
+  const wantsRows = rows !== undefined || (code === undefined && (status ?? 200) === 200)
+  const updatable = wantsRows && answer.status === 200
+  return { test, kind: 'failed', message, ...(updatable && { rows: answer.body.result }) }
+}
+
+function bySets(tests: readonly EndpointTest[]): EndpointTest[][] {
+  const groups = new Map<string, EndpointTest[]>()
+  for (const test of tests) {
+    const key = JSON.stringify(test.fixtures)
+    groups.set(key, [...(groups.get(key) ?? []), test])
+  }
+  return [...groups.values()]
+}

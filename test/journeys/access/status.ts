@@ -1,0 +1,279 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { Access } from '../../../src/access/access.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { listErrors } from '../../../src/base/errors.ts'
+import { createServer, type ServerOptions } from '../../../src/http/server.ts'
+import { RequestCounts } from '../../../src/observability/request-counts.ts'
+import { type Answer, ask, makeToken } from '../../support/callers.ts'
+import { rawRequest } from '../../support/raw-request.ts'
+import type { RunningService } from '../../support/service.ts'
+import { openLimitedIntake } from '../logs/limited-intake.ts'
+
+const call = '/api/endpoints/query'
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+
+interface Mistake {
+  request: [method: string, path: string, body?: unknown, headers?: Record<string, string>]
+  status: number
+  error: Record<string, unknown>
+}
+
+/** Mistakes of somebody who may do everything, each with what is said to it. */
+const mistakes: Record<string, Mistake> = {
+  'a required parameter is left out': {
+    request: ['GET', `${call}/logs.all`],
+    status: 400,
+    error: { code: 'missing_parameter', parameter: 'project' },
+  },
+  'a parameter has a value that is not allowed': {
+    request: ['GET', `${call}/usage.api-counts?project=a&interval=yearly`],
+    status: 400,
+    error: { code: 'invalid_parameter', parameter: 'interval', allowed: ['minutely', 'hourly', 'daily'] },
+  },
+  'a timestamp is none': {
+    request: ['GET', `${call}/logs.all?project=a&iso_timestamp_start=yesterday`],
+    status: 400,
+    error: { code: 'invalid_parameter', parameter: 'iso_timestamp_start' },
+  },
+  'the body is no JSON': {
+    request: ['POST', `${call}/logs.all`, '{"project":'],
+    status: 400,
+    error: { code: 'invalid_body' },
+  },
+  'there is no such endpoint': {
+    request: ['GET', `${call}/no.such.endpoint`],
+    status: 404,
+    error: { code: 'endpoint_not_found' },
+  },
+  'there is no such source': {
+    request: ['POST', '/api/logs?source=no_such_source', []],
+    status: 404,
+    error: { code: 'source_not_found' },
+  },
+  'there is nothing': { request: ['GET', '/api/nothing'], status: 404, error: { code: 'not_found' } },
+  'the method is not for this path': {
+    request: ['DELETE', `${call}/logs.all`],
+    status: 405,
+    error: { code: 'method_not_allowed', allowed: ['GET', 'HEAD', 'POST'] },
+  },
+  'no format is left that the caller takes': {
+    request: ['GET', `${call}/logs.all?project=a`, undefined, { Accept: 'image/png' }],
+    status: 406,
+    error: { code: 'not_acceptable', allowed: expect.arrayContaining(['application/json', 'text/csv']) },
+  },
+  'the name belongs to another': {
+    request: ['POST', '/api/endpoints', { name: 'logs.all', query: 'SELECT 1' }],
+    status: 409,
+    error: { code: 'name_taken' },
+  },
+  'somebody else was faster': {
+    request: ['PATCH', '/api/endpoints/logs.all', { description: 'late' }, { 'If-Match': '"999"' }],
+    status: 412,
+    error: { code: 'version_conflict' },
+  },
+  'the body is of another type': {
+    request: ['POST', `${call}/logs.all`, 'project=a', form],
+    status: 415,
+    error: { code: 'unsupported_media_type' },
+  },
+  'the SQL is wrong': {
+    request: ['POST', '/api/endpoints', { name: 'wrong', query: 'SELECT 1,\n  2 nope nope' }],
+    status: 422,
+    error: { code: 'invalid_query', line: 2, column: 10 },
+  },
+  'the SQL sets its own settings': {
+    request: ['POST', '/api/endpoints', { name: 'wrong', query: 'SELECT 1 SETTINGS max_threads = 1' }],
+    status: 422,
+    error: { code: 'invalid_query' },
+  },
+}
+
+export function statusJourneys(running: () => RunningService): void {
+  const admin = (...request: Mistake['request']) => ask(running(), running().adminToken.token, ...request)
+
+  describe('what is answered when', () => {
+    test.each(Object.entries(mistakes))('%s', async (_, { request, status, error }) => {
+      expectError(await admin(...request), status, error)
+    })
+
+    test('there is no token, or one without the scope', async () => {
+      const path = '/api/access-tokens'
+      const none = await ask(running(), undefined, 'GET', path)
+      expectError(none, 401, { code: 'unauthorized' })
+      expect(none.headers.get('www-authenticate')).toBe('Bearer realm="wellhead"')
+      const { token } = await makeToken(running(), { scopes: ['query'] })
+      expectError(await ask(running(), token, 'GET', path), 403, { code: 'forbidden' })
+    })
+
+    test('a token was used too often', async () => {
+      const { token } = await makeToken(running(), { scopes: ['query'], requests_per_minute: 1 })
+      const path = `${call}/no.such.endpoint`
+      expectError(await ask(running(), token, 'GET', path), 404, { code: 'endpoint_not_found' })
+      const second = await ask(running(), token, 'GET', path)
+      expectError(second, 429, { code: 'rate_limited' })
+      expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+    })
+
+    test('a query takes too long', async () => {
+      const query = 'SELECT sum(sipHash64(number)) AS s FROM numbers(1000000000000)'
+      const made = await admin('POST', '/api/endpoints', { name: 'endless', query, timeout_seconds: 1 })
+      expect(made.status).toBe(201)
+      expectError(await admin('GET', `${call}/endless`), 504, { code: 'query_timeout' })
+      await admin('DELETE', '/api/endpoints/endless')
+    })
+
+    test('body or headers are too large', async () => {
+      const { token } = running().adminToken
+      const body = await rawRequest(
+        running(),
+        `POST /api/endpoints HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\nConnection: close\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${2 ** 20 + 1}\r\n\r\n{`,
+      )
+      expect(body).toMatch(/^HTTP\/1\.1 413 /)
+      expect(body).toContain('"message":"The body is larger than 1 MiB."')
+      const keys = Array.from({ length: 20_001 }, (_, index) => [`k${index}`, index])
+      const wide = await admin('POST', `${call}/usage.api-counts`, Object.fromEntries(keys))
+      expectError(wide, 413, { code: 'too_large', message: 'The body has more than 20000 values.' })
+      const headers = await rawRequest(
+        running(),
+        `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      )
+      expect(headers).toMatch(/^HTTP\/1\.1 431 /)
+      expect(headers).toContain('"code":"headers_too_large"')
+    })
+
+    test('a request does not arrive in time', async () => {
+      const { server } = running().http
+      const { headersTimeout } = server
+      server.headersTimeout = 1
+      try {
+        const answer = await rawRequest(running(), 'GET /health HTTP/1.1\r\nHost: x\r\n')
+        expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+        expect(answer).toContain('"code":"request_timeout"')
+      } finally {
+        server.headersTimeout = headersTimeout
+      }
+    })
+
+    test('the disk is nearly full', async () => {
+      const limited = await openLimitedIntake(running(), { freeBytes: () => 0 })
+      const response = await fetch(`${limited.url}/api/logs?source=edge_logs`, { method: 'POST', body: '{}' })
+      expect([response.status, await response.json()]).toMatchObject([507, { error: { code: 'disk_full' } }])
+      expect(response.headers.get('retry-after')).toBe('30')
+      await limited.close()
+    })
+
+    test('the service is not open yet, or something breaks inside', async () => {
+      const lines: string[] = []
+      let open = false
+      const door = halfServer(lines, () => open)
+      const headers = { 'x-api-key': token }
+      const early = await door.inject({ url: `${call}/logs.all`, headers })
+      expect([early.statusCode, early.headers['retry-after']]).toEqual([503, '1'])
+      expect(early.json()).toMatchObject({ error: { code: 'engine_unavailable' } })
+      // Who is not known is not told of it.
+      expect((await door.inject({ url: `${call}/logs.all` })).statusCode).toBe(401)
+
+      open = true
+      const broken = await door.inject({
+        url: '/api/status',
+        headers: { ...headers, 'x-request-id': 'look-here' },
+      })
+      expect(broken.statusCode).toBe(500)
+      expect(broken.json()).toEqual({
+        error: { code: 'internal', message: expect.any(String), request_id: 'look-here' },
+      })
+      expect(broken.body).not.toMatch(/cellar|\.ts|stack/)
+      const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
+      expect(logged.find(({ request_id }) => request_id === 'look-here')).toMatchObject({
+        err: { message: 'water in the cellar' },
+      })
+    })
+  })
+
+  test('every error that there is has a test that meets it', () => {
+    const texts = ['../../', '../../../src/'].flatMap((folder) =>
+      textsOfTests(new URL(folder, import.meta.url)),
+    )
+    const unmet = listErrors().filter(({ code }) => !texts.some((text) => metIn(text, code)))
+    expect(unmet).toEqual([])
+  })
+}
+
+function expectError(answer: Answer, status: number, error: Record<string, unknown>): void {
+  expect([answer.status, answer.body]).toEqual([
+    status,
+    {
+      error: {
+        ...error,
+        message: expect.stringMatching(/\.$/),
+        request_id: answer.headers.get('x-request-id'),
+      },
+    },
+  ])
+  const { allowed } = answer.body.error
+  expect(answer.headers.get('allow')).toBe(status === 405 ? allowed.join(', ') : null)
+}
+
+const token = 'the-token-of-a-half-server'
+
+/** A server whose engine cannot even be asked how it is. Nothing else behind it is ever reached. */
+function halfServer(lines: string[], open: () => boolean) {
+  const sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  const unreached = {} as never
+  const options: ServerOptions = {
+    log: pino(sink),
+    access: new Access(token, systemClock),
+    engineStatus: () => {
+      throw new Error('water in the cellar')
+    },
+    stopping: () => false,
+    open,
+    intake: unreached,
+    sources: unreached,
+    tail: unreached,
+    streams: unreached,
+    queries: { endpoints: { onChange: () => {} }, calls: unreached } as never,
+    endpoints: unreached,
+    deployments: unreached,
+    drafts: unreached,
+    search: unreached,
+    usage: unreached,
+    console: { page: undefined, assets: new Map() },
+    tokens: unreached,
+    backups: unreached,
+    maxStreams: 100,
+    observability: {
+      statistics: undefined,
+      metrics: unreached,
+      openMetrics: false,
+      slowCalls: unreached,
+      requests: new RequestCounts(),
+      tracing: undefined,
+    },
+  }
+  return createServer(options)
+}
+
+/** As a value that is compared, not as a word of a sentence. */
+function metIn(text: string, code: string): boolean {
+  return text.includes(`'${code}'`) || text.includes(`"code":"${code}"`)
+}
+
+function textsOfTests(folder: URL): string[] {
+  const isTest = (path: string) =>
+    /\.test\.ts$|^support\/.*\.ts$/.test(path) && path !== 'base/errors.test.ts'
+  const directory = fileURLToPath(folder)
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter(isTest)
+    .map((path) => readFileSync(`${directory}/${path}`, 'utf8'))
+}

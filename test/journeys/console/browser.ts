@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { RunningService } from '../../support/service.ts'
+
+const require = createRequire(import.meta.url)
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Emulated engines take their time, and so do two cores that many tests share. */
+const patienceMs = 60_000
+
+export const chromiumFlags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export interface ConsoleOptions {
+  token?: string
+  theme?: 'light' | 'dark'
+  width?: number
+  /** Lets the checker of accessibility into the page. */
+  bypassPolicy?: boolean
+}
+
+export interface OpenConsole {
+  page: Page
+  context: BrowserContext
+  /** Everything that the page complained of: errors of scripts, and what its policy forbade. */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+export async function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: chromiumFlags,
+  })
+}
+
+/** A tab of its own, signed in where a token is given. */
+export async function openConsole(
+  browser: Browser,
+  service: RunningService,
+  path: string,
+  { token, theme = 'light', width = 1280, bypassPolicy = false }: ConsoleOptions = {},
+): Promise<OpenConsole> {
+  const context = await browser.newContext({
+    baseURL: service.url,
+    colorScheme: theme,
+    viewport: { width, height: 800 },
+    bypassCSP: bypassPolicy,
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patienceMs)
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    // The browser writes every answer that is an error; those that are meant are asserted elsewhere.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) {
+      complaints.push(message.text())
+    }
+  })
+  if (token !== undefined) {
+    // Only at the first load: a session that was ended stays ended.
+    await page.addInitScript(
+      `if (sessionStorage.getItem('opened') === null) sessionStorage.setItem('wellhead.token', ${JSON.stringify(token)})
+      sessionStorage.setItem('opened', 'yes')`,
+    )
+  }
+  await page.goto(path)
+  return { page, context, complaints, close: () => context.close() }
+}
+
+interface Fault {
+  id: string
+  impact: string | null
+  help: string
+  nodes: { target: string[]; failureSummary?: string }[]
+}
+
+/** What the accessibility checker finds, except minor faults. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(`typeof axe === 'undefined' && eval(${JSON.stringify(axeSource)})`)
+  const faults = await page.evaluate<Fault[]>('axe.run().then(({ violations }) => violations)')
+  return faults
+    .filter(({ impact }) => impact !== 'minor')
+    .map(
+      ({ id, help, nodes }) => `${id}: ${help} at ${nodes[0]?.target.join(' ')}: ${nodes[0]?.failureSummary}`,
+    )
+}

@@ -1,0 +1,230 @@
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import type { RunningService } from '../../support/service.ts'
+import { type ConsoleOptions, openConsole } from './browser.ts'
+import { projects } from './data.ts'
+
+export interface Stage {
+  service: () => RunningService
+  browser: () => Browser
+}
+
+/** Opens a tab, does something in it, and sees that the page had nothing to complain of. */
+export function onPage({ service, browser }: Stage) {
+  return async (
+    path: string,
+    options: ConsoleOptions,
+    journey: (page: Page) => Promise<void>,
+  ): Promise<void> => {
+    const tab = await openConsole(browser(), service(), path, options)
+    try {
+      await journey(tab.page)
+      expect(tab.complaints).toEqual([])
+    } finally {
+      await tab.close()
+    }
+  }
+}
+
+const [shop, notes] = projects
+
+export function consoleJourneys(stage: Stage): void {
+  const visit = onPage(stage)
+  const admin = () => ({ token: stage.service().adminToken.token })
+
+  describe('the console', () => {
+    test('lets in with a token, keeps it for the tab only, and shows what arrives', () =>
+      visit('/', {}, async (page) => {
+        await page.getByLabel('Access token').fill('wh_wrong')
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.getByText('No valid token').waitFor()
+        await page.getByLabel('Access token').fill(stage.service().adminToken.token)
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { name: 'Overview' }).waitFor()
+        await page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+        await page.getByText('Ready', { exact: true }).waitFor()
+        expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(
+          stage.service().adminToken.token,
+        )
+        await page.getByRole('button', { name: 'Sign out' }).click()
+        await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+        expect(await page.evaluate("sessionStorage.getItem('wellhead.token')")).toBeNull()
+      }))
+
+    test.each([
+      ['functions.invocation-stats', 'p95_execution_time', 'canvas'],
+      ['usage.api-counts', 'total_rest_requests', 'canvas'],
+      ['logs.all', 'event_message', 'Nothing to draw'],
+    ])('runs %s, as table, chart, JSON and a call to copy', (name, column, chart) =>
+      visit(`/console/endpoints?q=${name}`, admin(), async (page) => {
+        await page.getByRole('link', { name }).click()
+        await page.getByLabel('project', { exact: false }).first().fill(shop)
+        if (name === 'functions.invocation-stats') await page.getByLabel('interval').fill('1hr')
+        await page.getByRole('button', { name: /^Run/ }).click()
+        await page.getByRole('columnheader', { name: column }).waitFor()
+        await page.getByText(/in all/).waitFor()
+        await page.getByRole('button', { name: 'Chart' }).click()
+        await (chart === 'canvas' ? page.locator('.chart canvas') : page.getByText(chart)).waitFor()
+        await page.getByRole('button', { name: 'JSON' }).click()
+        await page.getByRole('region', { name: 'Result as JSON' }).getByText(column).first().waitFor()
+        await page.getByRole('button', { name: 'Call it' }).click()
+        const call = await page.getByRole('region', { name: /curl/ }).textContent()
+        expect(call).toContain(`${stage.service().url}/api/endpoints/query/${name}?project=${shop}`)
+        expect(call).not.toContain(stage.service().adminToken.token)
+        expect(page.url()).toContain(`project=${shop}`)
+      }),
+    )
+
+    test('marks a mistake where it is, runs what is not saved, saves versions and brings one back', () =>
+      visit('/console/new-endpoint', admin(), async (page) => {
+        const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
+        const write = async (text: string) => {
+          await editor.click()
+          await page.keyboard.press('Control+A')
+          await page.keyboard.insertText(text)
+        }
+        await page.getByLabel('Name').fill('console.made')
+        await write('SELECT\n  count() AS n\nFRM edge_logs\nWHERE project = @project')
+        await page.getByText(/^Line 3, column \d+: Syntax error/).waitFor()
+        await page.locator('.cm-lintRange-error').waitFor()
+        expect(await page.getByRole('button', { name: 'Create endpoint' }).isDisabled()).toBe(true)
+        await write('SELECT 1 +')
+        await page
+          .getByText('Line 1, column 11: Syntax error at the end of the query.', { exact: true })
+          .waitFor()
+        await write('SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project')
+        await page.getByText('The query compiles.').waitFor()
+        await page.getByLabel('project', { exact: false }).first().fill(shop)
+        await editor.click()
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('cell', { name: '55', exact: true }).waitFor()
+        await page.getByRole('button', { name: 'Create endpoint' }).click()
+        await page.getByText('version 1', { exact: true }).waitFor()
+        await write('SELECT count() + 1 AS n\nFROM edge_logs\nWHERE project = @project')
+        await page.getByText('The query compiles.').waitFor()
+        await page.getByRole('button', { name: 'Save as new version' }).click()
+        await page.getByText('version 2', { exact: true }).waitFor()
+        await page.getByRole('button', { name: 'Versions' }).click()
+        await page.getByRole('heading', { name: 'What version 2 changed' }).waitFor()
+        await page.locator('.cm-deletedChunk').first().waitFor()
+        await page.getByRole('button', { name: 'Version 1' }).click()
+        await page.getByRole('button', { name: 'Restore version 1' }).click()
+        await page.getByText('version 3', { exact: true }).waitFor()
+        const { body } = await ask(stage.service(), admin().token, 'GET', '/api/endpoints/console.made')
+        expect(body).toMatchObject({ version: 3, query: expect.stringContaining('max(timestamp)') })
+      }))
+
+    test('finds entries, filters by a clicked value, and goes back', () =>
+      visit(`/console/explore?source=edge_logs&project=${shop}&range=24h`, admin(), async (page) => {
+        await page.getByText('55 entries').first().waitFor()
+        await page
+          .getByRole('button', { name: /GET \| 500/ })
+          .first()
+          .click()
+        await page.getByRole('button', { name: 'Only metadata.response.status_code 500' }).click()
+        await page.getByText('6 entries').first().waitFor()
+        expect(new URL(page.url()).searchParams.get('q')).toBe('response.status_code:500')
+        await page.goBack()
+        await page.getByText('55 entries').first().waitFor()
+        await page.getByRole('searchbox', { name: 'Search' }).fill('orders -response.status_code:200')
+        await page.keyboard.press('Enter')
+        await page.getByText('2 entries').first().waitFor()
+        await page.reload()
+        await page.getByText('2 entries').first().waitFor()
+      }))
+
+    test('follows what arrives, and can be paused', () =>
+      visit(`/console/explore?source=auth_logs&live=1`, admin(), async (page) => {
+        const send = (text: string) =>
+          ask(stage.service(), admin().token, 'POST', '/api/logs?source=auth_logs', {
+            project: shop,
+            event_message: text,
+          })
+        await page.getByText('Entries appear here as they arrive.').waitFor()
+        await send('somebody signed in')
+        await page.getByRole('button', { name: /somebody signed in/ }).waitFor()
+        await page.getByRole('button', { name: 'Pause' }).click()
+        await send('somebody signed out')
+        await page.getByText('Paused.', { exact: false }).waitFor()
+        expect(await page.getByRole('button', { name: /somebody signed out/ }).count()).toBe(0)
+        await page.getByRole('button', { name: 'Go on' }).click()
+        await page.getByRole('button', { name: /somebody signed out/ }).waitFor()
+      }))
+
+    test('shows a source with its schema, how to send to it, and what was rejected', () =>
+      visit('/console/sources/edge_logs', admin(), async (page) => {
+        await page.getByRole('cell', { name: 'metadata.response.status_code' }).waitFor()
+        for (const sender of ['Vector', 'Fluent Bit', 'OpenTelemetry', 'pino', 'curl']) {
+          await page.getByRole('button', { name: sender }).click()
+          const text = await page.getByRole('region', { name: `Send with: ${sender}` }).textContent()
+          expect(text).toContain(
+            sender === 'Fluent Bit' ? new URL(stage.service().url).port : stage.service().url,
+          )
+        }
+        await page.goto('/console/sources/quarantine')
+        await page
+          .getByRole('cell', { name: /timestamp/ })
+          .first()
+          .waitFor()
+        await page
+          .getByRole('cell', { name: /not a time/ })
+          .first()
+          .waitFor()
+      }))
+
+    test('makes a token, shows it once, and revokes it', () =>
+      visit('/console/tokens', admin(), async (page) => {
+        await page.getByRole('button', { name: 'New token' }).click()
+        await page.getByLabel('What it is for').fill('a board')
+        await page.getByLabel('Endpoint').selectOption('logs.all')
+        await page.getByLabel('Project', { exact: true }).fill(notes)
+        const name = page.getByLabel('Name of fixed parameter 1')
+        await name.fill('project_tier: PRO')
+        await page.getByRole('button', { name: 'Create token' }).click()
+        await page.getByText('cannot be the name of a parameter', { exact: false }).waitFor()
+        await name.fill('project_tier')
+        await page.getByLabel('Value of fixed parameter 1').fill('PRO')
+        await page.getByRole('button', { name: 'Create token' }).click()
+        const secret = ((await page.locator('.secret').textContent()) ?? '').trim()
+        const call = () => ask(stage.service(), secret, 'GET', '/api/endpoints/query/logs.all')
+        expect((await call()).status).toBe(200)
+        // As over plain HTTP, where scripts have no clipboard.
+        await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        await page.getByRole('button', { name: 'Copy the token' }).click()
+        await page.getByRole('button', { name: 'Copied' }).waitFor()
+        await page.getByRole('button', { name: 'Done' }).click()
+        expect(await page.content()).not.toContain(secret)
+        await page.getByRole('cell', { name: 'project_tier PRO' }).last().waitFor()
+        await page.getByRole('button', { name: 'New token' }).click()
+        await page.getByLabel('What it is for').focus()
+        await page.keyboard.press('Control+V')
+        expect(await page.getByLabel('What it is for').inputValue()).toBe(secret)
+        await page.getByRole('button', { name: 'Cancel' }).click()
+        await page.getByRole('button', { name: 'Revoke a board' }).click()
+        await page.getByRole('button', { name: 'Revoke the token' }).click()
+        await page.getByRole('button', { name: 'Revoke a board' }).waitFor({ state: 'detached' })
+        expect((await call()).status).toBe(401)
+      }))
+
+    test('a tenant sees its project and nothing else', async () => {
+      const { token, id } = await makeToken(stage.service(), { scopes: ['query'], project: notes })
+      await visit('/console/tokens', { token }, async (page) => {
+        await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+        const links = await page.getByRole('navigation').getByRole('link').allTextContents()
+        expect(links.map((text) => text.trim())).toEqual(['Endpoints'])
+        await page.getByRole('link', { name: 'logs.all' }).click()
+        await page.getByText('Fixed by the token.').waitFor()
+        await page.getByRole('button', { name: 'Run' }).click()
+        await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+        await page.getByRole('button', { name: 'JSON' }).click()
+        const shown = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+        expect(shown).toContain(notes)
+        expect(shown).not.toContain(shop)
+        await ask(stage.service(), admin().token, 'DELETE', `/api/access-tokens/${id}`)
+        await page.getByRole('button', { name: 'Run' }).click()
+        await page.getByText('The token is no longer valid.').waitFor()
+      })
+    })
+  })
+}

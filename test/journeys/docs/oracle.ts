@@ -1,0 +1,202 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { type EventReader, openEvents } from '../../support/event-reader.ts'
+import type { RunningService } from '../../support/service.ts'
+
+/** An n-gram index has the first four letters in one entry, so the attacker has to know or guess those. */
+const known = 'key='
+const secret = `${known}q7`
+const letters = ['x', 'q', '7']
+
+/** Everything that a caller gets for one guess, and what an admin can see of it. */
+interface Guess {
+  at: number
+  letter: string
+  headers: Headers
+  /** The caller's response, event stream and statistics, without times and ids. */
+  seen: string
+  /** Of the entry that statistics have of the request. */
+  recorded: Record<string, unknown>
+  /** As `/slow` tells it. */
+  rowsRead: number | null
+}
+
+const volatileHeaders = ['date', 'server-timing', 'x-request-id']
+const volatileFields = ['engine_ms', 'total_ms']
+
+/**
+ * A tenant, and a caller of a sandbox, look for a secret in URLs of another project, a letter at a time. Their own
+ * rows never match, so the response is always the same; what the engine had to read for it would tell.
+ */
+export function oracleJourneys(running: () => RunningService): void {
+  const admin = (method: string, path: string, body?: unknown) =>
+    ask(running(), running().adminToken.token, method, path, body)
+  const query = '/api/endpoints/query'
+
+  describe('what others store', () => {
+    const guesses: Record<'admin' | 'tenant' | 'sandbox', Guess[]> = { admin: [], tenant: [], sandbox: [] }
+    const tailed: Record<string, unknown>[] = []
+    let tenant: string
+    let viewer: string
+
+    const guess = async (token: string, endpoint: string, parametersFor: (text: string) => object) => {
+      const made: Guess[] = []
+      for (let at = known.length; at < secret.length; at++) {
+        for (const letter of letters) {
+          const parameters = new URLSearchParams({ ...parametersFor(secret.slice(0, at) + letter) })
+          const path = `${query}/${endpoint}?${parameters}`
+          const id = `${endpoint}-${made.length}-${token === running().adminToken.token ? 'admin' : 'guess'}`
+          const { status, headers, body } = await ask(running(), token, 'GET', path, undefined, {
+            'X-Request-Id': id,
+          })
+          expect([status, body]).toEqual([200, { result: [{ n: expect.any(Number) }] }])
+          const stream = await openEvents(running().url + path, token)
+          const streamed = [namesAndValues(stream.headers), await stream.next()]
+          stream.close()
+          made.push({
+            at,
+            letter,
+            headers,
+            seen: JSON.stringify([namesAndValues(headers), body, streamed]),
+            recorded: { id },
+            rowsRead: null,
+          })
+        }
+      }
+      await running().statistics?.flush()
+      const records = await ask(running(), token, 'GET', `${query}/oracle.calls?endpoint=${endpoint}`)
+      const own = records.body.result.slice(-made.length) as { metadata: Record<string, unknown> }[]
+      const { body: slow } = await admin('GET', `/api/endpoints/${endpoint}/slow`)
+      for (const [index, each] of made.entries()) {
+        const { id } = each.recorded
+        each.recorded = own[index]?.metadata ?? {}
+        const stable = Object.entries(each.recorded).filter(([field]) => !volatileFields.includes(field))
+        each.seen += JSON.stringify(stable)
+        each.rowsRead = slow.find((call: { request_id: string }) => call.request_id === id).rows_read
+      }
+      return made
+    }
+
+    beforeAll(async () => {
+      const source = {
+        name: 'oracle_logs',
+        hot_fields: [{ column: 'request_url', path: 'request.url', type: 'text', searched: true }],
+      }
+      expect((await admin('POST', '/api/sources', source)).status).toBe(201)
+      const entry = (project: string, url: string) => ({ project, metadata: { request: { url } } })
+      // In one request, so that rows of both projects are in the same granule.
+      const entries = [
+        ...Array.from({ length: 3 }, () => entry('oracle-spy', 'https://spy.example/')),
+        ...Array.from({ length: 30 }, () => entry('oracle-victim', `https://victim.example/?${secret}`)),
+      ]
+      expect((await admin('POST', '/api/logs?source=oracle_logs', entries)).body.accepted).toBe(33)
+      for (const endpoint of [
+        {
+          name: 'oracle.search',
+          query: "SELECT count() AS n FROM oracle_logs WHERE request_url LIKE concat('%', @text, '%')",
+        },
+        {
+          name: 'oracle.sandbox',
+          query:
+            'WITH entries AS (SELECT request_url AS url FROM oracle_logs WHERE project = @owner) SELECT count() AS n FROM entries',
+          sandbox: true,
+        },
+        {
+          name: 'oracle.calls',
+          query:
+            'SELECT metadata FROM endpoint_requests WHERE endpoint = @endpoint ORDER BY timestamp, id LIMIT 100',
+        },
+      ]) {
+        const { status, body } = await admin('POST', '/api/endpoints', endpoint)
+        expect(status, JSON.stringify(body)).toBe(201)
+      }
+      tenant = (await makeToken(running(), { scopes: ['query'], project: 'oracle-spy' })).token
+      viewer = (await makeToken(running(), { scopes: ['query'], parameters: { owner: 'oracle-spy' } })).token
+      const search = (text: string) => ({ text })
+      guesses.admin = await guess(running().adminToken.token, 'oracle.search', search)
+      const tail = await openEvents(`${running().url}/api/sources/endpoint_requests/tail`, tenant)
+      guesses.tenant = await guess(tenant, 'oracle.search', search)
+      tailed.push(...(await entriesOf(tail, guesses.tenant.length)))
+      tail.close()
+      guesses.sandbox = await guess(viewer, 'oracle.sandbox', (text) => ({
+        sql: `SELECT count() AS n FROM entries WHERE url LIKE '%${text}%'`,
+      }))
+    })
+
+    test('shows in the figures that admins get', () => {
+      expect(toldBy(guesses.admin, ({ headers }) => headers.get('Wellhead-Read-Rows'))).toBe('q7')
+      expect(toldBy(guesses.admin, ({ headers }) => headers.get('Wellhead-Read-Bytes'))).toBe('q7')
+      expect(toldBy(guesses.admin, ({ rowsRead }) => rowsRead)).toBe('q7')
+    })
+
+    test.each(['tenant', 'sandbox'] as const)(
+      'does not show in what a %s caller gets: no figure of what was read is there',
+      (caller) => {
+        expect(guesses[caller]).toHaveLength(letters.length * (secret.length - known.length))
+        expect(toldBy(guesses[caller], ({ seen }) => seen)).toBe('')
+        for (const { headers, recorded, seen } of guesses[caller]) {
+          expect([...headers.keys()].filter((name) => name.includes('read'))).toEqual([])
+          expect(Object.keys(recorded).sort()).toEqual(recordedFields)
+          expect(seen).not.toMatch(/read.?(rows|bytes)|rows.?read/i)
+        }
+      },
+    )
+
+    test('does not show in the live entries of calls that a tenant reads', () => {
+      for (const metadata of tailed) expect(Object.keys(metadata).sort()).toEqual(recordedFields)
+    })
+
+    test.each(['tenant', 'sandbox'] as const)(
+      'does not change how many rows the engine reads for a %s caller',
+      (caller) => {
+        expect(toldBy(guesses[caller], ({ rowsRead }) => rowsRead)).toBe('')
+        expect(guesses[caller][0]?.rowsRead).toBeGreaterThan(0)
+      },
+    )
+
+    test('does not show in the shipped statistics', async () => {
+      for (const token of [tenant, viewer, running().adminToken.token]) {
+        for (const [endpoint, columns] of Object.entries({
+          'wellhead.endpoint-stats': 'timestamp endpoint calls errors hit_ratio p50_ms p95_ms p99_ms',
+          'wellhead.top-callers': 'token_id calls errors p95_ms bytes last_call',
+        })) {
+          const { body } = await ask(running(), token, 'GET', `${query}/${endpoint}?interval=1day`)
+          expect(Object.keys(body.result[0])).toEqual(columns.split(' '))
+        }
+      }
+    })
+  })
+}
+
+const recordedFields = [
+  ...['bytes', 'cache', 'calls', 'endpoint', 'endpoint_id', 'engine_ms', 'format', 'method'],
+  ...['rows', 'status', 'token_id', 'total_ms', 'version'],
+]
+
+function namesAndValues(headers: Headers): [string, string][] {
+  return [...headers].filter(([name]) => !volatileHeaders.includes(name))
+}
+
+async function entriesOf(tail: EventReader, count: number): Promise<Record<string, unknown>[]> {
+  const entries: Record<string, unknown>[] = []
+  while (entries.length < count) {
+    const event = await tail.next()
+    if (event === undefined) throw new Error('The tail ended.')
+    if (event.event === 'entry') entries.push(JSON.parse(event.data).metadata)
+  }
+  return entries
+}
+
+/** The letters that stand out from the others by a figure: what an attacker would read. */
+function toldBy(guesses: readonly Guess[], figure: (guess: Guess) => unknown): string {
+  let told = ''
+  for (let at = known.length; at < secret.length; at++) {
+    const here = guesses.filter((guess) => guess.at === at)
+    const alone = here.filter((guess) =>
+      here.every((other) => other === guess || figure(other) !== figure(guess)),
+    )
+    // All of them differ where the figure has nothing to do with the guess.
+    if (alone.length === 1) told += alone[0]?.letter
+  }
+  return told
+}

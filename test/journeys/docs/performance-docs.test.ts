@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+
+// Scripts have no types, and the compiler wants some of what it can find.
+const load = (path: string) => import(new URL(path, import.meta.url).href)
+const { chartsOf, pageWith } = await load('../../../scripts/support/performance-page.mjs')
+const { comparison, judged, observation } = await load('../../../bench/support/result.mjs')
+const { alternate, ratioOf } = await load('../../../bench/support/rounds.mjs')
+const { sumUp } = await load('../../../bench/support/cpu-profile.mjs')
+const { textOf } = await load('../../../bench/support/text-report.mjs')
+
+const docs = new URL('../../../docs/', import.meta.url)
+const read = (path: string) => readFileSync(new URL(path, docs), 'utf8')
+
+const rows = [0.9, 0.7, 0.85].map((ratio, i) =>
+  comparison({
+    name: `case <${i}>`,
+    unit: 'calls/s',
+    sides: { wellhead: [1000 * ratio, 1010 * ratio, 990 * ratio], bare: [1000, 1000, 1000] },
+    aim: { atLeast: 0.8 },
+    more: { 'p50, ms': 1.234, how: 'a | b' },
+  }),
+)
+const tables = [
+  { id: 'bare', title: 'Against bare', compares: 'One over the other.', rows },
+  { id: 'seen', title: 'Seen', first: 'what', rows: [observation('memory', { MB: 123.456 })] },
+]
+const result = { name: 'hits', about: 'cached calls', seconds: 12.4, tables }
+const run = { machine: { date: '2026-01-01', node: 'v20' }, emulated: false, quick: false, results: [result] }
+const empty = ['machine', 'aims', 'hits', 'other']
+  .map((name) => `# ${name}\n<!-- bench:${name} -->\nold\n<!-- /bench:${name} -->\n`)
+  .join('')
+
+describe('the page on performance', () => {
+  test('has the figures between its marks, and keeps what stands around them', () => {
+    const page = pageWith(empty, run)
+    expect(page).toContain('# hits\n<!-- bench:hits -->\n')
+    expect(page).toMatch(
+      /\| case <1> +\| 700 \(693–707\) +\| 1,000 \(1,000–1,000\) +\| 0\.70 \(0\.69–0\.71\)/,
+    )
+    expect(page).toContain('![Against bare](images/bench-hits-bare.svg)')
+    expect(page).toMatch(/\| `hits` +\| Against bare \| 2 of 3 +\| case <1> \|/)
+    expect(page).toContain('a \\| b')
+    expect(page).toMatch(/\| memory \| 123 \|/)
+    expect(page).toContain('# other\n<!-- bench:other -->\n\nNot measured in this run.\n')
+    expect(page).not.toContain('old')
+    expect(pageWith(page, run)).toBe(page)
+  })
+
+  test('must have a place for every benchmark', () => {
+    expect(() => pageWith('# nothing', run)).toThrow('machine, aims, hits')
+  })
+
+  test('has charts of what was compared, in valid XML', () => {
+    const charts: Map<string, string> = chartsOf(run)
+    expect([...charts.keys()]).toEqual(['bench-hits-bare.svg'])
+    const [svg = ''] = charts.values()
+    expect(svg).toContain('case &lt;1&gt;')
+    expect(svg.match(/class="aim"/g)).toHaveLength(3)
+    expect(svg.match(/class="bar missed"/g)).toHaveLength(1)
+    expect(svg).not.toContain('NaN')
+  })
+
+  test('is what the figures beside it make', () => {
+    const measured = JSON.parse(read('performance.json'))
+    expect(pageWith(read('performance.md'), measured)).toBe(read('performance.md'))
+    const charts: Map<string, string> = chartsOf(measured)
+    const stored = readdirSync(new URL('images/', docs)).filter((file) => file.startsWith('bench-'))
+    expect(stored.sort()).toEqual([...charts.keys()].sort())
+    for (const [file, svg] of charts) expect(read(`images/${file}`), file).toBe(svg)
+  })
+})
+
+describe('what a benchmark tells', () => {
+  test('a round to warm is not counted, and the order turns around', async () => {
+    const order: string[] = []
+    const side = (name: string) => async (round: number) => {
+      order.push(name)
+      return round <= 2 || name === 'a' ? round : undefined
+    }
+    const results = await alternate({ a: side('a'), b: side('b') }, 3)
+    expect(results).toEqual({ a: [1, 2, 3], b: [1, 2] })
+    expect(order.join('')).toBe('abbaabba')
+    expect(ratioOf([2, 6, 8], [1, 2])).toEqual({ median: 3, least: 2, most: 3, rounds: 2 })
+  })
+
+  test('an emulated engine reaches no aim and misses none', () => {
+    const engineless = { ...tables[0], engine: 'no part' }
+    const told = judged({ tables: [tables[0], engineless] }, true)
+    expect(told.tables[0].rows.map((row: { reached: boolean }) => row.reached)).toEqual([null, null, null])
+    expect(told.tables[1].rows.map((row: { reached: boolean }) => row.reached)).toEqual([true, false, true])
+  })
+
+  test('a profile is summed up by layer and function, within its window and without rest', () => {
+    const root = new URL('../../../', import.meta.url).href
+    const frames = [
+      { functionName: '(idle)', url: '' },
+      { functionName: 'answer', url: `${root}dist/http/hot-lane.js` },
+      { functionName: 'write', url: `${root}node_modules/pino/lib/x.js` },
+      { functionName: '_send', url: 'node:_http_outgoing' },
+      { functionName: '(garbage collector)', url: '' },
+    ]
+    const profile = {
+      startTime: 0,
+      nodes: frames.map((callFrame, id) => ({ id, callFrame })),
+      samples: [1, 0, 1, 2, 3, 4, 1],
+      timeDeltas: [1000, 1000, 1000, 1000, 2000, 500, 9000],
+    }
+    const { busyMs, layers, functions } = sumUp(profile, { fromMicros: 1500, toMicros: 8000 })
+    expect(busyMs).toBe(4.5)
+    expect(layers).toEqual([
+      { name: 'Node: HTTP', ms: 2 },
+      { name: 'Wellhead: http', ms: 1 },
+      { name: 'library pino', ms: 1 },
+      { name: 'garbage collector', ms: 0.5 },
+    ])
+    expect(functions[1]).toEqual({ name: 'answer dist/http/hot-lane.js', ms: 1 })
+  })
+
+  test('failures and what was left out are told as such', () => {
+    expect(textOf({ ...result, failed: 'no wrk' })).toContain('FAILED: no wrk')
+    expect(textOf({ ...result, skipped: 'no wrk' })).toContain('Left out: no wrk')
+    expect(textOf(result)).toContain('case <1>  700 (693–707)')
+  })
+})

@@ -1,0 +1,392 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { manualClock } from '../../../src/base/clock.ts'
+import { outputFormats } from '../../../src/endpoints/call/output-formats.ts'
+import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
+import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
+import { many } from '../../support/engines.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { hostileQueries } from './hostile-queries.ts'
+import { openRunner } from './runner.ts'
+import { shippedProject } from './shipped-workspace.ts'
+
+const now = Date.UTC(2026, 10, 14, 12, 30, 15)
+const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
+
+const ids = {
+  'functions.invocation-stats': 'ab04667e-7513-42e8-b52f-c416ad7d1123',
+  'logs.all': 'de267b0d-59a4-4f82-ba4c-f499a8ff0db7',
+  'usage.api-counts': 'a6aaea29-3c0e-46c9-90ff-4d635f66c00a',
+}
+
+type Rows = { result: Record<string, unknown>[] }
+type Problem = { error: { code: string; parameter?: string; message: string; allowed?: string[] } }
+
+describe('calling the saved queries', () => {
+  const clock = manualClock(now)
+  let service: RunningService
+  const query = (path: string, init?: RequestInit) => service.call(`/api/endpoints/query/${path}`, init)
+  const rows = async (path: string) => ((await (await query(path)).json()) as Rows).result
+  const problem = async (path: string, init?: RequestInit) => {
+    const response = await query(path, init)
+    return { status: response.status, ...((await response.json()) as Problem).error }
+  }
+
+  beforeAll(async () => {
+    service = await openService({ clock })
+    const edge = (id: string, minutes: number, path: string, project = 'abc') => ({
+      id,
+      project,
+      timestamp: minutesAgo(minutes),
+      event_message: `GET ${path}`,
+      metadata: { request: { url: `https://${project}.example.com${path}`, path }, 'dotted.key': { n: 1 } },
+    })
+    const send = (source: string, entries: unknown) =>
+      service.call(`/api/logs?source=${source}`, { method: 'POST', body: JSON.stringify(entries) })
+    await Promise.all([
+      send('edge_logs', [
+        edge('e1', 1, '/rest/v1/auth'),
+        edge('e2', 2, '/storage/v1'),
+        edge('e3', 3, '/other'),
+        edge('old', 60 * 30, '/rest/v1'),
+        edge('foreign', 1, '/rest/v1', 'xyz'),
+      ]),
+      send('function_edge_logs', [
+        {
+          timestamp: minutesAgo(10),
+          metadata: {
+            project_ref: 'abc',
+            function_id: 'f',
+            execution_time_ms: 12.5,
+            response: { status_code: 500 },
+          },
+        },
+        {
+          timestamp: minutesAgo(10),
+          metadata: {
+            project_ref: 'abc',
+            function_id: 'g',
+            execution_time_ms: 'nan',
+            response: { status_code: 200 },
+          },
+        },
+      ]),
+    ])
+  })
+  afterAll(() => service?.close())
+
+  test('functions.invocation-stats answers with the whole series in the envelope, by name and by id', async () => {
+    const response = await query('functions.invocation-stats?project=abc&interval=1hr&_version=1', {
+      headers: { 'Content-Type': 'application/json; charset=utf-8' },
+    })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(response.headers.get('cache-control')).toMatch(/^private/)
+    expect(response.headers.get('server-timing')).toMatch(
+      /^queue;dur=[\d.]+, engine;dur=[\d.]+, total;dur=[\d.]+$/,
+    )
+    expect(response.headers.get('wellhead-version')).toBe('1')
+    expect(response.headers.get('wellhead-truncated')).toBeNull()
+    const body = (await response.json()) as Rows
+    expect(Object.keys(body)).toEqual(['result'])
+    expect(body.result).toHaveLength(61)
+    expect(Object.keys(body.result[0] as object)).toEqual([
+      'timestamp',
+      'min_execution_time',
+      'max_execution_time',
+      'avg_execution_time',
+      'p95_execution_time',
+      'p99_execution_time',
+      'count',
+      'error_count',
+    ])
+    const busy = body.result.filter(({ count }) => count !== 0)
+    expect(busy).toEqual([
+      {
+        timestamp: Date.UTC(2026, 10, 14, 12, 20) * 1000,
+        min_execution_time: 12.5,
+        max_execution_time: 12.5,
+        avg_execution_time: 12.5,
+        p95_execution_time: 12.5,
+        p99_execution_time: 12.5,
+        count: 2,
+        error_count: 1,
+      },
+    ])
+    const id = ids['functions.invocation-stats'].toUpperCase()
+    expect(await rows(`${id}?interval=1hr&project=abc`)).toEqual(body.result)
+    expect(await rows(`${id}?interval=1hr&project=abc&function_id=`)).toEqual(body.result)
+  })
+
+  test('logs.all answers with the newest entries, their metadata as it was sent', async () => {
+    const result = await rows('logs.all?project=abc')
+    expect(result.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3'])
+    expect(result[0]).toEqual({
+      id: 'e1',
+      timestamp: (now - 60_000) * 1000,
+      event_message: 'GET /rest/v1/auth',
+      metadata: {
+        request: { url: 'https://abc.example.com/rest/v1/auth', path: '/rest/v1/auth' },
+        'dotted.key': { n: 1 },
+      },
+    })
+    expect((await rows('logs.all?project=abc&project_tier=PRO')).map(({ id }) => id)).toContain('old')
+    // A plus that arrived as a space is a plus.
+    const start = minutesAgo(2.5).replace('Z', '+00:00')
+    expect((await rows(`logs.all?project=abc&iso_timestamp_start=${start}`)).map(({ id }) => id)).toEqual([
+      'e1',
+      'e2',
+    ])
+  })
+
+  test('usage.api-counts answers with buckets as datetimes in UTC', async () => {
+    expect(await rows('usage.api-counts?project=abc&interval=hourly')).toEqual([
+      {
+        timestamp: '2026-11-14T12:00:00',
+        total_rest_requests: 1,
+        total_storage_requests: 1,
+        total_auth_requests: 1,
+        total_realtime_requests: 0,
+      },
+    ])
+    const post = await query(ids['usage.api-counts'], {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ project: 'a.c|xyz', interval: 'daily' }),
+    })
+    expect(
+      ((await post.json()) as Rows).result.map(({ timestamp, total_rest_requests: rest }) => [
+        timestamp,
+        rest,
+      ]),
+    ).toEqual([
+      ['2026-11-13T00:00:00', 1],
+      ['2026-11-14T00:00:00', 2],
+    ])
+  })
+
+  test('bad parameters are told by name, with what was expected', async () => {
+    expect(await problem('usage.api-counts?project=abc&interval=weekly')).toMatchObject({
+      status: 400,
+      code: 'invalid_parameter',
+      message: 'interval must be one of minutely, hourly, daily.',
+      parameter: 'interval',
+      allowed: ['minutely', 'hourly', 'daily'],
+    })
+    expect(await problem('usage.api-counts?project=abc')).toMatchObject({
+      status: 400,
+      code: 'missing_parameter',
+      parameter: 'interval',
+    })
+    expect(await problem('logs.all')).toMatchObject({
+      status: 400,
+      code: 'missing_parameter',
+      parameter: 'project',
+    })
+    expect(await problem('logs.all?project=a&project=b')).toMatchObject({
+      status: 400,
+      code: 'invalid_parameter',
+      parameter: 'project',
+    })
+    expect(await problem('logs.all?project=a&iso_timestamp_end=tomorrow')).toMatchObject({
+      status: 400,
+      parameter: 'iso_timestamp_end',
+    })
+    expect(await problem('usage.api-counts?interval=daily&project=%28')).toMatchObject({
+      status: 400,
+      code: 'invalid_parameter',
+      parameter: 'project',
+    })
+    expect(
+      await problem('logs.all', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: '{"project":',
+      }),
+    ).toMatchObject({ status: 400, code: 'invalid_body' })
+    expect(
+      await problem('logs.all', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: '{"project":["a"]}',
+      }),
+    ).toMatchObject({ status: 400, parameter: 'project' })
+    // Half of a surrogate pair, escaped as UTF-8 would have to hold it and as JSON writes it.
+    for (const path of [
+      'logs.all?project=%ED%A0%80',
+      'logs.all?project=a%FF',
+      'logs.all?project=a&x=%C3%28',
+    ]) {
+      expect(await problem(path)).toMatchObject({ status: 400, code: 'invalid_parameter' })
+    }
+    for (const [path, body] of [
+      ['logs.all', '{"project":"\\ud800"}'],
+      ['usage.api-counts', '{"project":"a\\udfff","interval":"daily"}'],
+    ] as const) {
+      const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
+      expect(await problem(path, init)).toMatchObject({
+        status: 400,
+        code: 'invalid_parameter',
+        parameter: 'project',
+      })
+    }
+    expect(await problem('%ED%A0%80?project=a')).toMatchObject({ status: 400 })
+    // The replacement character itself, and a percent sign that escapes nothing, are texts like others.
+    for (const project of ['%EF%BF%BD', '100%', '%EF%BF%BD50%']) {
+      expect(await rows(`logs.all?project=${project}`)).toEqual([])
+    }
+    expect(await problem('logs.all?project=a&_format=xml')).toMatchObject({
+      status: 406,
+      code: 'not_acceptable',
+    })
+    expect(await problem('logs.all?project=a', { headers: { Accept: 'text/html' } })).toMatchObject({
+      status: 406,
+    })
+    expect(await problem('logs.all?project=a&_version=2')).toMatchObject({
+      status: 400,
+      parameter: '_version',
+    })
+    expect(await problem('nothing.here')).toMatchObject({ status: 404, code: 'endpoint_not_found' })
+    expect(await problem('logs.all?project=a', { method: 'DELETE' })).toMatchObject({
+      status: 405,
+      allowed: ['GET', 'HEAD', 'POST'],
+    })
+  })
+
+  test('an empty project is the empty string, and undeclared parameters do nothing', async () => {
+    expect(await rows('logs.all?project=&other=x&now=y')).toEqual([])
+    const [all] = await rows('usage.api-counts?project=&interval=hourly')
+    expect(all?.total_rest_requests).toBe(2)
+  })
+
+  test('every format is what it says', async () => {
+    const csv = await query('usage.api-counts?project=abc&interval=hourly&_format=csv')
+    expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect((await csv.text()).split('\n').slice(0, 2)).toEqual([
+      '"timestamp","total_rest_requests","total_storage_requests","total_auth_requests","total_realtime_requests"',
+      '"2026-11-14T12:00:00",1,1,1,0',
+    ])
+    const ndjson = await query('logs.all?project=abc', {
+      headers: { Accept: 'application/x-ndjson;q=0.9, text/html;q=0.1' },
+    })
+    expect(
+      (await ndjson.text())
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { id: string }).id),
+    ).toEqual(['e1', 'e2', 'e3'])
+    const parquet = Buffer.from(await (await query('logs.all?project=abc&_format=parquet')).arrayBuffer())
+    expect([parquet.subarray(0, 4).toString(), parquet.subarray(-4).toString()]).toEqual(['PAR1', 'PAR1'])
+    const arrow = await query('usage.api-counts?project=abc&interval=hourly&_format=arrow')
+    expect(Buffer.from(await arrow.arrayBuffer()).readUInt32LE(0)).toBe(0xffffffff)
+  })
+
+  test('_explain tells the plan and what would be read', async () => {
+    const plan = (await (await query('logs.all?project=abc&_explain=1')).json()) as {
+      plan: string
+      reads: unknown[]
+    }
+    expect(plan.plan).toContain('edge_logs')
+    // The views that are not selected cost nothing.
+    expect(plan.plan).not.toContain('postgres_logs')
+  })
+
+  test('callers at the same time get their own rows', async () => {
+    const calls = many(200, 12)
+    const results = await Promise.all(
+      Array.from({ length: calls }, async (_, i) => {
+        const project = i % 3 === 0 ? 'xyz' : 'abc'
+        const result = await rows(`logs.all?project=${project}&project_tier=PRO`)
+        return result.map(({ id }) => id).join() === (project === 'xyz' ? 'foreign' : 'e1,e2,e3,old')
+      }),
+    )
+    expect(results.filter(Boolean)).toHaveLength(calls)
+  })
+
+  test('a caller that leaves stops its query', async () => {
+    const caller = new AbortController()
+    const runner = openRunner(service.engine, clock, sourceNames)
+    const endpoint = await compile('SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)')
+    const call = runner.run({
+      endpoint,
+      values: {},
+      format: json,
+      caller: 'x',
+      project: undefined,
+      signal: caller.signal,
+    })
+    const ended = expect(call).rejects.toMatchObject({ code: 'query_cancelled' })
+    const running = async () =>
+      (
+        await service.engine.query(
+          {
+            sql: "SELECT count() FROM system.processes WHERE query LIKE '%left_alone%' AND query NOT LIKE '%system.%'",
+            format: 'TabSeparatedRaw',
+          },
+          { deadlineMs: 60_000 },
+        )
+      ).body
+        .toString()
+        .trim()
+    await vi.waitFor(async () => expect(await running()).toBe('1'), { timeout: 60_000 })
+    caller.abort()
+    await ended
+    await vi.waitFor(async () => expect(await running()).toBe('0'), { timeout: 60_000 })
+  })
+
+  const [json] = outputFormats as [(typeof outputFormats)[number]]
+  const sourceNames = new Set(['edge_logs', 'auth_logs'])
+  const compile = (sql: string, more: object = {}) =>
+    compileEndpoint(
+      service.engine,
+      definitionShape.parse({ id: ids['logs.all'], name: 'test', query: sql, ...more }),
+      1,
+      sourceNames,
+    )
+
+  test('max rows hold whatever the SQL says, in its order, and integers stay exact', async () => {
+    const runner = openRunner(service.engine, clock, sourceNames)
+    const sql = `SELECT toUInt64(9007199254740990 + number) AS n, toDateTime64('2026-01-01 00:00:00.5', 3, 'UTC') AS t3,
+        toDateTime('2026-01-01 00:00:00', 'Europe/Berlin') AS d, toDate('2026-01-01') AS day, CAST(NULL, 'Nullable(DateTime64(6))') AS none
+      FROM numbers(1000) ORDER BY n -- no limit`
+    const endpoint = await compile(sql, { max_rows: 3 })
+    const run = (name: string) =>
+      runner.run({
+        endpoint,
+        values: {},
+        project: undefined,
+        format: outputFormats.find((f) => f.name === name) ?? json,
+        caller: 'x',
+      })
+    const result = await run('json')
+    expect(result.truncated).toBe(true)
+    const instant = {
+      t3: Date.UTC(2026, 0, 1) * 1000 + 500_000,
+      d: '2025-12-31T23:00:00',
+      day: '2026-01-01',
+      none: null,
+    }
+    expect(JSON.parse(result.body.toString())).toEqual({
+      result: [
+        { n: 9007199254740990, ...instant },
+        { n: 9007199254740991, ...instant },
+        { n: '9007199254740992', ...instant },
+      ],
+    })
+    expect((await run('parquet')).truncated).toBe(true)
+  })
+
+  test.each(hostileQueries)('%s is refused when it is saved', async (sql) => {
+    await expect(compile(sql)).rejects.toMatchObject({ code: 'invalid_query', status: 422 })
+  })
+
+  test.each([
+    'SELECT 1 AS one',
+    'WITH a AS (SELECT id FROM edge_logs), b AS (SELECT * FROM a) SELECT * FROM b WHERE id IN (SELECT id FROM auth_logs)',
+    'SELECT number, @x AS x FROM numbers(10) WHERE number IN (1, 2) AND toString(number) = @x',
+  ])('%s is taken', async (sql) => {
+    expect((await compile(sql)).columns.length).toBeGreaterThan(0)
+  })
+
+  // Last, since it changes the endpoints and the time.
+  shippedProject(() => service, clock)
+})

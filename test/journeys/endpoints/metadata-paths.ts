@@ -1,0 +1,153 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { outwardSettings } from '../../../src/endpoints/definition/result-columns.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
+import { editSql } from '../../../src/sql/edits.ts'
+import { pathEdits } from '../../../src/sql/paths.ts'
+
+const limits = { deadlineMs: 60_000 }
+
+/** JSON values; undefined is a key that is not there. */
+const numbers = ['0', '1', '-7', '1.0', '1.5', '-0.0', '1e3', '300', '9007199254740993']
+const small = ['0', '1', '7', '1.0', '1.5', '100']
+const empty = ['null', undefined]
+const booleans = ['true', 'false']
+const integerTexts = ['"12"', '"0"']
+const numberTexts = [...integerTexts, '"1.5"', '"-2e3"']
+const otherTexts = ['"abc"', '""', '"true"', '"2026-01-01"', '"2026-01-01T10:00:00Z"', '"it\'s \\\\ \\"x\\""']
+const texts = [...numberTexts, ...otherTexts]
+const lists = ['[]', '["a","b"]', '[1,2]', '["a",1]']
+
+/** What was cast to what, where a path of the JSON type has a value. */
+const casts: [type: string, values: (string | undefined)[]][] = [
+  ['String', [...numbers, ...texts, ...booleans, ...empty, '[]', '[1,2]']],
+  ['Nullable(String)', [...numbers, ...texts, ...booleans, ...empty, '[]', '[1,2]']],
+  ['LowCardinality(String)', [...numbers, ...texts, ...booleans, ...empty]],
+  ['Float64', [...numbers, ...numberTexts, ...booleans, ...empty, '1e20', '12345678901234567890']],
+  ['Nullable(Float64)', [...numbers, ...texts, ...booleans, ...empty, '1e20', '12345678901234567890']],
+  ['Float32', [...small, ...numberTexts, ...booleans, ...empty]],
+  ['Int64', [...numbers, ...integerTexts, ...booleans, ...empty]],
+  ['Nullable(Int64)', [...numbers, ...integerTexts, ...otherTexts, ...booleans, ...empty]],
+  ['UInt64', [...small, '12345678901234567890', ...integerTexts, ...booleans, ...empty]],
+  ['Nullable(Int32)', [...small, '-7', ...integerTexts, ...otherTexts, ...booleans, ...empty]],
+  ['UInt8', [...small, ...integerTexts, ...booleans, ...empty]],
+  ['Array(String)', [...lists, ...empty]],
+  ['Bool', [...numbers, '"true"', '"false"', ...booleans, ...empty]],
+  ['Nullable(DateTime64(6))', [...small, '1700000000', '1700000000.5', ...texts, ...booleans, ...empty]],
+  ['Nullable(Decimal(18, 4))', ['1', '1.5', ...texts, ...booleans, ...empty]],
+  ['Array(Nullable(Int64))', [...lists, ...empty]],
+  ['Dynamic', [...numbers, '12345678901234567890', ...texts, ...booleans, ...lists, ...empty]],
+]
+
+/** Expressions in a select list. Each has the name and the values that it has with the JSON type. */
+const selected = [
+  ...['metadata.a', 'metadata.b.c', 'e.metadata.b.d', 'metadata.b.`x-y`', 'metadata . b /* x */ . "c"'],
+  ...[
+    'metadata.a::Int64',
+    'CAST(metadata.a AS String)',
+    "CAST(metadata.a, 'Nullable(String)')",
+    'metadata.a::Bool',
+  ],
+  ...['lower(metadata.b.c::String)', 'metadata.a + 1', "metadata.b.c = 'x'", 'metadata.nope IS NULL'],
+  ...['metadata.a.:Int64', 'metadata.^b', 'metadata.l[].x', 'metadata.l[].x.:Int64', 'metadata.n[1]::Int64'],
+  ...['arrayMap(i -> i + metadata.a::Int64, [1, 2])', 'toTypeName(metadata.b.c)', 'dynamicType(metadata.a)'],
+  ...['sum(metadata.a::Int64) OVER (PARTITION BY metadata.b.c::String)', 'metadata.d', 'metadata.a x'],
+  ...[
+    "if(metadata.a > 1, metadata.b.c::String, 'none')",
+    '(SELECT max(i.metadata.a::Int64) FROM ENTRIES AS i) AS top',
+  ],
+]
+
+/** Statements with paths in other places. */
+const statements = [
+  "SELECT id FROM ENTRIES WHERE metadata.b.c = 'x' AND metadata.a::Int64 > 0 ORDER BY metadata.a::Int64 DESC",
+  "SELECT metadata.b.c::String AS c, count() AS n FROM ENTRIES GROUP BY metadata.b.c::String HAVING metadata.b.c::String != '' ORDER BY c",
+  'SELECT metadata.b.c::String, sum(metadata.a::Int64) FROM ENTRIES GROUP BY ALL ORDER BY metadata.b.c::String',
+  'SELECT a.id, b.metadata.a::Int64 AS other FROM ENTRIES AS a JOIN ENTRIES AS b ON a.metadata.b.c::String = b.metadata.b.c::String ORDER BY a.id, b.id',
+  'SELECT a.metadata.a, b.metadata.a FROM ENTRIES AS a JOIN ENTRIES AS b USING (id) ORDER BY id',
+  'WITH v AS (SELECT id, metadata FROM ENTRIES), w AS (SELECT metadata FROM v WHERE metadata.a::Int64 = 1) SELECT w.metadata.b.c AS c FROM w',
+  'SELECT m.metadata.b.c::String AS c FROM (SELECT id, metadata FROM ENTRIES) AS m WHERE m.id IN (SELECT id FROM ENTRIES WHERE metadata.a::Int64 = 2)',
+  'SELECT id, x FROM ENTRIES ARRAY JOIN metadata.l[].x AS x ORDER BY id, x::String',
+  'SELECT id FROM ENTRIES ORDER BY id LIMIT 1 BY metadata.b.c::String',
+  'FROM ENTRIES SELECT metadata.b.c::String AS c WHERE metadata.a::Int64 = 1',
+  'SELECT a FROM (SELECT metadata.a::Int64 AS a FROM ENTRIES WHERE id = 1 UNION ALL SELECT metadata.a::Int64 FROM ENTRIES WHERE id = 2) ORDER BY a',
+  'WITH x AS (SELECT id, metadata.b.c FROM ENTRIES), y AS (SELECT x.metadata.b.c, id FROM x) SELECT id, metadata.b.c, upper(y.metadata.b.c::String) AS c FROM y ORDER BY id',
+  'WITH metadata AS (SELECT 5 AS x) SELECT metadata.x FROM metadata',
+]
+
+const entries = [
+  '{"a":1,"b":{"c":"x","x-y":2},"l":[{"x":1},{"x":"s"}],"n":[4,5],"d":"2026-01-01"}',
+  '{"a":2,"b":{"c":"x","x-y":"3"},"n":[6],"d":"2026-01-01 00:00:00"}',
+  '{"a":3,"b":{"c":"y"},"n":[7],"d":"text"}',
+]
+
+const literal = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+
+/** Holds paths of a text against those of the engine's JSON type, which they were first. */
+export function describePaths(engine: () => Engine): void {
+  const rewritten = (sql: string) => editSql(sql, pathEdits(sql)).text
+  const rows = async (sql: string) => {
+    const statement = { sql, format: 'JSONCompactEachRowWithNames', settings: outwardSettings }
+    return (await engine().query(statement, limits)).body.toString()
+  }
+
+  describe('a path of metadata', () => {
+    beforeAll(async () => {
+      const values = entries.map((entry, index) => `(${index + 1}, ${literal(entry)})`).join()
+      for (const [name, type] of [
+        ['paths_of_text', 'String'],
+        ['paths_of_json', 'JSON'],
+      ]) {
+        await engine().command(
+          { sql: `CREATE TABLE ${name} (id Int64, metadata ${type}) ENGINE = Memory` },
+          limits,
+        )
+        const settings = { input_format_try_infer_dates: 0, input_format_try_infer_datetimes: 0 }
+        await engine().command({ sql: `INSERT INTO ${name} VALUES ${values}`, settings }, limits)
+      }
+    })
+
+    test.each(casts)('cast to %s has the value of the JSON type', async (type, values) => {
+      const select = (as: string) =>
+        values.map((value, index) => {
+          const text = literal(value === undefined ? '{}' : `{"a":${value}}`)
+          return `(SELECT toJSONString(tuple(metadata.a::${type})) FROM (SELECT materialize(${text})${as} AS metadata)) AS v${index}`
+        })
+      const ofText = await rows(rewritten(`SELECT ${select('').join()}`))
+      const ofJson = await rows(`SELECT ${select('::JSON').join()}`)
+      expect(ofText).toBe(ofJson)
+    })
+
+    test.each([
+      ['Int64', ['1e20', '{"x":1}', '[1]', '"abc"'], [0, 0, 0, 0]],
+      ['Nullable(Int64)', ['1e20', '12345678901234567890', '{"x":1}', '[1]'], [null, null, null, null]],
+      ['UInt8', ['300', '-1'], [0, 0]],
+      ['Nullable(Float64)', ['{"x":1}', '[1]'], [null, null]],
+      ['Nullable(String)', ['{"x": 1}', '["a",1]', '{}'], ['{"x":1}', '["a",1]', '{}']],
+    ])('cast to %s has a value for %j', async (type, values, expected) => {
+      const select = values.map(
+        (value, index) =>
+          `(SELECT metadata.a::${type} FROM (SELECT ${literal(`{"a":${value}}`)} AS metadata)) AS v${index}`,
+      )
+      const [, answer = ''] = (await rows(rewritten(`SELECT ${select.join()}`))).split('\n')
+      expect(JSON.parse(answer)).toEqual(expected)
+    })
+
+    test('has the name and the values in a result that it has with the JSON type', async () => {
+      const sql = `SELECT ${selected.join()} FROM ENTRIES AS e ORDER BY id`
+      const ofText = await rows(rewritten(sql.replaceAll('ENTRIES', 'paths_of_text')))
+      expect(ofText.split('\n')).toEqual((await rows(sql.replaceAll('ENTRIES', 'paths_of_json'))).split('\n'))
+    })
+
+    test.each(statements)('works in %s', async (sql) => {
+      const ofText = await rows(rewritten(sql.replaceAll('ENTRIES', 'paths_of_text')))
+      expect(ofText).toBe(await rows(sql.replaceAll('ENTRIES', 'paths_of_json')))
+      expect(ofText.trim().split('\n').length).toBeGreaterThan(1)
+    })
+
+    test('has any key in backticks', async () => {
+      const metadata = literal('{"a.b":{"it\'s":{"say \\"x\\"":1}},"%2E":2,"ключ":3}')
+      const sql = `SELECT metadata.\`a.b\`.\`it's\`."say ""x""", metadata.\`%2E\`, metadata.ключ FROM (SELECT ${metadata} AS metadata)`
+      expect((await rows(rewritten(sql))).split('\n')[1]).toBe('[1, 2, 3]')
+    })
+  })
+}

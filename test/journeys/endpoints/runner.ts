@@ -1,0 +1,23 @@
+import { type Clock, systemClock, systemTime } from '../../../src/base/clock.ts'
+import { EndpointRunner } from '../../../src/endpoints/call/endpoint-runner.ts'
+import { QueryQueue } from '../../../src/endpoints/call/query-queue.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
+
+/** Runs endpoints on an engine, without the service around it. */
+export function openRunner(engine: Engine, clock: Clock, sources: Iterable<string>): EndpointRunner {
+  return new EndpointRunner({
+    engine,
+    queue: new QueryQueue({
+      maxRunning: 4,
+      maxWaitingPerCaller: 10,
+      maxWaiting: 10,
+      maxWaitMs: 60_000,
+      maxBackgroundWaitMs: 60_000,
+      time: systemTime(systemClock),
+    }),
+    clock,
+    maxMemoryBytes: 2 ** 30,
+    maxThreads: 1,
+    sources: () => sources,
+  })
+}

@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import { createOwnTables, createSourceTable } from '../../../src/catalog/tables.ts'
+import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
+import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
+import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
+import { outwardSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
+import { compileSandboxed } from '../../../src/endpoints/definition/sandbox.ts'
+import type { Statement } from '../../../src/engine/engine.ts'
+import { textRows } from '../../../src/engine/json-rows.ts'
+import { checkSql, checkTree } from '../../../src/sql/check.ts'
+import { isAggregate, isAllowedFunction, isSandboxFunction, unstoppable } from '../../../src/sql/functions.ts'
+import { isolationSettings } from '../../../src/sql/isolation.ts'
+import { engineDatabase } from '../../../src/sql/names.ts'
+import { readTree } from '../../../src/sql/tree.ts'
+import { many, type OpenEngine, openEmbedded } from '../../support/engines.ts'
+import { forbiddenFunctions } from './forbidden-functions.ts'
+import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
+import { hostileSandbox } from './hostile-sandbox.ts'
+import { describePaths } from './metadata-paths.ts'
+import { tenantStatements } from './tenant-statements.ts'
+
+const limits = { deadlineMs: 60_000 }
+const sources = new Set(builtInSources.map(({ name }) => name))
+const tenantA = [...sources].map((source) => `'${engineDatabase}.${source}':'project = \\'a\\''`)
+const tenantSettings = { ...isolationSettings, additional_table_filters: `{${tenantA.join()}}` }
+
+/** Every one, or every third one where each of them takes a hundred times longer. */
+const spread = <T>(items: readonly T[]) => items.filter((_, index) => index % many(1, 4) === 0)
+const askedAsTenant = spread(tenantStatements)
+
+let open: OpenEngine
+let endpoint: Endpoint
+/** Answers to each statement of a tenant, before others had entries and after. */
+let alone: string[]
+let among: string[]
+
+const ask = async (statement: Omit<Statement, 'format'>, format = 'JSONEachRow') =>
+  (await open.engine.query({ ...statement, format }, limits)).body.toString()
+
+/** A few at a time, in order. */
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  let next = 0
+  const worker = async () => {
+    for (let index = next++; index < items.length; index = next++) {
+      results[index] = await work(items[index] as T)
+    }
+  }
+  await Promise.all([worker(), worker(), worker(), worker()])
+  return results
+}
+
+async function store(project: string): Promise<void> {
+  for (const [source, entries] of Object.entries(sandboxEntries(project))) {
+    const table = `${engineDatabase}.${source}`
+    const rows = Buffer.from(entries.map((entry) => JSON.stringify(entry)).join('\n'))
+    const settings = { date_time_input_format: 'best_effort' }
+    await open.engine.insert({ table, format: 'JSONEachRow', settings }, rows, limits)
+    // One part, so that rows of both projects lie side by side.
+    await open.engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL` }, limits)
+  }
+}
+
+const tenantAnswers = () =>
+  each(askedAsTenant, (sql) => ask({ sql, settings: tenantSettings }).catch((error: Error) => error.message))
+
+beforeAll(async () => {
+  open = await openEmbedded()
+  const single = { cluster: undefined }
+  for (const sql of [
+    `CREATE DATABASE IF NOT EXISTS ${engineDatabase}`,
+    ...createOwnTables(single),
+    ...builtInSources
+      .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
+      .flatMap((source) => createSourceTable(source, single)),
+  ]) {
+    await open.engine.command({ sql }, limits)
+  }
+  const definition = definitionShape.parse({
+    id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11',
+    name: 'sandbox',
+    query: sandboxQuery,
+    parameters: { project: { required: true, example: 'b' } },
+    sandbox: true,
+  })
+  endpoint = await compileEndpoint(open.engine, definition, 1, sources)
+  await store('a')
+  alone = await tenantAnswers()
+  await store('b')
+  among = await tenantAnswers()
+})
+afterAll(() => open?.close())
+
+describe('tenants', () => {
+  test.each(askedAsTenant)('%s is the same whether or not others have entries', (sql) => {
+    const index = askedAsTenant.indexOf(sql)
+    expect(among[index]).toBe(alone[index])
+    expect(among[index]).not.toMatch(/Exception|secret|error/i)
+  })
+
+  test('queries use the primary key with the filter, and no index over rows of others', async () => {
+    const sql = "EXPLAIN indexes = 1 SELECT count() AS n FROM edge_logs WHERE request_url LIKE '%secret%'"
+    const plan = await ask({ sql, settings: tenantSettings }, 'TabSeparatedRaw')
+    expect(plan).toContain("project in ['a', 'a']")
+    expect(plan).not.toContain('request_url_ngrams')
+    // Without a tenant the index is there, so the plan would show it.
+    expect(await ask({ sql }, 'TabSeparatedRaw')).toContain('request_url_ngrams')
+  })
+
+  test('queries read the same rows whatever values others have, although parts keep statistics', async () => {
+    const table = `${engineDatabase}.measured`
+    for (const sql of [
+      `CREATE TABLE ${table} (project String, value Float64) ENGINE = MergeTree ORDER BY project`,
+      `INSERT INTO ${table} SELECT if(number < 5, 'a', 'b'), number FROM numbers(1000)`,
+      // Statistics are made when parts are merged.
+      `OPTIMIZE TABLE ${table} FINAL`,
+    ]) {
+      await open.engine.command({ sql }, limits)
+    }
+    const rowsRead = async (settings: Record<string, string | number>) => {
+      const read: (number | undefined)[] = []
+      for (const value of [500, 5000]) {
+        const sql = `SELECT count() AS n FROM ${table} WHERE value > ${value}`
+        const filters = { additional_table_filters: `{'${table}':'project = \\'a\\''}` }
+        const statement = { sql, format: 'JSONEachRow', settings: { ...settings, ...filters } }
+        read.push((await open.engine.query(statement, limits)).readRows)
+      }
+      return read
+    }
+    expect(await rowsRead(isolationSettings)).toEqual([1000, 1000])
+    expect(await rowsRead({})).toEqual([1000, 0])
+  })
+
+  test('entries of others are there for those who are no tenants', async () => {
+    expect(await ask({ sql: 'SELECT count() AS n FROM edge_logs' })).toContain('8')
+  })
+})
+
+describe('sandboxed SQL', () => {
+  test.each(Object.entries(hostileSandbox))('that is refused: %s', async (reason, statements) => {
+    const refusals = await each(statements, (sql) =>
+      compileSandboxed(open.engine, endpoint, sql).then(
+        () => ({ sql, code: 'taken' }),
+        (error) => ({ sql, code: error.code, message: error.message }),
+      ),
+    )
+    for (const refusal of refusals) {
+      expect(refusal).toEqual({
+        sql: refusal.sql,
+        code: 'invalid_query',
+        message: expect.stringMatching(new RegExp(reason)),
+      })
+      // Neither the endpoint's SQL nor a value of it.
+      expect(refusal).not.toHaveProperty('message', expect.stringMatching(/since >=|AS me\b/))
+    }
+  })
+
+  test('that works', async () => {
+    const statements = honestSandbox.slice(0, many(honestSandbox.length, 16))
+    const answers = await each(statements, async ([sql]) => {
+      const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
+      const text = await ask({
+        sql: wrapQuery(compiled.sql, columns, 100, 'json'),
+        parameters: withNow(compiled.check({ project: 'a' }), 0n),
+        settings: { ...outwardSettings, ...isolationSettings },
+      })
+      return [
+        sql,
+        text
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line)),
+      ]
+    })
+    expect(answers).toEqual(statements)
+  })
+
+  test('cannot see a row that the endpoint keeps from it, not even by failing on one', async () => {
+    const leaky = "toUInt8(if(id LIKE 'b%', event_message, '1'))"
+    const statements = [
+      `SELECT count() AS n FROM entries WHERE ${leaky} = 1`,
+      `SELECT count() AS n FROM entries AS e JOIN (SELECT ${leaky} AS k FROM sessions) AS s ON toUInt8(if(e.id LIKE 'b%', e.event_message, '1')) = s.k`,
+      `SELECT toDecimal32(1, (SELECT toUInt8(event_message) FROM sessions ORDER BY id LIMIT 1)) AS n`,
+    ]
+    const [where, join, scale] = await each(statements, async (sql) => {
+      const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
+      const parameters = withNow(compiled.check({ project: 'a' }), 0n)
+      const statement = { sql: wrapQuery(compiled.sql, columns, 100, 'json'), parameters }
+      return ask({ ...statement, settings: isolationSettings }).catch((error: Error) => error.message)
+    })
+    expect(where).toBe('{"n":4}\n')
+    expect(join).toBe('{"n":12}\n')
+    expect(scale).toContain("'a: login 1'")
+  })
+
+  test('has no function that runs on past a time limit, under any of its names', async () => {
+    const names = [...unstoppable]
+    const aggregates = names.filter((name) => isAggregate(name))
+    const statements = [
+      ...names.map((name) => `SELECT ${name}(id, 'a') AS d FROM entries`),
+      ...aggregates.map((name) => `SELECT ${name.toUpperCase()}IfOrNull(1, 2, id = 'a') AS d FROM entries`),
+      ...aggregates.map((name) => `SELECT arrayReduce('${name}If', [1], [2], [1]) AS d FROM entries`),
+    ]
+    const messages = await each(statements, (sql) =>
+      compileSandboxed(open.engine, endpoint, sql).catch((error) => `${error.code}: ${error.message}`),
+    )
+    for (const [index, message] of messages.entries()) {
+      expect([statements[index], message]).toEqual([
+        statements[index],
+        expect.stringMatching(
+          /^invalid_query: The function \w+ is not allowed in a sandbox: .* time limit\.$/,
+        ),
+      ])
+    }
+    const rows = await ask({ sql: 'SELECT lower(name) AS name, lower(alias_to) AS of FROM system.functions' })
+    const known = rows
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; of: string })
+      .filter(({ name, of }) => unstoppable.has(name) || unstoppable.has(of))
+      .map(({ name }) => name)
+    expect(known).toEqual(expect.arrayContaining(names))
+    expect(known.filter((name) => isSandboxFunction(name))).toEqual([])
+  })
+
+  test('is told where it is wrong', async () => {
+    const wrong = compileSandboxed(open.engine, endpoint, "SELECT 'ü',\n  id nope nope\nFROM entries")
+    await expect(wrong).rejects.toMatchObject({ status: 422, details: { line: 2, column: 11 } })
+  })
+
+  test('cannot take a view that needs what is outside of it', async () => {
+    const query = "WITH e AS (SELECT id FROM edge_logs WHERE project = me) SELECT id, 'a' AS me FROM e"
+    const definition = definitionShape.parse({ ...endpoint.definition, query, parameters: {} })
+    const openEnded = await compileEndpoint(open.engine, definition, 1, sources)
+    await expect(compileSandboxed(open.engine, openEnded, "SELECT id, 'b' AS me FROM e")).rejects.toThrow(
+      'The view e cannot be read on its own.',
+    )
+  })
+})
+
+describePaths(() => open.engine)
+
+describe('saved SQL', () => {
+  test('is not continued by the name of a subquery that nothing uses', async () => {
+    const name = 'a` WHERE 1 = (SELECT throwIf(1) FROM _catalog) UNION ALL SELECT 1 FROM `a'
+    const query = `WITH "${name}" AS (SELECT 1), a AS (SELECT 1) SELECT 1 AS x`
+    const fields = { id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a13', name: 'odd.names', query }
+    const compiled = await compileEndpoint(open.engine, definitionShape.parse(fields), 1, sources)
+    expect(compiled.columns).toEqual([{ name: 'x', type: 'UInt8' }])
+  })
+
+  test('gives text as JSON only where every reader takes it for JSON', async () => {
+    const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
+    const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
+    const sql = `SELECT arrayJoin([${values}]) AS j`
+    const { body } = await open.engine.query(
+      {
+        sql: wrapQuery(sql, [{ name: 'j', type: 'String' }], 100, 'text-rows', ['j']),
+        format: textRows.format,
+        settings: textRows.array,
+      },
+      limits,
+    )
+    const rows = JSON.parse(body.toString()).map(({ j }: { j: unknown }) => j)
+    expect(rows).toEqual([{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null])
+  })
+
+  test('has functions that a sandbox has not', async () => {
+    const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
+    await expect(checkSql(open.engine, { sql }, sources)).resolves.toBeUndefined()
+  })
+
+  test('is told where it is wrong, in the text that its author wrote', async () => {
+    const { sql, edited } = bindQuery('SELECT @x,\n  metadata.a.b::String, @x AS y nope FROM edge_logs', {})
+    await expect(
+      checkSql(open.engine, { sql, parameters: { x: null } }, sources, edited),
+    ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
+  })
+
+  test('is checked where nothing uses it, and is not sent then', async () => {
+    const save = (view: string) =>
+      compileEndpoint(
+        open.engine,
+        definitionShape.parse({
+          id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a12',
+          name: 'unused',
+          query: `WITH a AS (SELECT id FROM edge_logs), b AS (${view}) SELECT * FROM a`,
+        }),
+        1,
+        sources,
+      )
+    await expect(save('SELECT nope FROM auth_logs')).rejects.toMatchObject({ status: 422 })
+    await expect(save('SELECT * FROM system.one')).rejects.toMatchObject({ status: 422 })
+    const { compiled, columns } = await save('SELECT id FROM auth_logs')
+    expect(compiled.sent).not.toContain('auth_logs')
+    expect(compiled.possibleSources).not.toContain('auth_logs')
+    expect(columns).toEqual([{ name: 'id', type: 'String' }])
+  })
+
+  test('has every function of the engine but these', async () => {
+    const names = (await ask({ sql: 'SELECT name FROM system.functions' }, 'TabSeparatedRaw'))
+      .trim()
+      .split('\n')
+    expect(names.length).toBeGreaterThan(1000)
+    expect(names.filter((name) => !isAllowedFunction(name)).sort()).toEqual([...forbiddenFunctions].sort())
+  })
+
+  test('has none of the columns that the engine adds', async () => {
+    const sql = 'DESCRIBE TABLE edge_logs'
+    const settings = { describe_include_virtual_columns: 1 }
+    const columns = (await ask({ sql, settings }))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; is_virtual: number })
+    const added = columns.filter((column) => column.is_virtual).map(({ name }) => name)
+    expect(added).toContain('_part_offset')
+    for (const column of added.flatMap((name) => [name, `e.${name}`])) {
+      expect(() => checkTree(readTree(`Identifier ${column}`), () => {})).toThrow("the engine's own")
+    }
+  })
+})

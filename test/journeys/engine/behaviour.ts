@@ -1,0 +1,281 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Engine, Statement } from '../../../src/engine/engine.ts'
+import { emulated, many, type OpenEngine } from '../../support/engines.ts'
+
+/** Hundreds of queries at once take an emulated engine a minute. */
+const patientMs = 150_000
+const limits = { deadlineMs: patientMs }
+
+/** What an engine does, whether it is embedded or somebody's server. */
+export function describeEngine<O extends OpenEngine>(
+  name: string,
+  open: () => Promise<O>,
+  more: (opened: () => O) => void = () => {},
+): void {
+  describe(name, () => {
+    let opened: O
+    let engine: Engine
+    const text = async (sql: string, parameters: Statement['parameters'] = {}, deadlineMs = patientMs) =>
+      (await engine.query({ sql, parameters, format: 'TabSeparatedRaw' }, { deadlineMs })).body.toString()
+    const running = async (marker: string) =>
+      Number(
+        await text(
+          `SELECT count() FROM system.processes WHERE query LIKE '%${marker}%' AND query NOT LIKE '%system.proc%'`,
+        ),
+      )
+
+    beforeAll(async () => {
+      opened = await open()
+      engine = opened.engine
+      await engine.command({ sql: 'CREATE DATABASE IF NOT EXISTS behaviour' }, limits)
+    })
+    afterAll(() => opened?.close())
+
+    test('a query gives its bytes in the format asked for, and what it cost', async () => {
+      const result = await engine.query(
+        { sql: 'SELECT number AS n FROM numbers(3)', format: 'JSONEachRow' },
+        limits,
+      )
+      expect(result.body.toString()).toBe('{"n":0}\n{"n":1}\n{"n":2}\n')
+      expect(result.readRows).toBe(3)
+      expect(result.readBytes).toBeGreaterThan(0)
+      const sum = await engine.query(
+        { sql: 'SELECT sum(number) AS n FROM numbers(1000)', format: 'JSONEachRow' },
+        limits,
+      )
+      expect(sum.body.toString()).toBe('{"n":499500}\n')
+      expect(sum.readRows).toBe(1000)
+      const parquet = await engine.query({ sql: 'SELECT 1 AS x', format: 'Parquet' }, limits)
+      expect(parquet.body.subarray(0, 4).toString()).toBe('PAR1')
+    })
+
+    test('parameters arrive as the very same characters', async () => {
+      const values = [
+        "'",
+        '\\',
+        '\\N',
+        '\n\r\t',
+        '\0',
+        "a'b\\'c\\\\",
+        '😀 ü',
+        '',
+        "'; DROP TABLE x --",
+        '{x:String}',
+      ]
+      for (const value of values) {
+        expect(await text('SELECT hex({value:String})', { value })).toBe(
+          `${Buffer.from(value).toString('hex').toUpperCase()}\n`,
+        )
+      }
+      expect(await text('SELECT {n:Nullable(String)} IS NULL', { n: null })).toBe('1\n')
+    })
+
+    test('a parameter may be a megabyte long', async () => {
+      const value = `'\\\n${'ü'.repeat(500_000)}`
+      expect(await text('SELECT hex(SHA256({value:String})), length({value:String})', { value })).toBe(
+        `${(await import('node:crypto')).createHash('sha256').update(value).digest('hex').toUpperCase()}\t${Buffer.byteLength(value)}\n`,
+      )
+    })
+
+    test('a parameter that was not given is an error, even if another query gave it before', async () => {
+      expect(await text('SELECT {left_behind:String}', { left_behind: 'secret' })).toBe('secret\n')
+      for (let i = 0; i < 12; i++) {
+        await expect(text('SELECT {left_behind:String}')).rejects.toMatchObject({ code: 'invalid_query' })
+      }
+    })
+
+    test('parameters of concurrent queries never mix', async () => {
+      const awkward = ["'", '\\', '\n', '\0', '😀', '\t', '"', '`', '{a:String}']
+      const total = many(4000, 80)
+      const check = async (i: number) => {
+        const value = `${awkward[i % awkward.length]}${i}${awkward[(i * 7) % awkward.length]}`
+        const name = `p${i % 3}`
+        const hex = Buffer.from(value).toString('hex').toUpperCase()
+        expect(await text(`SELECT hex({${name}:String}), {i:UInt32}`, { [name]: value, i })).toBe(
+          `${hex}\t${i}\n`,
+        )
+      }
+      const next = { i: 0 }
+      const worker = async () => {
+        while (next.i < total) await check(next.i++)
+      }
+      await Promise.all(Array.from({ length: 500 }, worker))
+    })
+
+    test('settings of one query do not reach the next', async () => {
+      const ask = { sql: "SELECT getSetting('max_block_size')", format: 'TabSeparatedRaw' }
+      const before = (await engine.query(ask, limits)).body.toString()
+      const set = await engine.query({ ...ask, settings: { max_block_size: 4321 } }, limits)
+      expect(set.body.toString()).toBe('4321\n')
+      for (let i = 0; i < 10; i++) expect((await engine.query(ask, limits)).body.toString()).toBe(before)
+    })
+
+    test('rows are inserted as bytes and read back', async () => {
+      await engine.command(
+        { sql: 'CREATE TABLE behaviour.rows (a String, n UInt64) ENGINE = MergeTree ORDER BY n' },
+        limits,
+      )
+      const rows = Buffer.from(
+        `${JSON.stringify({ a: "x'\\\n\0😀", n: 1 })}\n${JSON.stringify({ a: '', n: 2 })}\n`,
+      )
+      const summary = await engine.insert({ table: 'behaviour.rows', format: 'JSONEachRow' }, rows, limits)
+      expect(summary.writtenRows).toBe(2)
+      expect(await text('SELECT hex(a), n FROM behaviour.rows ORDER BY n')).toBe(
+        `${Buffer.from("x'\\\n\0😀").toString('hex').toUpperCase()}\t1\n\t2\n`,
+      )
+      await expect(
+        engine.insert(
+          { table: 'behaviour.rows', format: 'JSONEachRow' },
+          Buffer.from('{"n":"no"}\n'),
+          limits,
+        ),
+      ).rejects.toMatchObject({ code: 'invalid_query' })
+      expect(await text('SELECT count() FROM behaviour.rows')).toBe('2\n')
+    })
+
+    test('SQL that does not parse is told with its position', async () => {
+      await expect(text('SELECT 1,\n )')).rejects.toMatchObject({
+        code: 'invalid_query',
+        details: { line: expect.any(Number), column: expect.any(Number) },
+      })
+      await expect(text('SELECT no_such_column')).rejects.toMatchObject({ code: 'invalid_query' })
+    })
+
+    test('several statements, writing and files are refused to a query', async () => {
+      await expect(text('SELECT 1; SELECT 2')).rejects.toMatchObject({ code: 'invalid_query' })
+      await expect(text('DROP DATABASE behaviour')).rejects.toMatchObject({ code: 'invalid_query' })
+      await expect(text("SELECT 1 INTO OUTFILE '/tmp/wellhead-outfile'")).rejects.toMatchObject({
+        code: 'invalid_query',
+      })
+      expect(await text("SELECT ';  ', 'into outfile' -- ; SELECT 2")).toBe(';  \tinto outfile\n')
+    })
+
+    test('slow queries do not delay a fast one', async () => {
+      const caller = new AbortController()
+      const sql = 'SELECT sleepEachRow(0.1) AS slow_one FROM numbers(600) SETTINGS max_block_size = 1'
+      // One less than run at once, and more than the threads that a process has for such work by itself.
+      const slow = Array.from({ length: 7 }, () =>
+        expect(
+          engine.query({ sql, format: 'Null' }, { ...limits, signal: caller.signal }),
+        ).rejects.toMatchObject({ code: 'query_cancelled' }),
+      )
+      await vi.waitFor(async () => expect(await running('slow_one')).toBe(7), { timeout: 30_000 })
+      expect(await text('SELECT 1')).toBe('1\n')
+      caller.abort()
+      await Promise.all(slow)
+    })
+
+    test('whatever runs carries its time limit', async () => {
+      const ask = "SELECT getSetting('max_execution_time')"
+      expect(await text(ask, {}, 12_500)).toBe('12.5\n')
+      await engine.command(
+        { sql: 'CREATE TABLE behaviour.limits (s Float64) ENGINE = MergeTree ORDER BY s' },
+        limits,
+      )
+      await engine.command({ sql: `INSERT INTO behaviour.limits ${ask}` }, { deadlineMs: 23_500 })
+      expect(await text('SELECT s FROM behaviour.limits')).toBe('23.5\n')
+    })
+
+    test('a query is really stopped at its deadline', async () => {
+      const forever = 'SELECT sum(sipHash64(number)) AS stopped_at_deadline FROM numbers(1000000000000)'
+      await expect(text(forever, {}, 500)).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
+      await vi.waitFor(async () => expect(await running('stopped_at_deadline')).toBe(0), { timeout: 30_000 })
+    })
+
+    test('a query is really stopped when its caller goes away', async () => {
+      const caller = new AbortController()
+      const call = engine.query(
+        { sql: 'SELECT sum(sipHash64(number)) AS caller_went FROM numbers(1000000000000)', format: 'Null' },
+        { deadlineMs: 60_000, signal: caller.signal },
+      )
+      const failed = expect(call).rejects.toMatchObject({ code: 'query_cancelled' })
+      await vi.waitFor(async () => expect(await running('caller_went')).toBe(1), { timeout: 30_000 })
+      caller.abort()
+      await failed
+      await vi.waitFor(async () => expect(await running('caller_went')).toBe(0), { timeout: 30_000 })
+    })
+
+    test('memory and size of the result are bounded', async () => {
+      await expect(
+        engine.query(
+          {
+            sql: 'SELECT number, count() FROM numbers(100000000) GROUP BY number',
+            format: 'Null',
+            settings: { max_memory_usage: 50_000_000 },
+          },
+          limits,
+        ),
+      ).rejects.toMatchObject({ code: 'overloaded', status: 503 })
+      await expect(text('SELECT repeat(toString(number), 1000) FROM numbers(1000000)')).rejects.toMatchObject(
+        {
+          code: 'too_large',
+        },
+      )
+    })
+
+    test('no output of a failed query is ever in a later result', async () => {
+      // Sequentially first: the same few sessions fail in the middle of their output and are asked again.
+      for (let i = 0; i < many(200, 10); i++) {
+        await expect(text(failing(`secret${i}`))).rejects.toMatchObject({ code: 'invalid_query' })
+        expect(await text('SELECT 42')).toBe('42\n')
+      }
+    })
+
+    test('tenants side by side get their own rows while a fifth of the queries fails', async () => {
+      const tenants = ['ada', 'bob', 'cyd', 'dan']
+      let wrong = 0
+      let failures = 0
+      const total = many(3000, 70)
+      const call = async (i: number) => {
+        const tenant = tenants[i % tenants.length] as string
+        if (i % 5 === 0) {
+          failures++
+          await failInSomeWay(i, tenant)
+          return
+        }
+        const rows = 1 + (i % 50)
+        const body = await text('SELECT {tenant:String}, {i:UInt32}, number FROM numbers({rows:UInt32})', {
+          tenant,
+          i,
+          rows,
+        })
+        const expected = Array.from({ length: rows }, (_, n) => `${tenant}\t${i}\t${n}\n`).join('')
+        if (body !== expected) wrong++
+      }
+      const failInSomeWay = async (i: number, tenant: string) => {
+        const way = (i / 5) % 3
+        if (way === 0) await expect(text(failing(tenant))).rejects.toMatchObject({ code: 'invalid_query' })
+        else if (way === 1) {
+          await expect(text(`${endless} -- ${tenant}`, {}, emulated ? 300 : 50)).rejects.toMatchObject({
+            code: 'query_timeout',
+          })
+        } else {
+          const caller = new AbortController()
+          const gone = engine.query(
+            { sql: endless, format: 'TabSeparated' },
+            { deadlineMs: 60_000, signal: caller.signal },
+          )
+          // Sooner or later: before it is taken, while it is prepared, while it runs.
+          delay(way * (i % 7) * 10).then(() => caller.abort())
+          await expect(gone).rejects.toMatchObject({ code: 'query_cancelled' })
+        }
+      }
+      const next = { i: 0 }
+      const worker = async () => {
+        while (next.i < total) await call(next.i++)
+      }
+      await Promise.all(Array.from({ length: 12 }, worker))
+      expect({ wrong, failures }).toEqual({ wrong: 0, failures: total / 5 })
+    })
+
+    more(() => opened)
+  })
+}
+
+/** Fails after some thousand rows of output. */
+const failing = (mark: string) =>
+  `SELECT '${mark}', number, throwIf(number = 30000, 'on purpose') FROM numbers(40000) SETTINGS max_block_size = 1000`
+
+const endless =
+  'SELECT number, sipHash64(number) FROM numbers(1000000000000) WHERE sipHash64(number) % 100000 = 0'

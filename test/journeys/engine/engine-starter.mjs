@@ -1,0 +1,26 @@
+/**
+ * Starts an engine process whose executable is another program, and ends when it was started three times.
+ * The program tells what an engine process would have got: input, environment, arguments.
+ */
+import { EngineProcess } from '../../../dist/engine/engine-process.js'
+
+const [, , executable] = process.argv
+const quiet = { info: () => {}, error: () => {} }
+const supervised = new EngineProcess({
+  node: executable,
+  environment: process.env,
+  host: { sessions: 8 },
+  log: quiet,
+  heartbeatMs: 500,
+  hangsAfterMs: 2_000,
+  startWithinMs: 30_000,
+  backoffMs: [0, 0, 24 * 3_600_000],
+  steadyAfterMs: 10_000,
+  onCrash: () => {},
+})
+supervised.start().catch(() => {})
+setInterval(() => {
+  if (supervised.state().restarts < 3) return
+  console.log(JSON.stringify(supervised.state()))
+  process.exit(0)
+}, 10)

@@ -1,0 +1,251 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { EmbeddedEngine } from '../../../src/engine/embedded-engine.ts'
+import { socketPathFor } from '../../../src/engine/embedded-engine.ts'
+import { engineCodeOf } from '../../../src/engine/engine-errors.ts'
+import { EngineStartError } from '../../../src/engine/engine-process.ts'
+import { embeddedEngine, emulated, openEmbedded } from '../../support/engines.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+
+const limits = { deadlineMs: 60_000 }
+
+/** Long enough for an emulated engine to come back. */
+const restart = { timeout: 90_000, interval: 50 }
+
+describe('the guards of the embedded engine', () => {
+  let opened: Awaited<ReturnType<typeof openEmbedded>>
+  let engine: EmbeddedEngine
+  const text = async (sql: string, deadlineMs = 60_000) =>
+    (await engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs })).body.toString()
+  const readyAgain = (pid: number | undefined) =>
+    vi.waitFor(() => {
+      expect(engine.pid).not.toBe(pid)
+      expect(engine.state().kind).toBe('ready')
+    }, restart)
+
+  const logged: string[] = []
+
+  beforeAll(async () => {
+    const log = pino({ level: 'info' }, { write: (line: string) => logged.push(line) })
+    opened = await openEmbedded({ patience: emulated ? 4 : 1, crashesBeforeRefusal: 1, log })
+    engine = opened.engine
+    await engine.command({ sql: 'CREATE DATABASE guards' }, limits)
+    await engine.command({ sql: 'CREATE TABLE guards.t (a String) ENGINE = MergeTree ORDER BY a' }, limits)
+  })
+  afterAll(() => opened?.close())
+
+  test('what is written is made durable before it is acknowledged', async () => {
+    const names = "'fsync_after_insert', 'fsync_part_directory', 'min_rows_to_fsync_after_merge'"
+    expect(
+      await text(`SELECT name, value FROM system.merge_tree_settings WHERE name IN (${names}) ORDER BY name`),
+    ).toBe('fsync_after_insert\t1\nfsync_part_directory\t1\nmin_rows_to_fsync_after_merge\t1\n')
+  })
+
+  test('the memory of the whole engine is bounded', async () => {
+    expect(
+      await text("SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'"),
+    ).toBe(`${2 * 2 ** 30}\n`)
+  })
+
+  test('files, network and other servers are out of reach of a query', async () => {
+    const notGranted = 497
+    for (const sql of [
+      "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
+      "SELECT * FROM remote('127.0.0.1:1', system.one)",
+      "SELECT * FROM mysql('127.0.0.1:1', 'a', 'b', 'c', 'd')",
+    ]) {
+      await expect(text(sql), sql).rejects.toSatisfy((error) => engineCodeOf(error) === notGranted)
+    }
+    for (const sql of [
+      "CREATE TABLE guards.u (a String) ENGINE = URL('http://127.0.0.1:1/', 'LineAsString')",
+      "CREATE DICTIONARY guards.d (a UInt64) PRIMARY KEY a SOURCE(HTTP(url 'http://127.0.0.1:1/' format 'TSV')) LAYOUT(FLAT()) LIFETIME(1)",
+      "BACKUP DATABASE guards TO Disk('default', 'escape')",
+    ]) {
+      await expect(engine.command({ sql }, limits), sql).rejects.toSatisfy(
+        (error) => engineCodeOf(error) === notGranted,
+      )
+    }
+    for (const sql of [
+      "SELECT file('/etc/passwd')",
+      "SELECT `file`('/etc/passwd')",
+      "SELECT * FROM executable('id', 'TabSeparated', 'x String')",
+    ]) {
+      await expect(text(sql), sql).rejects.toMatchObject({ code: 'invalid_query' })
+    }
+    for (const sql of [
+      "INSERT INTO FUNCTION file('/tmp/wellhead-escape', 'CSV') SELECT 1",
+      "SELECT 1 INTO OUTFILE '/tmp/wellhead-escape'",
+      "CREATE TABLE guards.f (a String) ENGINE = File(LineAsString, '/etc/passwd')",
+      "INSERT INTO guards.t FROM INFILE '/etc/passwd' FORMAT LineAsString",
+    ]) {
+      await expect(engine.command({ sql }, limits), sql).rejects.toMatchObject({ code: 'invalid_query' })
+    }
+    expect(existsSync('/tmp/wellhead-escape')).toBe(false)
+  })
+
+  test('no table of the engine itself grows on disk', async () => {
+    const store = join(opened.dataDir, 'engine', 'store')
+    const files = () => readdirSync(store, { recursive: true }).filter((path) => !/^tmp/.test(String(path)))
+    const before = files()
+    for (let i = 0; i < 10; i++) await text(`SELECT ${i}`)
+    await expect(text('SELECT no_such_column')).rejects.toMatchObject({ code: 'invalid_query' })
+    await engine.command({ sql: 'SYSTEM FLUSH LOGS' }, limits)
+    expect(await text("SELECT name FROM system.tables WHERE database = 'system' AND data_paths != []")).toBe(
+      '',
+    )
+    expect(files()).toEqual(before)
+  })
+
+  test('an INSERT without rows is refused instead of reading standard input', async () => {
+    expect(readlinkSync(`/proc/${engine.pid}/fd/0`)).toBe('/dev/null')
+    await expect(
+      engine.command({ sql: 'INSERT INTO guards.t FORMAT TabSeparated' }, limits),
+    ).rejects.toMatchObject({ code: 'invalid_query' })
+    expect(await text('SELECT count() FROM guards.t')).toBe('0\n')
+  })
+
+  test('nobody but its owner can reach the engine', () => {
+    const socketPath = socketPathFor(opened.dataDir)
+    expect(statSync(socketPath).mode & 0o077).toBe(0)
+    expect(statSync(dirname(socketPath)).mode & 0o077).toBe(0)
+    expect(listeningPorts(engine.pid as number)).toEqual([])
+  })
+
+  test('a second process on the same data directory is told that it is in use, and leaves it as it is', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const second = embeddedEngine(opened.dataDir, { log })
+    await expect(second.start()).rejects.toSatisfy(
+      (error) => error instanceof EngineStartError && error.reason === 'in-use',
+    )
+    await second.close()
+    expect(lines[0]).toContain('skipping the repairs before the start')
+    expect(await text('SELECT 1')).toBe('1\n')
+  })
+
+  test('a killed engine comes back with everything acknowledged, and callers are told meanwhile', async () => {
+    // Blamed for a crash that is half theirs at most.
+    const blame = [{ key: 'caller:carl', crashes: 1 / 4 }]
+    const leaving = new AbortController()
+    const forever = 'SELECT sum(cityHash64(number)) FROM numbers(1000000000000)'
+    const left = expect(
+      engine.query({ sql: forever, format: 'Null' }, { ...limits, blame, signal: leaving.signal }),
+    ).rejects.toMatchObject({ code: 'query_cancelled' })
+    const row = Buffer.from('{"a":"kept"}\n')
+    await engine.insert({ table: 'guards.t', format: 'JSONEachRow' }, row, limits)
+    const pid = engine.pid as number
+    const running = expect(
+      text('SELECT sum(sipHash64(number)) FROM numbers(1000000000000)'),
+    ).rejects.toMatchObject({
+      code: 'engine_unavailable',
+      status: 503,
+      retryAfterSeconds: 1,
+    })
+    await vi.waitFor(
+      async () => expect(await text('SELECT count() > 1 FROM system.processes')).toBe('1\n'),
+      restart,
+    )
+    leaving.abort()
+    await left
+    process.kill(pid, 'SIGKILL')
+    await running
+    // Who comes meanwhile waits a little, which is long enough for an engine that is not emulated.
+    const meanwhile = expect(text('SELECT 1'))
+    if (emulated) await meanwhile.rejects.toMatchObject({ code: 'engine_unavailable', status: 503 })
+    else await meanwhile.resolves.toBe('1\n')
+    await readyAgain(pid)
+    expect(await text("SELECT count() FROM guards.t WHERE a = 'kept'")).toBe('1\n')
+    // Whoever left just before may have sent the query that crashed it.
+    const again = engine.query({ sql: 'SELECT 2', format: 'Null' }, { ...limits, blame })
+    await expect(again).rejects.toMatchObject({ code: 'rate_limited' })
+  })
+
+  // Both end in the same silence; where the engine is emulated, a restart costs half a minute.
+  // An emulator may take a SIGSEGV that somebody sent for one of its own, and go on.
+  test.each(emulated ? (['SIGSTOP'] as const) : (['SIGSTOP', 'SIGSEGV'] as const))(
+    'an engine that hangs after %s is ended and started again',
+    async (signal) => {
+      const pid = engine.pid as number
+      process.kill(pid, signal)
+      await readyAgain(pid)
+      expect(await text('SELECT 1')).toBe('1\n')
+    },
+  )
+
+  // One function call over one value: there is no place in it where the engine looks for the limit.
+  const stubborn = (text = 'secret') =>
+    `SELECT levenshteinDistance(repeat('${text}', 10000), repeat('${[...text].reverse().join('')}', 10000))`
+
+  test('a query that ignores its time limit takes the engine process with it, not the service', async () => {
+    const pid = engine.pid as number
+    const blame = [{ key: 'caller:anna', crashes: 1 }]
+    const asAnna = (sql: string) =>
+      engine
+        .query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 200, blame })
+        .then(({ body }) => `${body}`)
+    await expect(asAnna(stubborn())).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
+    await readyAgain(pid)
+    expect(await text('SELECT 1')).toBe('1\n')
+    // This engine refuses what has ended it once; ordinary ones wait for the third time.
+    await expect(text(stubborn(), 200)).rejects.toMatchObject({
+      code: 'engine_unavailable',
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 500 && seconds <= 600),
+    })
+    await expect(asAnna('SELECT 1')).rejects.toMatchObject({
+      code: 'rate_limited',
+      status: 429,
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 0 && seconds <= 300),
+    })
+    const refusals = logged.filter((line) => line.includes('"refused"'))
+    expect(refusals.join()).toContain('caller:anna')
+    expect(refusals.join()).toMatch(/statement:[0-9a-f]{32}/)
+    expect(logged.join()).not.toMatch(/secret|levenshtein/i)
+  })
+
+  test('a query that ignores that its caller left ends the engine at its time limit, and the caller is blamed', async () => {
+    const pid = engine.pid as number
+    const blame = [{ key: 'caller:bert', crashes: 1 }]
+    const leaving = new AbortController()
+    const statement = { sql: stubborn('hidden'), format: 'TabSeparatedRaw' }
+    const asked = engine.query(statement, { deadlineMs: 2_000, blame, signal: leaving.signal })
+    const cancelled = expect(asked).rejects.toMatchObject({ code: 'query_cancelled' })
+    await vi.waitFor(
+      async () => expect(await text('SELECT count() > 1 FROM system.processes')).toBe('1\n'),
+      restart,
+    )
+    leaving.abort()
+    await cancelled
+    await readyAgain(pid)
+    const again = engine.query({ sql: 'SELECT 2', format: 'Null' }, { deadlineMs: 60_000, blame })
+    await expect(again).rejects.toMatchObject({ code: 'rate_limited' })
+  })
+})
+
+/** Ports on which a process takes connections, as the system's own tables tell. */
+function listeningPorts(pid: number): string[] {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).map((fd) => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${fd}`)
+      } catch {
+        return ''
+      }
+    }),
+  )
+  const listening = '0A'
+  return ['tcp', 'tcp6']
+    .flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === listening && sockets.has(`socket:[${fields[9]}]`))
+    .map((fields) => fields[1] as string)
+}
+
+test('the socket stays within the length that a socket address can have', () => {
+  const directory = scratchDirectory()
+  expect(socketPathFor('/srv/data')).toBe('/srv/data/engine/engine.sock')
+  const long = socketPathFor(join(directory.path, 'x'.repeat(200)))
+  expect(Buffer.byteLength(long)).toBeLessThanOrEqual(100)
+  directory.remove()
+})

@@ -1,0 +1,26 @@
+import { expect, test, vi } from 'vitest'
+import { openRemote } from '../../support/engines.ts'
+import { describeEngine } from './behaviour.ts'
+
+const ask = { sql: 'SELECT 1', format: 'TabSeparatedRaw' }
+const limits = { deadlineMs: 60_000 }
+
+describeEngine('a ClickHouse server', openRemote, (opened) => {
+  test('while the server is away a call waits a little for it and is refused, or answered when it is back', async () => {
+    const { engine, network } = opened()
+    const { restarts } = engine.state()
+    const refused = { code: 'engine_unavailable', status: 503, retryAfterSeconds: 1 }
+    await network.cut()
+    await expect(engine.query(ask, limits)).rejects.toMatchObject(refused)
+    await vi.waitFor(() => expect(engine.state().kind).toBe('down'))
+
+    const since = performance.now()
+    await expect(engine.command(ask, limits)).rejects.toMatchObject(refused)
+    expect(performance.now() - since).toBeGreaterThan(1_900)
+
+    const waiting = engine.query(ask, limits)
+    await network.mend()
+    expect((await waiting).body.toString()).toBe('1\n')
+    expect(engine.state()).toMatchObject({ kind: 'ready', restarts: restarts + 1 })
+  })
+})

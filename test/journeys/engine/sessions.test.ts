@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { engineNode, many } from '../../support/engines.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+
+/** Runs a script in the engine's own process, on a new directory. */
+async function probe(script: string, ...given: string[]) {
+  const directory = scratchDirectory()
+  try {
+    const path = fileURLToPath(new URL(`./${script}`, import.meta.url))
+    const { stdout } = await promisify(execFile)(engineNode, [path, directory.path, ...given])
+    return JSON.parse(stdout)
+  } finally {
+    directory.remove()
+  }
+}
+
+describe('the sessions of the embedded engine', () => {
+  let said: Record<string, unknown>
+
+  beforeAll(async () => {
+    said = await probe('engine-probe.mjs')
+  })
+
+  test('a session whose settings the engine ignored is refused', () => {
+    expect(said.sessionSettings).toBe(
+      'The engine ignored its settings: max_query_size is 262144, not 67108864.',
+    )
+    expect(said.sessionSettingsOnceSet).toBe('fine')
+  })
+
+  test('an engine that would not make rows durable is refused', () => {
+    expect(said.durability).toBe('The engine ignored its settings: fsync_after_insert is 0, not 1.')
+  })
+
+  test('a session in which a query failed is spoiled', () => {
+    expect(said).toMatchObject({ failure: true, spoiledBefore: false, spoiledAfter: true })
+  })
+
+  test('the output that a failed query left behind is never given to the next one', () => {
+    expect(said.cleanSession).toEqual(['fine', 'fine'])
+    expect(said.leftovers).toEqual(Array(3).fill('A session held the output of another query.'))
+  })
+
+  test('a session counts as closed when the engine has let go of it', () => {
+    expect(said.order).toEqual(['query ended', 'session closed'])
+  })
+})
+
+test('a value in the text of a statement is what a parameter of the engine is, to the byte', async () => {
+  const { compared, strings, left, differences } = await probe(
+    'bound-values-probe.mjs',
+    String(many(5000, 150)),
+  )
+  expect(differences).toEqual([])
+  expect(left).toEqual([])
+  expect(compared).toBeGreaterThan(100)
+  expect(strings).toBeGreaterThan(2)
+})

@@ -1,0 +1,77 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import { type Caller, callerWith } from '../../../src/access/caller.ts'
+import { type ManualClock, manualClock, manualTime } from '../../../src/base/clock.ts'
+import { sourceNotFound } from '../../../src/base/errors.ts'
+import { Arrivals } from '../../../src/catalog/arrivals.ts'
+import type { Source } from '../../../src/catalog/source.ts'
+import { handleError } from '../../../src/http/error-response.ts'
+import { addLogRoutes } from '../../../src/http/routes/log-routes.ts'
+import { addOtlpRoutes } from '../../../src/http/routes/otlp-routes.ts'
+import { DiskGuard } from '../../../src/intake/disk-guard.ts'
+import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
+import { LogIntake } from '../../../src/intake/log-intake.ts'
+import { LiveTail } from '../../../src/live/live-tail.ts'
+import type { RunningService } from '../../support/service.ts'
+
+export interface LimitedIntake {
+  url: string
+  intake: LogIntake
+  clock: ManualClock
+  close(): Promise<void>
+}
+
+export interface IntakeChoices {
+  maxPendingBytes?: number
+  freeBytes?: () => number
+  caller?: () => Caller
+}
+
+/** The intake over HTTP on the engine of a whole service, with bounds that a test can reach. */
+export async function openLimitedIntake(
+  { engine, call }: RunningService,
+  choices: IntakeChoices = {},
+): Promise<LimitedIntake> {
+  const clock = manualClock(Date.now())
+  const sources = (await (await call('/api/sources')).json()) as Source[]
+  const find = (name: string) => sources.find((source) => [source.name, ...source.aliases].includes(name))
+  const get = (name: string) => {
+    const source = find(name)
+    if (!source) throw sourceNotFound(name)
+    return source
+  }
+  const intake = new LogIntake({
+    engine,
+    sources: { find, get, list: () => sources },
+    keys: new IdempotencyKeys(engine, clock),
+    disk: new DiskGuard({ freeBytes: choices.freeBytes ?? (() => undefined), reserveBytes: 1_000, clock }),
+    clock,
+    arrivals: new Arrivals(),
+    tail: new LiveTail({ time: manualTime(clock), maxRingBytes: 0, maxPendingBytes: 0 }),
+    maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
+    maxReaders: 1,
+  })
+  const server: FastifyInstance = fastify()
+  server.setErrorHandler(handleError)
+  server.decorateRequest('caller', undefined)
+  const caller = choices.caller ?? (() => sender('test'))
+  server.addHook('onRequest', async (request) => {
+    request.caller = caller()
+  })
+  addLogRoutes(server, intake)
+  addOtlpRoutes(server, intake)
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    url,
+    intake,
+    clock,
+    close: async () => {
+      await server.close()
+      await intake.stop()
+    },
+  }
+}
+
+export function sender(id: string, choices: { scopes?: string[]; project?: string } = {}): Caller {
+  const { scopes = ['ingest'], project = null } = choices
+  return callerWith({ id, scopes, project, parameters: {} })
+}

@@ -1,0 +1,366 @@
+import { deflateSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLog } from '../../../src/base/log.ts'
+import { migrate, migrations } from '../../../src/catalog/migrations.ts'
+import { many } from '../../support/engines.ts'
+import { logClient } from '../../support/log-client.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { describeLogCallers } from './callers.ts'
+import { hostileEntries } from './hostile-entries.ts'
+import { describeLogLimits } from './limits.ts'
+import { liveJourneys } from './live.ts'
+import { describeLogSenders } from './senders.ts'
+import { describeSentMetadata } from './sent-metadata.ts'
+
+describe('sending logs', () => {
+  let service: RunningService
+  beforeAll(async () => {
+    service = await openService()
+  })
+  afterAll(() => service?.close())
+
+  const { send, recent } = logClient(() => service)
+
+  test('the nine sources, quarantine, otel_logs and endpoint_requests are there from the first start', async () => {
+    const sources = (await (await service.call('/api/sources')).json()) as {
+      name: string
+      retention_days: number
+    }[]
+    expect(sources.map(({ name }) => name)).toEqual([
+      'auth_logs',
+      'edge_logs',
+      'endpoint_requests',
+      'function_edge_logs',
+      'function_logs',
+      'otel_logs',
+      'pgbouncer_logs',
+      'postgres_logs',
+      'postgrest_logs',
+      'quarantine',
+      'realtime_logs',
+      'storage_logs',
+    ])
+    const days = sources.map((source) => source.retention_days)
+    expect(new Set(days)).toEqual(new Set([90, 30]))
+  })
+
+  test('an accepted entry is what the next query sees, under the name or the alias of its source', async () => {
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+    const sent = await send(
+      'cloudflare.logs.prod',
+      JSON.stringify({
+        id: 'my id',
+        timestamp: `${yesterday}T10:20:30.123456789+02:00`,
+        project: 'abc',
+        event_message: 'GET /rest',
+        metadata: { request: { url: 'https://abc.example.com/rest/v1' }, 'key.with.dots': 1 },
+        extra: ['kept'],
+      }),
+    )
+    expect(sent).toEqual({ status: 200, body: { message: 'Logged!', accepted: 1, rejected: 0, errors: [] } })
+    expect(await recent('edge_logs')).toEqual([
+      {
+        id: 'my id',
+        timestamp: Date.parse(`${yesterday}T08:20:30Z`) * 1000 + 123456,
+        project: 'abc',
+        event_message: 'GET /rest',
+        metadata: {
+          request: { url: 'https://abc.example.com/rest/v1' },
+          'key.with.dots': 1,
+          extra: ['kept'],
+        },
+      },
+    ])
+  })
+
+  test('every form of body and compression is taken', async () => {
+    const entry = (id: string) => ({ id, project: 'forms' })
+    const ndjson = `${JSON.stringify(entry('n1'))}\n\n${JSON.stringify(entry('n2'))}`
+    const forms: [string | Buffer, Record<string, string>, number][] = [
+      [JSON.stringify(entry('o')), {}, 1],
+      [JSON.stringify([entry('a1'), entry('a2')]), {}, 2],
+      [JSON.stringify({ batch: [entry('b1')] }), { 'Content-Type': 'application/json' }, 1],
+      [ndjson, { 'Content-Type': 'application/x-ndjson' }, 2],
+      [ndjson.replaceAll('"n', '"m'), { 'Content-Type': 'text/plain' }, 2],
+      [gzipSync(JSON.stringify(entry('g'))), { 'Content-Encoding': 'gzip' }, 1],
+      [deflateSync(JSON.stringify(entry('d'))), { 'Content-Encoding': 'deflate' }, 1],
+    ]
+    for (const [body, headers, accepted] of forms) {
+      expect((await send('auth_logs', body, headers)).body).toMatchObject({ accepted, rejected: 0 })
+    }
+    const ids = (await recent('auth_logs')).map(({ id }) => id)
+    expect(ids.sort()).toEqual(['a1', 'a2', 'b1', 'd', 'g', 'm1', 'm2', 'n1', 'n2', 'o'])
+  })
+
+  test('the project is the first of project, metadata.project_ref and metadata.project', async () => {
+    await send(
+      'storage_logs',
+      JSON.stringify([
+        { id: '1', project: 'a', metadata: { project_ref: 'b', project: 'c' } },
+        { id: '2', metadata: { project_ref: 'b', project: 'c' } },
+        { id: '3', metadata: { project: 'c' } },
+        { id: '4' },
+      ]),
+    )
+    const projects = Object.fromEntries(
+      (await recent('storage_logs')).map(({ id, project }) => [id, project]),
+    )
+    expect(projects).toEqual({ 1: 'a', 2: 'b', 3: 'c', 4: '' })
+  })
+
+  test('an entry that cannot be read is rejected with index and reason, kept in quarantine, and the others are stored', async () => {
+    const sent = await send(
+      'postgres_logs',
+      JSON.stringify([
+        { id: 'good' },
+        'no object',
+        { timestamp: 'yesterday' },
+        { timestamp: Date.now() + 3_700_000 },
+        { id: 'x'.repeat(129) },
+        { event_message: 'x'.repeat(2 ** 20) },
+        { metadata: { half: '\ud800' } },
+        { timestamp: Date.now() - 90 * 86_400_000 - 60_000 },
+      ]).replace('"\ud800"', '"\\ud800"'),
+    )
+    expect(sent.status).toBe(200)
+    expect([sent.body.accepted, sent.body.rejected]).toEqual([1, 7])
+    expect(sent.body.errors.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(sent.body.errors[6]?.reason).toBe("timestamp is older than the source's retention of 90 days")
+    expect(sent.body.errors[1]?.reason).toMatch(/^timestamp is neither/)
+    expect((await recent('postgres_logs')).map(({ id }) => id)).toEqual(['good'])
+    const kept = (await recent('quarantine')).filter(({ metadata }) => metadata.source === 'postgres_logs')
+    expect(kept).toHaveLength(7)
+    expect(kept.map(({ event_message }) => event_message)).toContain('{"timestamp":"yesterday"}')
+  })
+
+  test('what is no JSON, too large, unknown or in a strange encoding is refused whole', async () => {
+    const cases: [string, string | Buffer, Record<string, string>, number, string][] = [
+      ['edge_logs', '', {}, 400, 'invalid_body'],
+      ['edge_logs', 'no json', {}, 400, 'invalid_body'],
+      ['edge_logs', '[{"id":1}', {}, 400, 'invalid_body'],
+      ['edge_logs', '[\n{"id":"a"},\n{"id":"b"}\n', {}, 400, 'invalid_body'],
+      ['edge_logs', '{"id":\n1', { 'Content-Type': 'application/json' }, 400, 'invalid_body'],
+      ['edge_logs', '{}', { 'Content-Encoding': 'constructor' }, 415, 'unsupported_media_type'],
+      ['edge_logs', Buffer.alloc(2 ** 20, 'x'), { 'Content-Encoding': 'gzip' }, 400, 'invalid_body'],
+      ['edge_logs', `[${'{},'.repeat(50_000)}{}]`, {}, 413, 'too_large'],
+      ['edge_logs', Buffer.from([0xff, 0xfe]), {}, 400, 'invalid_body'],
+      ['edge_logs', 'not gzip', { 'Content-Encoding': 'gzip' }, 400, 'invalid_body'],
+      ['edge_logs', '{}', { 'Content-Encoding': 'br' }, 415, 'unsupported_media_type'],
+      ['edge_logs', Buffer.alloc(12 * 2 ** 20 + 1, 32), {}, 413, 'too_large'],
+      [
+        'edge_logs',
+        gzipSync(Buffer.alloc(65 * 2 ** 20, 32)),
+        { 'Content-Encoding': 'gzip' },
+        413,
+        'too_large',
+      ],
+      ['no_such_source', '{}', {}, 404, 'source_not_found'],
+      ['', '{}', {}, 400, 'invalid_parameter'],
+    ]
+    for (const [source, body, headers, status, code] of cases) {
+      const sent = await send(source, body, headers)
+      expect([sent.status, sent.body.error?.code]).toEqual([status, code])
+    }
+  })
+
+  test('a body that is read on another thread is stored like a small one', async () => {
+    const entries = Array.from({ length: 1_000 }, (_, i) =>
+      i % 100 === 99 ? i : { id: `big-${i}`, project: 'threads', metadata: { text: 'x'.repeat(100) } },
+    )
+    const sent = await send('auth_logs', JSON.stringify(entries))
+    expect([sent.status, sent.body.accepted, sent.body.rejected]).toEqual([200, 990, 10])
+    expect(sent.body.errors[9]).toEqual({ index: 999, reason: 'an entry must be a JSON object' })
+    const refused = await send('auth_logs', `[${'{},'.repeat(20_000)}`)
+    expect([refused.status, refused.body.error?.code]).toEqual([400, 'invalid_body'])
+  })
+
+  describeSentMetadata(() => service)
+
+  test('hostile entries are stored or rejected, never an error of the service', async () => {
+    const answers: [number, number][] = []
+    for (const body of hostileEntries) {
+      const sent = await send('pgbouncer_logs', body)
+      expect(sent.status).toBe(200)
+      answers.push([sent.body.accepted, sent.body.rejected])
+    }
+    expect(answers).toEqual([
+      [0, 1],
+      [0, 1],
+      [many(40, 12), 0],
+      [7, 0],
+      [0, 1],
+      [0, 1],
+      [1, 0],
+      [1, 0],
+      [1, 0],
+      [1, 0],
+    ])
+    expect(await recent('pgbouncer_logs')).toHaveLength(11 + many(40, 12))
+    const schema = (await (await service.call('/api/sources/pgbouncer_logs/schema')).json()) as {
+      path: string
+    }[]
+    expect(schema.map(({ path }) => path)).toContain(`p${many(40, 12) * 250 - 1}`)
+  })
+
+  test('an idempotency key stores nothing twice and answers the same', async () => {
+    const body = JSON.stringify([{ id: 'once' }, 'bad'])
+    const headers = { 'Idempotency-Key': 'k-1' }
+    const together = await Promise.all([
+      send('function_logs', body, headers),
+      send('function_logs', body, headers),
+    ])
+    const again = await send('function_logs', body, headers)
+    for (const sent of [...together, again]) expect(sent).toEqual(again)
+    expect(again.body).toMatchObject({ accepted: 1, rejected: 1 })
+    expect(await recent('function_logs')).toHaveLength(1)
+    const replayed = async (key: string) => {
+      const init = { method: 'POST', body, headers: { 'Idempotency-Key': key } }
+      return (await service.call('/api/logs?source=function_logs', init)).headers.get('idempotency-replayed')
+    }
+    expect([await replayed('k-1'), await replayed('k-2'), await replayed('k-2')]).toEqual([
+      'true',
+      null,
+      'true',
+    ])
+    expect(await recent('function_logs')).toHaveLength(2)
+  })
+
+  test('requests that arrive together become few inserts', async () => {
+    const requests = many(500, 100)
+    const sent = await Promise.all(
+      Array.from({ length: requests }, (_, i) => send('postgrest_logs', JSON.stringify({ id: `c${i}` }))),
+    )
+    expect(sent.every(({ status, body }) => status === 200 && body.accepted === 1)).toBe(true)
+    const { body } = await service.engine.query(
+      {
+        // Every insert takes a number of its own, which merges keep: the last one is how many there were.
+        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = 'wellhead' AND table = 'postgrest_logs' AND active",
+        format: 'TabSeparatedRaw',
+      },
+      { deadlineMs: 60_000 },
+    )
+    const [rows, inserts] = body.toString().trim().split('\t').map(Number)
+    expect(rows).toBe(requests)
+    expect(inserts).toBeLessThan(requests / 10)
+  })
+
+  test('a source can be made, changed and deleted with its data', async () => {
+    const json = { 'Content-Type': 'application/json' }
+    const create = (body: unknown) =>
+      service.call('/api/sources', { method: 'POST', headers: json, body: JSON.stringify(body) })
+    const made = await create({
+      name: 'my_logs',
+      retention_days: 7,
+      aliases: ['my.logs'],
+      hot_fields: [{ column: 'level', path: 'level', type: 'text', searched: true }],
+    })
+    expect(made.status).toBe(201)
+    expect(await made.json()).toMatchObject({ name: 'my_logs', version: 1, retention_days: 7 })
+    expect((await create({ name: 'my_logs' })).status).toBe(409)
+    expect((await create({ name: 'other', aliases: ['my.logs'] })).status).toBe(409)
+    expect((await create({ name: 'No Good' })).status).toBe(400)
+    expect((await create({ name: 'x', surprise: 1 })).status).toBe(400)
+    expect((await send('my.logs', '{"metadata":{"level":"warn"}}')).body.accepted).toBe(1)
+    const changed = await service.call('/api/sources/my_logs', {
+      method: 'PATCH',
+      headers: json,
+      body: JSON.stringify({ retention_days: 30 }),
+    })
+    expect(await changed.json()).toMatchObject({ version: 2, retention_days: 30, aliases: ['my.logs'] })
+    const unsure = await service.call('/api/sources/my_logs', { method: 'DELETE' })
+    expect([unsure.status, await unsure.json()]).toMatchObject([400, { error: { parameter: 'confirm' } }])
+    expect((await service.call('/api/sources/my_logs?confirm=my_logs', { method: 'DELETE' })).status).toBe(
+      204,
+    )
+    expect((await service.call('/api/sources/my_logs')).status).toBe(404)
+    expect((await send('my.logs', '{}')).status).toBe(404)
+  })
+
+  test('a typed column is added to a source that has entries, filled, and removed again', async () => {
+    const manage = async (method: string, path: string, body?: object) => {
+      const response = await service.call(path, {
+        method,
+        ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    }
+    await manage('POST', '/api/sources', { name: 'typed' })
+    const sent = [{ size: 'L', n: 1 }, { size: 'S', n: '2' }, { n: {} }, {}]
+    await send('typed', sent.map((item) => JSON.stringify({ metadata: { item } })).join('\n'))
+    const fields = [
+      { column: 'size', path: 'item.size', type: 'text', searched: true },
+      { column: 'n', path: 'item.n', type: 'number' },
+    ]
+    // The engine refuses such an index only after the change is in the catalog.
+    const numbers = [{ column: 'n', path: 'item.n', type: 'number', searched: true }]
+    expect(await manage('PATCH', '/api/sources/typed', { hot_fields: numbers })).toMatchObject({
+      status: 400,
+      body: {
+        error: { parameter: 'hot_fields', message: expect.stringContaining('only if their type is text') },
+      },
+    })
+    const added = await manage('PATCH', '/api/sources/typed', { hot_fields: fields })
+    expect(added).toMatchObject({ status: 200, body: { version: 2, hot_fields: fields } })
+    const query = 'SELECT size, n FROM typed ORDER BY size, n'
+    expect((await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })).status).toBe(201)
+    const rows = async () => (await manage('GET', '/api/endpoints/query/typed.sizes')).body.result
+    const expected = [
+      { size: '', n: null },
+      { size: '', n: null },
+      { size: 'L', n: 1 },
+      { size: 'S', n: 2 },
+    ]
+    expect(await rows()).toEqual(expected)
+    await send('typed', JSON.stringify({ metadata: { item: { size: 'XL', n: 3 } } }))
+    expect(await rows()).toEqual([...expected, { size: 'XL', n: 3 }])
+    const schema = async () => (await manage('GET', '/api/sources/typed/schema')).body
+    await expect.poll(schema, { timeout: 60_000 }).toEqual([
+      expect.objectContaining({ path: 'item.n', entries: 3, sampled: 5, column: 'n', filled: 1 }),
+      expect.objectContaining({
+        path: 'item.size',
+        types: ['String'],
+        entries: 3,
+        column: 'size',
+        filled: 1,
+      }),
+    ])
+    const moved = [fields[0], { column: 'n', path: 'item.m', type: 'number' }]
+    expect((await manage('PATCH', '/api/sources/typed', { hot_fields: moved })).status).toBe(200)
+    await send('typed', JSON.stringify({ metadata: { item: { size: 'XXL', n: 4, m: 5 } } }))
+    expect((await rows()).map(({ n }: { n: number | null }) => n)).toEqual([null, null, null, null, null, 5])
+    const kept = await manage('PATCH', '/api/sources/typed', { hot_fields: [fields[1] as object] })
+    expect(kept).toMatchObject({ status: 400, body: { error: { parameter: 'hot_fields' } } })
+    expect(kept.body.error.message).toContain('typed.sizes')
+    await manage('DELETE', '/api/endpoints/typed.sizes')
+    const removed = await manage('PATCH', '/api/sources/typed', { hot_fields: [] })
+    expect(removed).toMatchObject({ status: 200, body: { version: 4, hot_fields: [] } })
+    const gone = await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })
+    expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
+  })
+
+  test('changes of the schema run once, in order, and data of a newer version is not touched', async () => {
+    const topology = { cluster: undefined }
+    const quiet = createLog('silent')
+    const table = (id: number) => ({
+      id,
+      statements: () => [`CREATE TABLE wellhead._migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
+    })
+    expect(await migrate(service.engine, topology, quiet)).toEqual([])
+    const known = [...migrations, table(1001), table(1002)]
+    expect(await migrate(service.engine, topology, quiet, known)).toEqual([1001, 1002])
+    // Neither statement bears being run twice.
+    expect(await migrate(service.engine, topology, quiet, known)).toEqual([])
+    await expect(migrate(service.engine, topology, quiet)).rejects.toThrow('newer Wellhead (schema 1002)')
+  })
+
+  test('nothing is taken without the token', async () => {
+    const response = await fetch(`${service.url}/api/logs?source=edge_logs`, { method: 'POST', body: '{}' })
+    expect(response.status).toBe(401)
+  })
+
+  describeLogSenders(() => service)
+  describeLogCallers(() => service)
+  describeLogLimits(() => service)
+  liveJourneys(() => service)
+})

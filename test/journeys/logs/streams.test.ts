@@ -1,0 +1,349 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { pino } from 'pino'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Access } from '../../../src/access/access.ts'
+import { hashToken } from '../../../src/access/admin-token.ts'
+import type { StoredToken } from '../../../src/access/token.ts'
+import { manualClock, manualTime } from '../../../src/base/clock.ts'
+import type { TraceSpan, Tracing } from '../../../src/base/tracing.ts'
+import type { EndpointCall } from '../../../src/endpoints/call/endpoint-calls.ts'
+import type { SavedEndpoint } from '../../../src/endpoints/manage/endpoints.ts'
+import { handleError } from '../../../src/http/error-response.ts'
+import { RequestEnds } from '../../../src/http/request-ends.ts'
+import { logRequests } from '../../../src/http/request-log.ts'
+import { addRequestTraces, RequestTraces } from '../../../src/http/request-traces.ts'
+import { admitCaller } from '../../../src/http/route-access.ts'
+import { addTailRoutes } from '../../../src/http/routes/tail-routes.ts'
+import { EventStreams } from '../../../src/http/streams/event-streams.ts'
+import { followResult } from '../../../src/http/streams/follow-result.ts'
+import { readEntry } from '../../../src/intake/entry.ts'
+import { LiveResults } from '../../../src/live/live-results.ts'
+import { LiveTail } from '../../../src/live/live-tail.ts'
+import { RequestCounts } from '../../../src/observability/request-counts.ts'
+import { type EventReader, openEvents } from '../../support/event-reader.ts'
+
+const admin = 'the-token-of-the-admin'
+let close = async () => {}
+afterEach(() => close())
+
+/** The streams of a service over real connections, without the engine that would store what they send. */
+async function openStreams(limits = { maxStreams: 100 }) {
+  const clock = manualClock(Date.now())
+  const time = manualTime(clock)
+  const access = new Access(admin, clock)
+  const tail = new LiveTail({ time, maxRingBytes: 8 * 20_000, maxPendingBytes: 64 * 1024 })
+  const streams = new EventStreams({ access, time, ...limits })
+  const lines: Record<string, unknown>[] = []
+  const spans: Record<string, unknown>[] = []
+  const requests = new RequestCounts()
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const server: FastifyInstance = fastify({
+    forceCloseConnections: 'idle',
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+  })
+  const ends = new RequestEnds(server)
+  addRequestTraces(server, new RequestTraces(tracingInto(spans)), ends)
+  logRequests(ends, requests)
+  server.setErrorHandler(handleError)
+  server.decorateRequest('caller', undefined)
+  server.addHook('onRequest', async (request, reply) => {
+    request.caller = admitCaller(access, 'query', request, reply)
+  })
+  server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
+  server.get('/never', () => new Promise(() => {}))
+  addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
+  const results = new LiveResults({ time, arrivals: undefined, maxBytes: 2 ** 20, onFailure: () => {} })
+  const endpoint = { definition: { id: 'e', name: 'followed' } } as SavedEndpoint
+  /** What `/followed` follows: an endpoint that is there or not, and a look that takes as long as it is told. */
+  const followed = {
+    endpoint: endpoint as SavedEndpoint | undefined,
+    look: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
+  }
+  server.get('/followed', (request, reply) => {
+    const { look } = followed
+    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], look }) }
+    const endpoints = { findById: () => followed.endpoint }
+    const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
+    return followResult({ endpoints, calls, results, streams }, request, reply, call as EndpointCall)
+  })
+  const base = await server.listen({ host: '127.0.0.1', port: 0 })
+  close = async () => {
+    streams.stop()
+    time.advance(1_000)
+    await server.close()
+  }
+  const put = (token: string, fields: Partial<StoredToken> = {}) =>
+    access.put(token, {
+      description: '',
+      scopes: ['query'],
+      project: 'a',
+      parameters: {},
+      expires_at: null,
+      requests_per_minute: null,
+      hash: hashToken(token).toString('hex'),
+      created_at: '',
+      previous: null,
+      ...fields,
+    })
+  const store = (...entries: object[]) => {
+    tail.publish(
+      'edge_logs',
+      entries.map(
+        (entry) => (readEntry(JSON.stringify(entry), { nowMs: clock.now() }) as { line: Buffer }).line,
+      ),
+    )
+    time.advance(100)
+  }
+  const url = `${base}/api/sources/edge_logs/tail`
+  const told = () => lines.filter(({ msg }) => msg === 'request').map(({ path, status }) => [path, status])
+  const open = (token = admin, query = '', headers = {}) => openEvents(`${url}${query}`, token, headers)
+  return {
+    base,
+    url,
+    open,
+    put,
+    store,
+    access,
+    streams,
+    time,
+    server,
+    followed,
+    results,
+    spans,
+    requests,
+    told,
+  }
+}
+
+/** Keeps what is said of spans when they end. */
+function tracingInto(ended: Record<string, unknown>[]): Tracing {
+  const span = (about: Record<string, unknown>): TraceSpan => ({
+    context: { traceId: 'a', spanId: 'b', flags: 1, state: '' },
+    child: () => span({}),
+    set: (attributes) => void Object.assign(about, attributes),
+    end: () => void ended.push(about),
+  })
+  return { start: (name) => span({ name }), stop: async () => {} }
+}
+
+const nextEntry = async (reader: EventReader) => JSON.parse((await reader.next())?.data ?? 'null')
+
+describe('streams of events', () => {
+  test('say what they are, and are for nobody to keep', async () => {
+    const { open, url } = await openStreams()
+    const { status, headers } = await open()
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(headers.get('cache-control')).toBe('no-store, no-transform')
+    expect(headers.get('x-accel-buffering')).toBe('no')
+    const head = await fetch(url, { method: 'HEAD', headers: { 'X-API-KEY': admin } })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, headers.get('content-type')])
+  })
+
+  test('begin with how long to wait before connecting again, and where to go on', async () => {
+    const { open, store, time } = await openStreams()
+    const one = await open()
+    store({ event_message: '1' })
+    expect(await nextEntry(one)).toMatchObject({ event_message: '1' })
+    expect(one.marks).toEqual(['retry: 2000', expect.stringMatching(/^id: [0-9a-f]{32}$/)])
+    store({ event_message: '2' })
+    const again = await open(admin, '', { 'Last-Event-ID': one.marks[1]?.slice('id: '.length) })
+    expect(await nextEntry(again)).toMatchObject({ event_message: '1' })
+    expect(await nextEntry(again)).toMatchObject({ event_message: '2' })
+    time.advance(15_000)
+    store({ event_message: '3' })
+    await again.next()
+    expect(again.marks.at(-1)).toMatch(/^: heartbeat\nid: \w+$/)
+  })
+
+  test('a tenant sees its project, and a token without one is refused', async () => {
+    const { open, put, store } = await openStreams()
+    put('tenant')
+    put('plain', { project: null })
+    put('narrow', { scopes: ['query:logs.all'] })
+    for (const token of ['plain', 'narrow']) expect((await open(token)).status).toBe(403)
+    expect((await open('tenant', '?project=b')).status).toBe(403)
+    const readers = [
+      await open('tenant'),
+      await open('tenant', '?project=a'),
+      await open(admin, '?project=a'),
+    ]
+    store({ project: 'b', event_message: 'of another' }, { event_message: 'of none' }, { project: 'a' })
+    for (const reader of readers) expect(await nextEntry(reader)).toMatchObject({ project: 'a' })
+  })
+
+  test.each(['?text=a&text=b', '?project=a&project=a', `?text=${'x'.repeat(1_001)}`])(
+    '%.20s is 400',
+    async (query) => {
+      const { open } = await openStreams()
+      expect((await open(admin, query)).status).toBe(400)
+    },
+  )
+
+  test('end when their token is revoked, changed or expired, without another entry', async () => {
+    const { open, put, store, access, time, streams } = await openStreams()
+    put('revoked')
+    put('changed')
+    put('expiring', { expires_at: new Date(time.now() + 60_000).toISOString() })
+    const revoked = await open('revoked')
+    access.remove('revoked')
+    expect(await revoked.next()).toBeUndefined()
+    const changed = await open('changed')
+    put('changed', { project: 'b' })
+    expect(await changed.next()).toBeUndefined()
+    const expiring = await open('expiring')
+    store({ project: 'a', event_message: 'before' })
+    expect(await nextEntry(expiring)).toMatchObject({ event_message: 'before' })
+    time.advance(60_000)
+    store({ project: 'a', event_message: 'after' })
+    expect(await expiring.next()).toBeUndefined()
+    await vi.waitFor(() => expect(streams.size).toBe(0))
+  })
+
+  test('are bounded in number, and one that ends makes room', async () => {
+    const { open, streams } = await openStreams({ maxStreams: 2 })
+    const [first] = [await open(), await open()]
+    const full = await open()
+    expect([full.status, full.headers.get('retry-after')]).toEqual([503, '1'])
+    first.close()
+    await vi.waitFor(() => expect(streams.size).toBe(1))
+    expect((await open()).status).toBe(200)
+  })
+
+  test('a few tokens cannot keep another one out, and each gets its share', async () => {
+    const { open, put, streams, store } = await openStreams({ maxStreams: 6 })
+    for (const token of ['greedy', 'other', 'late', 'later']) put(token)
+    const greedy = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
+    const other = [await open('other'), await open('other')]
+    // The newest stream of the token with the most ends; the older ones go on.
+    expect((await open('late')).status).toBe(200)
+    for (;;) if ((await greedy[3]?.next()) === undefined) break
+    expect((await open('late')).status).toBe(200)
+    for (;;) if ((await greedy[2]?.next()) === undefined) break
+    expect(streams.size).toBe(6)
+    // Two each: whoever has as much as anybody else gets no more.
+    for (const token of ['late', 'greedy', 'other']) expect((await open(token)).status).toBe(503)
+    expect((await open('later')).status).toBe(200)
+    expect((await open('later')).status).toBe(503)
+    expect(streams.size).toBe(6)
+    store({ project: 'a', event_message: 'still here' })
+    for (const reader of [greedy[0], other[0]]) {
+      expect(await nextEntry(reader as EventReader)).toMatchObject({ event_message: 'still here' })
+    }
+  })
+
+  test('a reader who takes nothing costs a bounded memory, hears what it missed, and is cut in the end', async () => {
+    const { url, store, streams, time } = await openStreams()
+    const { hostname, port, pathname } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    socket.write(`GET ${pathname}?project=a HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${admin}\r\n\r\n`)
+    await once(socket, 'readable')
+    const big = { project: 'a', event_message: 'x'.repeat(500_000) }
+    // More than the system takes for a connection that nobody reads.
+    for (let i = 0; i < 40; i++) {
+      store(big, { project: 'b' })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    await vi.waitFor(() => expect(text).toContain('event: missed'))
+    const count = Number(/event: missed\ndata: \{"count":(\d+)\}/.exec(text)?.[1])
+    expect(count + text.split('event: entry').length - 1).toBe(40)
+    socket.pause()
+    for (let i = 0; i < 30; i++) {
+      store(big)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    for (let i = 0; i < 5; i++) time.advance(15_000)
+    await vi.waitFor(() => expect(streams.size).toBe(0))
+    socket.destroy()
+  })
+
+  test('a result that is looked at while its endpoint changes or goes is not followed', async () => {
+    const { base, followed, results, streams } = await openStreams()
+    const { endpoint, look } = followed
+    const open = async (during: () => void) => {
+      followed.endpoint = endpoint
+      followed.look = () => {
+        during()
+        return look()
+      }
+      return openEvents(`${base}/followed`, admin)
+    }
+    const usual = await open(() => {})
+    expect(await usual.next()).toMatchObject({ event: 'result', data: '{}' })
+    usual.close()
+    await vi.waitFor(() => expect([results.size, streams.size]).toEqual([0, 0]))
+    const changed = await open(() => {
+      followed.endpoint = { ...endpoint } as SavedEndpoint
+    })
+    expect([changed.status, await changed.next(), changed.marks]).toEqual([200, undefined, ['retry: 2000']])
+    const gone = await open(() => {
+      followed.endpoint = undefined
+    })
+    expect(gone.status).toBe(404)
+    await vi.waitFor(() => expect([results.size, streams.size]).toEqual([0, 0]))
+  })
+
+  test('are in the log, in the counts and in traces when they are over, whoever ended them', async () => {
+    const { open, put, access, spans, requests, told } = await openStreams()
+    const path = '/api/sources/edge_logs/tail'
+    const closed = await open()
+    expect(told()).toEqual([])
+    closed.close()
+    await vi.waitFor(() => expect(told()).toEqual([[path, 200]]))
+    put('revoked')
+    const ended = await open('revoked')
+    access.remove('revoked')
+    expect(await ended.next()).toBeUndefined()
+    await vi.waitFor(() =>
+      expect(told()).toEqual([
+        [path, 200],
+        [path, 200],
+      ]),
+    )
+    expect((await open('wrong')).status).toBe(401)
+    await vi.waitFor(() => expect(told()).toHaveLength(3))
+    expect(spans.map((span) => span['http.response.status_code'])).toEqual([200, 200, 401])
+    expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 2, '4xx': 1 })
+  })
+
+  test('a request whose caller leaves before the answer is told once, as 499', async () => {
+    const { base, spans, requests, told } = await openStreams()
+    const { hostname, port } = new URL(base)
+    const socket = connect(Number(port), hostname)
+    const request = `GET /never HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${admin}\r\n\r\n`
+    socket.write(request, () => socket.destroy())
+    await vi.waitFor(() => expect(told()).toEqual([['/never', 499]]))
+    expect(spans).toEqual([{ name: 'GET /never', 'http.response.status_code': 499 }])
+    expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 0, '4xx': 1 })
+  })
+
+  test('what is asked for all the time, and what is not there, makes no span', async () => {
+    const { base, spans, requests } = await openStreams()
+    const headers = {
+      'X-API-KEY': admin,
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    }
+    expect((await fetch(`${base}/quiet`, { headers })).status).toBe(200)
+    expect((await fetch(`${base}/v1/traces`, { method: 'POST', headers })).status).toBe(404)
+    await vi.waitFor(() =>
+      expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 1, '4xx': 1 }),
+    )
+    expect(spans).toEqual([])
+  })
+
+  test('end at once when the service stops, and none begins', async () => {
+    const { open, streams, server } = await openStreams()
+    const readers = [await open(), await open()]
+    streams.stop()
+    await server.close()
+    for (const reader of readers) expect(await reader.next()).toBeUndefined()
+    expect(() => streams.admit('admin')).toThrow('stopping')
+  })
+})

@@ -1,0 +1,244 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { version } from '../../../src/base/version.ts'
+import { askEngine } from '../../support/engine-socket.ts'
+import { many } from '../../support/engines.ts'
+import { Ledger } from '../../support/ledger.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { sendUntilStopped } from '../../support/sender.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
+import { installPackage } from './packed-package.ts'
+
+/** The packed package serves and is backed up; the checkout serves what was restored of it. */
+const directory = scratchDirectory()
+const at = (...path: string[]) => join(directory.path, ...path)
+const ledger = new Ledger()
+let command: string
+let service: ServiceProcess
+let url: string
+let token: string
+let restored: RunningService | undefined
+
+beforeAll(async () => {
+  command = installPackage(directory.path)
+  service = spawnService(
+    ['--port', '0'],
+    { WELLHEAD_LOG_LEVEL: 'warn' },
+    { command: [command], cwd: directory.path },
+  )
+  url = await service.ready()
+  token = readFileSync(at('data', 'admin-token'), 'utf8').trim()
+})
+afterAll(async () => {
+  service?.child.kill('SIGKILL')
+  await service?.exit
+  await restored?.close()
+  directory.remove()
+})
+
+const wellhead = (...args: string[]) => promisify(execFile)(command, args, { cwd: directory.path })
+
+const call = (base: string, path: string, init: RequestInit = {}, key = token) =>
+  fetch(base + path, {
+    ...init,
+    headers: { 'X-API-KEY': key, 'Content-Type': 'application/json', ...init.headers },
+  })
+const post = (path: string, body: object) => call(url, path, { method: 'POST', body: JSON.stringify(body) })
+const json = async (base: string, path: string, key = token) => (await call(base, path, {}, key)).json()
+
+/** A source with three entries that are ten days old and one of today. */
+async function makeAged(name: string): Promise<void> {
+  expect((await post('/api/sources', { name, retention_days: 90 })).status).toBe(201)
+  const old = new Date(Date.now() - 10 * 86_400_000).toISOString()
+  const entries = ['old-1', 'old-2', 'old-3'].map((id) => ({ id, project: 'aged', timestamp: old }))
+  const sent = await post(`/api/logs?source=${name}`, [...entries, { id: 'new', project: 'aged' }])
+  expect(await sent.json()).toMatchObject({ accepted: 4 })
+}
+
+/** Has parts that the engine emptied when they expired, which it keeps for some minutes. */
+async function makeExpired(): Promise<void> {
+  await makeAged('expired_logs')
+  const shorter = { method: 'PATCH', body: JSON.stringify({ retention_days: 5 }) }
+  expect((await call(url, '/api/sources/expired_logs', shorter)).status).toBe(200)
+  const rows = "SELECT sum(rows), countIf(rows = 0) FROM system.parts WHERE active AND table = 'expired_logs'"
+  expect(await askEngine(at('data'), rows)).toBe('1\t1\n')
+}
+
+/** Has an expired part with rows in it, a column that is being filled, and a mutation that is to remove rows. */
+async function makeUnfinished(): Promise<void> {
+  await makeAged('unfinished_logs')
+  const table = 'wellhead.unfinished_logs'
+  const statements = [
+    `SYSTEM STOP MERGES ${table}`,
+    `ALTER TABLE ${table} ADD COLUMN loud String MATERIALIZED upper(id)`,
+    `ALTER TABLE ${table} MATERIALIZE COLUMN loud SETTINGS mutations_sync = 0`,
+    `ALTER TABLE ${table} MODIFY TTL toDateTime(timestamp) + INTERVAL 5 DAY DELETE SETTINGS alter_sync = 0`,
+    `INSERT INTO ${table} (project, id, timestamp) SELECT 'aged', 'older', now64(6) - INTERVAL 20 DAY`,
+  ]
+  for (const sql of statements) await askEngine(at('data'), sql)
+}
+
+const snapshot = () => join('data', 'engine', 'store', 'shadow', 'wellhead_backup')
+
+test('the packed package, installed in an empty directory, serves', async () => {
+  expect((await wellhead('--version')).stdout).toBe(`${version}\n`)
+  expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'alive' })
+  expect((await fetch(`${url}/ready`)).status).toBe(200)
+  const entries = [1, 2, 3].map((n) => ({ id: `steady-${n}`, project: 'steady' }))
+  expect((await post('/api/logs?source=auth_logs', entries as never)).status).toBe(200)
+  const rows = await json(url, '/api/endpoints/query/logs.all?project=steady&project_tier=PRO')
+  expect(rows).toEqual({ result: [] })
+})
+
+test('there is one backup at a time, and one whose reader left holds nothing', async () => {
+  const answers = await Promise.all([call(url, '/api/backup'), call(url, '/api/backup')])
+  const [taken, refused] = answers.toSorted((a, b) => a.status - b.status) as [Response, Response]
+  expect([taken.status, refused.status]).toEqual([200, 409])
+  expect(refused.headers.get('retry-after')).toBe('10')
+  expect(await refused.json()).toMatchObject({ error: { code: 'backup_unavailable' } })
+  expect(taken.headers.get('content-type')).toBe('application/x-tar')
+  await taken.body?.cancel()
+  await vi.waitFor(() => expect(existsSync(at(snapshot()))).toBe(false), { timeout: 60_000 })
+})
+
+test('a part that was not written whole refuses a backup', async () => {
+  const parts = "SELECT path FROM system.parts WHERE active AND table = 'auth_logs'"
+  const part = resolve(at('data', 'engine', 'store'), (await askEngine(at('data'), parts)).trim())
+  const count = join(part, 'count.txt')
+  const rows = readFileSync(count)
+  truncateSync(count)
+  const refused = await call(url, '/api/backup')
+  writeFileSync(count, rows)
+  expect(refused.status).toBe(409)
+  const message = expect.stringMatching(/of table auth_logs is damaged.* take the backup again/)
+  expect(await refused.json()).toMatchObject({ error: { code: 'backup_unavailable', message } })
+  expect(existsSync(at(snapshot()))).toBe(false)
+})
+
+test('a backup taken while 8 senders send has what was acknowledged before, and the restored service answers the same', {
+  timeout: 400_000,
+}, async () => {
+  const definition = {
+    name: 'steady.entries',
+    query: 'SELECT id FROM auth_logs WHERE project = @project ORDER BY id',
+  }
+  expect((await post('/api/endpoints', definition)).status).toBe(201)
+  const change = { query: `${definition.query} DESC`, description: 'Newest last.' }
+  await call(url, '/api/endpoints/steady.entries', { method: 'PATCH', body: JSON.stringify(change) })
+  const tenant = await (await post('/api/access-tokens', { scopes: ['query'], project: 'steady' })).json()
+  await post('/api/sources', { name: 'shop_logs', retention_days: 7 })
+  await makeExpired()
+  await makeUnfinished()
+  const asked = '/api/endpoints/query/steady.entries'
+  const managed = ['/api/endpoints', '/api/endpoints/steady.entries/versions', '/api/sources']
+  const before = await Promise.all(managed.map((path) => json(url, path)))
+  const answer = await json(url, asked, (tenant as { token: string }).token)
+  expect(answer).toEqual({ result: [{ id: 'steady-3' }, { id: 'steady-2' }, { id: 'steady-1' }] })
+
+  let stop = false
+  const senders = Array.from({ length: 8 }, (_, i) =>
+    sendUntilStopped({
+      name: `s${i}`,
+      keyed: i % 2 === 0,
+      project: 'crash',
+      call: (path, init) => call(url, path, init),
+      stopped: () => stop,
+      ledger,
+    }),
+  )
+  await expect
+    .poll(() => ledger.acknowledgedBatches, { timeout: 60_000 })
+    .toBeGreaterThanOrEqual(many(200, 16))
+  const safe = ledger.acknowledged()
+  const { stdout } = await wellhead('backup', 'backup', '--json')
+  const during = ledger.batches.length
+  await expect.poll(() => ledger.batches.length, { timeout: 60_000 }).toBeGreaterThan(during)
+  stop = true
+  await Promise.all(senders)
+  service.child.kill('SIGTERM')
+  expect(await service.exit).toBe(0)
+  expect(existsSync(at(snapshot()))).toBe(false)
+
+  const manifest = JSON.parse(stdout)
+  expect(manifest).toMatchObject({ directory: at('backup'), format: 1, wellhead: version })
+  expect(manifest.tables).toContainEqual({ name: 'expired_logs', rows: 1 })
+  expect(manifest.tables).toContainEqual({ name: 'unfinished_logs', rows: 5 })
+  const { tables } = JSON.parse(readFileSync(at('backup', 'manifest.json'), 'utf8'))
+  const expired = tables.find(({ name }: { name: string }) => name === 'expired_logs')
+  expect(expired.parts).toHaveLength(1)
+  const modes = ['backup', 'backup/data', 'backup/data/admin-token'].map(
+    (path) => statSync(at(path)).mode & 0o777,
+  )
+  expect(modes).toEqual([0o700, 0o700, 0o600])
+  const { stdout: told } = await wellhead('restore', 'backup', '--data-dir', 'new')
+  expect(told).toContain(`Run: wellhead serve --data-dir ${at('new')}`)
+
+  restored = await openService({ dataDir: at('new') })
+  const { engine, url: base, adminToken } = restored
+  expect(adminToken).toMatchObject({ token, made: false })
+  expect(await Promise.all(managed.map((path) => json(base, path)))).toEqual(before)
+  expect(await json(base, asked, (tenant as { token: string }).token)).toEqual(answer)
+
+  const kept = (table: string) =>
+    `SELECT id FROM ${table} WHERE id = 'new' OR timestamp > now() - INTERVAL 5 DAY`
+  for (const table of ['expired_logs', 'unfinished_logs']) {
+    const { body } = await engine.query(
+      { sql: kept(table), format: 'TabSeparatedRaw' },
+      { deadlineMs: 60_000 },
+    )
+    expect(body.toString()).toBe('new\n')
+  }
+
+  const stored = async () => {
+    const sql = 'SELECT id, toUInt32(count()) AS n FROM edge_logs GROUP BY id ORDER BY id'
+    const { body } = await engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+    return new Map(
+      body
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line) => line.split('\t') as [string, string]),
+    )
+  }
+  const found = await stored()
+  expect(safe.filter((id) => !found.has(id))).toEqual([])
+  expect([...found].filter(([, times]) => times !== '1')).toEqual([])
+
+  // Senders go on as if nothing had been: what came with a key is sent again, and is there once.
+  const keyed = ledger.batches.filter((batch) => batch.keyed).slice(-many(400, 20))
+  for (const { ids } of keyed) {
+    const key = ids[0]?.replace(/-\d+$/, '') as string
+    const body = JSON.stringify(ids.map((id) => ({ id, project: 'crash', metadata: { key } })))
+    const init = { method: 'POST', body, headers: { 'Idempotency-Key': key } }
+    expect((await call(base, '/api/logs?source=edge_logs', init)).status).toBe(200)
+  }
+  const again = await stored()
+  expect(keyed.flatMap(({ ids }) => ids).filter((id) => again.get(id) !== '1')).toEqual([])
+  expect([...again].filter(([, times]) => times !== '1')).toEqual([])
+})
+
+test('what is damaged, or would be written over, is refused by the command', async () => {
+  const refusal = async (...args: string[]) => {
+    const { code, stderr } = await wellhead(...args).then(
+      () => ({ code: 0, stderr: '' }),
+      (error) => error as { code: number; stderr: string },
+    )
+    return `${code} ${stderr}`
+  }
+  const restore = (to: string) => refusal('restore', 'backup', '--data-dir', to)
+  expect(await restore('new')).toMatch(/^1 wellhead: .*new is not empty/)
+  rmSync(at('backup', 'data', 'admin-token'))
+  expect(await restore('other')).toMatch(/^1 wellhead: .*data\/admin-token is missing/)
+  expect(await refusal('backup', 'backup', '--url', url, '--token', token)).toMatch(
+    /^1 wellhead: .*backup is not empty/,
+  )
+  expect(await refusal('restore', 'data', '--data-dir', 'other')).toMatch(
+    /^1 wellhead: .*not a complete backup/,
+  )
+  expect(await refusal('restore', 'backup')).toMatch(/^2 wellhead: .*--data-dir/)
+  expect(readdirSync(directory.path).filter((name) => /other|partial/.test(name))).toEqual([])
+})

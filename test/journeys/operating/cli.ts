@@ -1,0 +1,226 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { type CommandChoices, runCommand, startCommand } from '../../support/command.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+
+export interface LocalService {
+  url: string
+  token: string
+  dataDir: string
+}
+
+/** Commands as people give them, against a service that they find by its data directory. */
+export function cliJourneys(service: () => LocalService): void {
+  const files = scratchDirectory()
+  afterAll(() => files.remove())
+
+  const environment = () => ({ WELLHEAD_DATA_DIR: service().dataDir })
+  const run = (args: string[], choices: CommandChoices = {}) =>
+    runCommand(args, {
+      cwd: files.path,
+      ...choices,
+      environment: { ...environment(), ...choices.environment },
+    })
+  const data = async <T>(...args: string[]): Promise<T> => {
+    const { code, stdout, stderr } = await run([...args, '--json'])
+    expect(stderr).not.toContain('wellhead:')
+    expect(code).toBe(0)
+    return JSON.parse(stdout) as T
+  }
+  const get = async <T>(path: string): Promise<T> =>
+    (await fetch(service().url + path, { headers: { 'X-API-KEY': service().token } })).json() as Promise<T>
+  const file = (name: string, content: string | Buffer) => {
+    writeFileSync(join(files.path, name), content)
+    return name
+  }
+
+  describe('the commands', () => {
+    test('a token is made, used, listed, rotated and revoked', async () => {
+      const made = await run([
+        ...['token', 'create', '--scope', 'query', '--scope', 'ingest:edge_logs', '--project', 'acme'],
+        ...['--parameter', 'project_tier=PRO', '--expires', '30d', '--requests-per-minute', '600'],
+        ...['--description', 'dashboards'],
+      ])
+      expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^wh_\w{38}\n$/)])
+      const [token] = (await data<{ id: string; description: string }[]>('token', 'list')).filter(
+        ({ description }) => description === 'dashboards',
+      )
+      expect(token).toMatchObject({
+        scopes: ['query', 'ingest:edge_logs'],
+        project: 'acme',
+        parameters: { project_tier: 'PRO' },
+        requests_per_minute: 600,
+        expires_at: expect.stringMatching(/Z$/),
+      })
+      const as = { WELLHEAD_TOKEN: made.stdout.trim(), WELLHEAD_URL: service().url }
+      expect(await run(['endpoint', 'run', 'logs.all'], { environment: as })).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^\{"result":/),
+        stderr: expect.stringMatching(/^\d+ rows?, \d+ ms, not cached\n$/),
+      })
+      expect(await run(['token', 'list'], { environment: as })).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^wellhead: .*\(forbidden, request [\w-]+\)\n$/),
+      })
+      const id = token?.id as string
+      const rotated = await run(['token', 'rotate', id, '--overlap', '0'])
+      expect(rotated.stdout).toMatch(/^wh_\w{38}\n$/)
+      expect((await run(['token', 'revoke', id])).code).toBe(2)
+      expect(await run(['token', 'revoke', id, '--yes'])).toMatchObject({
+        code: 0,
+        stderr: `Revoked ${id}.\n`,
+      })
+      expect(
+        (await run(['endpoint', 'list'], { environment: { WELLHEAD_TOKEN: rotated.stdout.trim() } })).stderr,
+      ).toContain('(unauthorized')
+    })
+
+    test('an endpoint is shown, run in every form, restored and deleted', async () => {
+      const query =
+        "SELECT number AS n, concat('a,', toString(number)) AS t FROM numbers(3) WHERE number < @most"
+      const put = (body: object, method = 'POST', path = '/api/endpoints') =>
+        fetch(service().url + path, {
+          method,
+          headers: { 'X-API-KEY': service().token, 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+      const declared = { parameters: { most: { required: true, type: 'integer' } }, cache_seconds: 60 }
+      expect((await put({ name: 'cli.numbers', query, ...declared })).status).toBe(201)
+      expect((await put({ description: 'second' }, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
+      const call = ['endpoint', 'run', 'cli.numbers', 'most=2']
+      const form = async (...more: string[]) => (await run([...call, ...more])).stdout
+      expect(JSON.parse(await form())).toEqual({
+        result: [
+          { n: 0, t: 'a,0' },
+          { n: 1, t: 'a,1' },
+        ],
+      })
+      expect(await form('--format', 'csv')).toBe('"n","t"\n0,"a,0"\n1,"a,1"\n')
+      expect(await form('--format', 'table')).toBe('n  t\n0  a,0\n1  a,1\n')
+      expect(await form('--format', 'parquet', '--output', 'out.parquet')).toBe('')
+      expect((await run(call)).stderr).toMatch(/^2 rows, \d+ ms, from the cache, \d+ s old\n$/)
+      expect((await run([...call, '--fresh'])).stderr).toMatch(/computed\n$/)
+      expect((await run([...call, '--explain'])).stdout).toMatch(/^\{/)
+      expect(await run(['endpoint', 'run', 'cli.numbers'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^wellhead: most is required\. \(missing_parameter, parameter most, request /,
+        ),
+      })
+      expect((await run(['endpoint', 'show', 'cli.numbers', '--version', '1', '--sql'])).stdout).toBe(
+        `${query}\n`,
+      )
+      expect(await data('endpoint', 'versions', 'cli.numbers')).toMatchObject([
+        { version: 2 },
+        { version: 1 },
+      ])
+      expect(await data('endpoint', 'restore', 'cli.numbers', '1')).toMatchObject({
+        version: 3,
+        description: '',
+      })
+      expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +60 s/m)
+      expect((await run(['endpoint', 'delete', 'cli.numbers', '--yes'])).code).toBe(0)
+      expect((await run(call)).stderr).toContain('(endpoint_not_found')
+    })
+
+    test('entries are sent from lines, arrays and gzip, and what is rejected is told with its line', async () => {
+      expect(await data('source', 'create', 'cli_logs', '--retention-days', '30')).toMatchObject({
+        name: 'cli_logs',
+        retention_days: 30,
+      })
+      const update = (...flags: string[]) => data('source', 'update', 'cli_logs', ...flags)
+      const hot = ['--hot-field', 'size=item.size,searched', '--hot-field', 'n=item.n']
+      expect(await update('--retention-days', '20', ...hot)).toMatchObject({ retention_days: 20 })
+      expect(await update('--hot-field', 'n=item.n,number', '--remove-hot-field', 'size')).toMatchObject({
+        retention_days: 20,
+        hot_fields: [{ column: 'n', path: 'item.n', type: 'number', searched: false }],
+      })
+      expect(await run(['source', 'update', 'cli_logs', '--remove-hot-field', 'size'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('cli_logs has no hot field size.'),
+      })
+      const lines = file(
+        'lines.ndjson',
+        '{"message":"one"}\n\nno json\n{"message":"two","timestamp":"never"}\n',
+      )
+      const array = file('array.json.gz', gzipSync('[\n {"message":"three"},\n {"message":"four"}\n]'))
+      const sent = await run(['logs', 'send', lines, array, '-', '--source', 'cli_logs', '--json'], {
+        input: '{"message":"five"}',
+      })
+      expect(sent.code).toBe(1)
+      expect(JSON.parse(sent.stdout)).toMatchObject({
+        source: 'cli_logs',
+        batches: 3,
+        accepted: 4,
+        rejected: 2,
+      })
+      expect(sent.stderr).toMatch(
+        /^lines\.ndjson:3: the line is not valid JSON\nlines\.ndjson:4: .*timestamp/,
+      )
+      expect(sent.stderr).toContain('4 entries stored in cli_logs, 2 entries rejected.')
+      const send = ['logs', 'send', array, '--source', 'cli_logs']
+      expect(await run(send)).toMatchObject({
+        code: 0,
+        stderr: '2 entries were already stored in cli_logs; nothing was stored twice (--again does it).\n',
+      })
+      expect(JSON.parse((await run([...send, '--json'])).stdout)).toMatchObject({
+        accepted: 2,
+        already_stored: 2,
+      })
+      expect((await run([...send, '--again'])).stderr).toBe('2 entries stored in cli_logs.\n')
+      expect(await run(['logs', 'send', array, '--source', 'no_such_source'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('(source_not_found'),
+      })
+    })
+
+    test('sending that was killed and is begun again stores everything, and nothing twice', async () => {
+      const total = 600
+      // No ids: only the keys of the batches can tell that something came before.
+      const entries = Array.from({ length: total }, (_, n) => JSON.stringify({ message: `kept ${n}` }))
+      const input = file('many.ndjson.gz', gzipSync(entries.join('\n')))
+      const args = ['logs', 'send', input, '--source', 'cli_logs', '--batch-entries', '40']
+      const stored = async () =>
+        (await get<{ event_message: string }[]>('/api/sources/cli_logs/recent?limit=1000'))
+          .map(({ event_message }) => event_message)
+          .filter((message) => message.startsWith('kept'))
+      const first = startCommand(args, { cwd: files.path, environment: environment() })
+      await vi.waitFor(async () => expect((await stored()).length).toBeGreaterThanOrEqual(40), {
+        timeout: 60_000,
+        interval: 20,
+      })
+      first.child.kill('SIGKILL')
+      expect((await first.result).signal).toBe('SIGKILL')
+      expect((await stored()).length).toBeLessThan(total)
+      const again = await run(args)
+      const [, fresh, before] =
+        /^(\d+) entries stored in cli_logs, (\d+) entries were already stored\.\n$/.exec(again.stderr) ?? []
+      expect([again.code, Number(fresh) + Number(before)]).toEqual([0, total])
+      const found = await stored()
+      expect([found.length, new Set(found).size]).toEqual([total, total])
+      expect((await run(['source', 'delete', 'cli_logs', '--yes'])).code).toBe(0)
+    })
+
+    test('the doctor sees the service and its engine', async () => {
+      const { port } = new URL(service().url)
+      const { code, stdout, stderr } = await run(['doctor', '--port', port, '--json'])
+      const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
+      expect(stderr).toBe('')
+      const find = (name: string) => checks.find((check) => check.name === name)
+      expect(find('in use')?.message).toContain(service().url)
+      expect(find('engine')).toMatchObject({ status: 'ok', message: expect.stringContaining(service().url) })
+      expect([find('port')?.status, find('clock')?.status, find('admin token')?.status]).toEqual([
+        'ok',
+        'ok',
+        'ok',
+      ])
+      // The library may be missing where the engine is emulated; nothing else may be wrong.
+      const wrong = checks.filter(({ name, status }) => status === 'problem' && name !== 'library')
+      expect(wrong).toEqual([])
+      expect(code).toBe(find('library')?.status === 'problem' ? 1 : 0)
+    })
+  })
+}

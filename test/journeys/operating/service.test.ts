@@ -1,0 +1,284 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openEvents } from '../../support/event-reader.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../support/service-process.ts'
+import { openTraceReceiver } from '../../support/trace-receiver.ts'
+import { cliJourneys } from './cli.ts'
+import { deployCommandJourneys } from './deploy-command.ts'
+
+describe('a service', () => {
+  const directory = scratchDirectory()
+  const args = ['--port', '0', '--data-dir', directory.path]
+  let service: ServiceProcess
+  let url: string
+  let token: string
+
+  let receiver: Awaited<ReturnType<typeof openTraceReceiver>>
+  const collected = () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' })
+
+  beforeAll(async () => {
+    receiver = await openTraceReceiver()
+    service = spawnService(args, collected())
+    url = await service.ready()
+    token = readFileSync(join(directory.path, 'admin-token'), 'utf8').trim()
+  })
+  afterAll(() => {
+    service.child.kill('SIGKILL')
+    directory.remove()
+    receiver.close()
+  })
+
+  /** Writes bytes and gives everything that comes back until the service closes the connection. */
+  const raw = (text: string) =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text))
+      socket.on('data', (chunk) => {
+        answer += chunk
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(answer))
+    })
+
+  test('prints its admin token at the first start, with a call that works, and keeps it for its owner alone', async () => {
+    expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
+    expect(statSync(join(directory.path, 'admin-token')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(directory.path, 'service.json')).mode & 0o777).toBe(0o600)
+    const call = /curl -H 'X-API-KEY: (\S+)' '(\S+)'/.exec(service.stderr())
+    expect(call?.[1]).toBe(token)
+    const response = await fetch(call?.[2] as string, { headers: { 'X-API-KEY': token } })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ result: [] })
+    const status = await fetch(`${url}/api/status`, { headers: { 'X-API-KEY': token } })
+    expect(await status.json()).toMatchObject({ ready: true, engine: { ready: true, restarts: 0 } })
+  })
+
+  test('tells that it is alive and ready without a token', async () => {
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'alive' })
+    const ready = await fetch(`${url}/ready`)
+    expect([ready.status, await ready.json()]).toEqual([200, { ready: true }])
+  })
+
+  test('refuses every kind of wrong token in the same way', async () => {
+    const bodies = new Set<string>()
+    for (const headers of [
+      {},
+      { 'X-API-KEY': '' },
+      { 'X-API-KEY': `${token}x` },
+      { Authorization: 'Bearer wrong' },
+    ]) {
+      for (const path of [
+        '/api/status',
+        '/api',
+        '/API/status',
+        '/%61pi/status',
+        '/ap%69/status',
+        '/metrics',
+        '/api/nothing?x=1',
+        '/api/endpoints/query/x',
+      ]) {
+        const response = await fetch(url + path, { headers: headers as Record<string, string> })
+        expect([path, response.status]).toEqual([path, 401])
+        const { error } = (await response.json()) as { error: Record<string, string> }
+        bodies.add(JSON.stringify({ ...error, request_id: '' }))
+      }
+    }
+    expect(bodies.size).toBe(1)
+    const absolute = await raw(`GET ${url}/api/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(absolute).toMatch(/^HTTP\/1\.1 401 /)
+    const bearer = await fetch(`${url}/api/status`, { headers: { Authorization: `Bearer ${token}` } })
+    expect(bearer.status).toBe(200)
+    expect((await fetch(`${url}/api/status?api_key=${token}`)).status).toBe(401)
+  })
+
+  test('answers what is not there and what is not allowed in one shape', async () => {
+    const missing = await fetch(`${url}/nowhere`, { headers: { 'X-Request-Id': 'my-id.1' } })
+    expect([missing.status, missing.headers.get('x-request-id')]).toEqual([404, 'my-id.1'])
+    expect(await missing.json()).toEqual({
+      error: { code: 'not_found', message: 'There is no GET /nowhere.', request_id: 'my-id.1' },
+    })
+    const method = await fetch(`${url}/health`, { method: 'DELETE' })
+    expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    expect(await method.json()).toMatchObject({
+      error: { code: 'method_not_allowed', allowed: ['GET', 'HEAD'] },
+    })
+  })
+
+  test('refuses what is too large or malformed before it reaches a route', async () => {
+    const huge = await raw(`GET /health HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`)
+    expect(huge).toMatch(/^HTTP\/1\.1 431 /)
+    expect(huge).toContain('"error":{"code":')
+    const garbage = await raw('NONSENSE\r\n\r\n')
+    expect(garbage).toMatch(/^HTTP\/1\.1 400 /)
+    expect(garbage).toContain('"error":{"code":')
+    for (const path of ['/health', '/nowhere', '/api/status']) {
+      const hostless = await raw(`GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`)
+      expect(hostless).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request","message":"[^"]* Host\./)
+    }
+    expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
+    const address = await fetch(`${url}/%zz`)
+    expect([address.status, await address.json()]).toMatchObject([
+      400,
+      { error: { code: 'malformed_request' } },
+    ])
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+  })
+
+  test('writes one line a request, without values and tokens', async () => {
+    await fetch(`${url}/api/status?project=very-secret-value`, {
+      headers: { 'X-API-KEY': token, 'X-Request-Id': 'look-for-me' },
+    })
+    await vi.waitFor(() => expect(service.stdout()).toContain('look-for-me'))
+    const lines = service
+      .stdout()
+      .split('\n')
+      .filter((line) => line.includes('look-for-me'))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ method: 'GET', path: '/api/status', status: 200 })
+    expect(service.stdout()).not.toContain('very-secret-value')
+    expect(service.stdout()).not.toContain(token)
+  })
+
+  cliJourneys(() => ({ url, token, dataDir: directory.path }))
+  deployCommandJourneys(() => ({ url, token, dataDir: directory.path }))
+
+  test('takes up the trace of a caller, tells of it in the log and sends spans to a collector', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const headers = { 'X-API-KEY': token, traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+    const call = `${url}/api/endpoints/query/usage.api-counts?project=traced&interval=daily`
+    // Computed, from the cache, and from the cache in the short way.
+    for (let i = 0; i < 3; i++) expect((await fetch(call, { headers })).status).toBe(200)
+    const ofCalls = () => receiver.spans.filter((span) => span.traceId === traceId)
+    await vi.waitFor(() => expect(ofCalls()).toHaveLength(5), { timeout: 20_000 })
+    const calls = ofCalls().filter(({ name }) => name === 'GET /api/endpoints/query/:reference')
+    expect(calls.map(({ parentId }) => parentId)).toEqual(Array(3).fill('b7ad6b7169203331'))
+    const [queue, engine] = ['queue', 'engine'].map((name) => ofCalls().find((span) => span.name === name))
+    expect(calls.map(({ spanId }) => spanId)).toContain(queue?.parentId)
+    expect(engine?.parentId).toBe(queue?.parentId)
+    expect(engine?.startNanos).toBeGreaterThanOrEqual(queue?.startNanos as bigint)
+    await vi.waitFor(() => {
+      const lines = service
+        .stdout()
+        .split('\n')
+        .filter((line) => line.includes(traceId))
+      const spanIds = lines.map((line) => JSON.parse(line).span_id)
+      expect(spanIds.sort()).toEqual(calls.map(({ spanId }) => spanId).sort())
+    })
+    expect(JSON.stringify(receiver.spans, (_key, value) => String(value))).not.toContain('traced')
+  })
+
+  test('leaves no orphan when killed, and still has the statistics of what was answered two seconds before', async () => {
+    const ask = async (path: string, key: string, body?: string) => {
+      const headers = { 'X-API-KEY': key, ...(body && { 'Content-Type': 'application/json' }) }
+      const answer = await fetch(url + path, { headers, ...(body && { method: 'POST', body }) })
+      return answer.json() as Promise<Record<string, never>>
+    }
+    const made = await ask('/api/access-tokens', token, JSON.stringify({ scopes: ['query'] }))
+    for (let i = 0; i < 20; i++) await ask('/api/endpoints/query/logs.all?project=x', made.token as never)
+    const answeredAt = performance.now()
+    // The promise is about this very time.
+    await vi.waitFor(() => expect(performance.now() - answeredAt).toBeGreaterThan(2000), { timeout: 5_000 })
+    const [enginePid] = childrenOf(service.child.pid as number)
+    service.child.kill('SIGKILL')
+    await service.exit
+    await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false), { timeout: 10_000 })
+
+    service = spawnService(args, collected())
+    url = await service.ready()
+    expect(service.stderr()).not.toContain('wh_')
+    const { result } = await ask('/api/endpoints/query/wellhead.top-callers?interval=1day', token)
+    expect(result).toContainEqual(expect.objectContaining({ token_id: made.id, calls: 20, errors: 0 }))
+  })
+
+  test('stops on SIGTERM with exit code 0', async () => {
+    const [enginePid] = childrenOf(service.child.pid as number)
+    // As from a terminal: the engine process gets the signal too, and waits for the service's word.
+    process.kill(enginePid as number, 'SIGINT')
+    process.kill(enginePid as number, 'SIGTERM')
+    expect((await fetch(`${url}/ready`)).status).toBe(200)
+    // A reader who stays would stay for ever; it is no reason to wait.
+    const reader = await openEvents(`${url}/api/sources/edge_logs/tail`, token)
+    const asked = performance.now()
+    service.child.kill('SIGTERM')
+    expect(await service.exit).toBe(0)
+    expect(performance.now() - asked).toBeLessThan(20_000)
+    expect(await reader.next()).toBeUndefined()
+    expect(isAlive(enginePid as number)).toBe(false)
+    expect(existsSync(join(directory.path, 'service.json'))).toBe(false)
+  })
+})
+
+describe('a service that cannot start says in one line what to do', () => {
+  const start = async (args: string[], environment: Record<string, string> = {}) => {
+    const service = spawnService(args, environment)
+    const code = await service.exit
+    return { code, lines: service.stderr().trim().split('\n') }
+  }
+
+  test('every problem with settings and flags at once', async () => {
+    const { code, lines } = await start(['--port', 'eighty', '--colour', 'red'], {
+      WELLHEAD_LOG_LEVEL: 'loud',
+      WELLHEAD_ADMIN_TOKEN: 'short',
+    })
+    expect(code).toBe(2)
+    expect(lines).toEqual([
+      'wellhead: --colour is no flag of serve. wellhead serve --help lists them.',
+      'wellhead: Argument 4 belongs to no flag of serve.',
+      'wellhead: --port must be a whole number from 0 to 65535; "eighty" was given.',
+      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
+      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+    ])
+  })
+
+  test('a busy port', async () => {
+    const directory = scratchDirectory()
+    const other = createServer().listen(0, '127.0.0.1')
+    await vi.waitFor(() => expect(other.address()).not.toBeNull())
+    const { port } = other.address() as { port: number }
+    const { code, lines } = await start(['--port', String(port), '--data-dir', directory.path])
+    other.close()
+    directory.remove()
+    expect(code).toBe(1)
+    expect(lines).toEqual([
+      `wellhead: 127.0.0.1:${port} is already in use. Choose another port with --port, or stop what listens there.`,
+    ])
+  })
+
+  test('a data directory that cannot be made', async () => {
+    const { code, lines } = await start(['--port', '0', '--data-dir', '/dev/null/data'])
+    expect(code).toBe(1)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(/^wellhead: The data directory \/dev\/null\/data cannot be made: /)
+  })
+
+  test('an engine executable that is not there', async () => {
+    const directory = scratchDirectory()
+    const { code, lines } = await start([
+      '--port',
+      '0',
+      '--data-dir',
+      directory.path,
+      '--engine-node',
+      '/no/such/node',
+    ])
+    directory.remove()
+    expect(code).toBe(1)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('There is no embedded engine for this machine')
+  })
+
+  test('a ClickHouse server that is not there, without showing its password', async () => {
+    const directory = scratchDirectory()
+    const { code, lines } = await start(['--port', '0', '--data-dir', directory.path], {
+      WELLHEAD_CLICKHOUSE_URL: 'http://user:hidden-password@127.0.0.1:1',
+    })
+    directory.remove()
+    expect(code).toBe(1)
+    expect(lines).toEqual([
+      'wellhead: The ClickHouse server cannot be used. Check WELLHEAD_CLICKHOUSE_URL, user and password.',
+    ])
+  })
+})

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { openServer, remoteCredentials } from '../../support/engines.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+/** Several services on one ClickHouse: what one is told, the others know. */
+let server: Awaited<ReturnType<typeof openServer>>
+let one: RunningService
+let other: RunningService
+
+const adminToken = 'the-admin-token-of-both'
+const openOn = () =>
+  openService({
+    environment: {
+      WELLHEAD_CLICKHOUSE_URL: server.url,
+      WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
+      WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
+      WELLHEAD_ADMIN_TOKEN: adminToken,
+    },
+  })
+
+beforeAll(async () => {
+  server = await openServer()
+  // At the same time, on an empty server.
+  ;[one, other] = await Promise.all([openOn(), openOn()])
+})
+afterAll(async () => {
+  await Promise.all([one?.close(), other?.close()])
+  await server?.close()
+})
+
+const admin = (service: RunningService, method: string, path: string, body?: unknown) =>
+  ask(service, adminToken, method, path, body)
+const soon = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 30_000, interval: 100 })
+
+test('services that start together on an empty server agree on the sources and endpoints', async () => {
+  for (const path of ['/api/sources', '/api/endpoints']) {
+    await soon(async () => {
+      const [mine, yours] = await Promise.all([admin(one, 'GET', path), admin(other, 'GET', path)])
+      expect(mine.body).toEqual(yours.body)
+    })
+  }
+  const names = (await admin(one, 'GET', '/api/sources')).body.map(({ name }: { name: string }) => name)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('an endpoint, a source and a token that one makes are known to the other, until they are gone', async () => {
+  await admin(one, 'POST', '/api/sources', { name: 'orders' })
+  await admin(one, 'POST', '/api/endpoints', {
+    name: 'orders.count',
+    query: 'SELECT count() AS n FROM orders',
+  })
+  const { id, token } = await makeToken(one, { scopes: ['query', 'ingest'] })
+  const call = () => ask(other, token, 'GET', '/api/endpoints/query/orders.count')
+  await soon(async () => expect((await call()).status).toBe(200))
+  expect((await ask(other, token, 'POST', '/api/logs?source=orders', [{ n: 1 }])).body.accepted).toBe(1)
+  expect((await call()).body).toEqual({ result: [{ n: 1 }] })
+  await admin(other, 'PATCH', '/api/endpoints/orders.count', { query: 'SELECT 2 AS n' })
+  await soon(async () =>
+    expect((await ask(one, token, 'GET', '/api/endpoints/query/orders.count')).body.result).toEqual([
+      { n: 2 },
+    ]),
+  )
+  await admin(one, 'DELETE', `/api/access-tokens/${id}`)
+  expect((await ask(one, token, 'GET', '/api/endpoints/query/orders.count')).status).toBe(401)
+  await soon(async () => expect((await call()).status).toBe(401))
+  await admin(other, 'DELETE', '/api/sources/orders?confirm=orders')
+  await soon(async () => expect((await admin(one, 'GET', '/api/sources/orders')).status).toBe(404))
+})
+
+test('a name that both claim at once goes to one of them', async () => {
+  const claims = await Promise.all(
+    [one, other, one, other].map((service, i) =>
+      admin(service, 'POST', '/api/endpoints', { name: 'contested', query: `SELECT ${i} AS i` }),
+    ),
+  )
+  expect(claims.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+  const winner = claims.find(({ status }) => status === 201)?.body.id
+  for (const service of [one, other]) {
+    await soon(async () =>
+      expect((await admin(service, 'GET', '/api/endpoints/contested')).body.id).toBe(winner),
+    )
+  }
+})
+
+test('both changing the same version at once is a change of one, and a conflict of the other', async () => {
+  const made = await admin(one, 'POST', '/api/endpoints', { name: 'edited', query: 'SELECT 1 AS i' })
+  await soon(async () => expect((await admin(other, 'GET', '/api/endpoints/edited')).status).toBe(200))
+  const changes = await Promise.all(
+    [one, other].map((service, i) =>
+      ask(
+        service,
+        adminToken,
+        'PATCH',
+        `/api/endpoints/${made.body.id}`,
+        { query: `SELECT ${i} AS i` },
+        {
+          'If-Match': '"1"',
+        },
+      ),
+    ),
+  )
+  expect(changes.map(({ status }) => status).sort()).toEqual([200, 412])
+})
+
+test('of two deployments that meet in one endpoint one holds, for both, and of the other nothing is there', async () => {
+  const deploy = (service: RunningService, names: string[], mark: string) =>
+    admin(service, 'POST', '/api/deployments', {
+      endpoints: names.map((name) => ({
+        name,
+        description: mark,
+        query: 'SELECT 1 AS n',
+        expected_version: 0,
+      })),
+    })
+  const both = await Promise.all([
+    deploy(one, ['deploy.a', 'deploy.met'], 'mine'),
+    deploy(other, ['deploy.met', 'deploy.z'], 'yours'),
+  ])
+  const won = both.findIndex(({ status }) => status === 200)
+  expect([both[won]?.status, both[1 - won]?.status]).toEqual([200, expect.toBeOneOf([409, 412])])
+  for (const service of [one, other]) {
+    await soon(async () => {
+      const list: { name: string; description: string }[] = (await admin(service, 'GET', '/api/endpoints'))
+        .body
+      const there = list.filter(({ name }) => name.startsWith('deploy.'))
+      expect(there.map(({ name, description }) => `${name} ${description}`)).toEqual(
+        [
+          ['deploy.a mine', 'deploy.met mine'],
+          ['deploy.met yours', 'deploy.z yours'],
+        ][won],
+      )
+    })
+  }
+})
+
+test('a start does not undo what an admin changed or deleted', async () => {
+  await admin(one, 'PATCH', '/api/endpoints/logs.all', { max_rows: 5 })
+  await admin(one, 'DELETE', '/api/endpoints/usage.api-counts')
+  const third = await openOn()
+  expect((await admin(third, 'GET', '/api/endpoints/logs.all')).body).toMatchObject({
+    max_rows: 5,
+    version: 2,
+  })
+  expect((await admin(third, 'GET', '/api/endpoints/usage.api-counts')).status).toBe(404)
+  await third.close()
+})
+
+test('a catalog that cannot be read stops a start and says why, and leaves those that run as they were', async () => {
+  await one.engine.command(
+    {
+      sql:
+        'INSERT INTO wellhead._catalog (entry, kind, id, version, changed_at, changed_by, deleted, body) VALUES ' +
+        "('x', 'endpoint', 'broken-one', 1, now64(6), 'nobody', false, '{\"definition\":{}}')",
+    },
+    { deadlineMs: 60_000 },
+  )
+  await expect(openOn()).rejects.toThrow(/catalog cannot be read: version 1 of endpoint broken-one/)
+  expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
+  // What is broken cannot be changed, and nothing of the attempt is kept; all the rest can.
+  const rows = async () => {
+    const sql = 'SELECT count() FROM wellhead._catalog'
+    return (
+      await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+    ).body.toString()
+  }
+  await soon(async () =>
+    expect((await admin(one, 'POST', '/api/endpoints', { name: 'x', query: 'SELECT 1' })).status).toBe(500),
+  )
+  const before = await rows()
+  expect((await admin(one, 'POST', '/api/endpoints', { name: 'y', query: 'SELECT 1' })).status).toBe(500)
+  expect(await rows()).toBe(before)
+  const { id, token } = await makeToken(one, { scopes: ['query'] })
+  await admin(one, 'DELETE', `/api/access-tokens/${id}`)
+  expect((await ask(one, token, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(401)
+})

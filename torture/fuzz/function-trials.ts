@@ -1,0 +1,171 @@
+import type { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
+import { engineCodeOf } from '../../src/engine/engine-errors.ts'
+import { readJsonRows } from '../../src/engine/json-rows.ts'
+import { callerSqlSettings, isolationSettings } from '../../src/sql/isolation.ts'
+import { comesTrue } from '../support/load-target.ts'
+import { patienceMs } from '../support/patience.ts'
+import {
+  aggregateArguments,
+  aggregateParameters,
+  type KindName,
+  kinds,
+  ordinaryShapes,
+} from './function-arguments.ts'
+
+export interface EngineFunction {
+  name: string
+  aggregate: boolean
+}
+
+export type TrialResult = { kind: 'stops' | 'no arguments' } | { kind: 'runs on'; sql: string }
+
+export interface FunctionTrialsOptions {
+  /** Elements or bytes of the largest argument; aggregates get ten times as many rows. */
+  maxSize: number
+  deadlineMs: number
+  say: (line: string) => void
+}
+
+/** The engine's codes for a wrong number of arguments. */
+const wrongCount = new Set([34, 35, 42])
+
+/** The engine's code for parameters that an aggregate function does not take. */
+const noParameters = 133
+
+/** Shapes that are tried large, of those that work. */
+const maxShapes = 3
+const maxAggregateForms = 6
+
+/** An engine that looks for the limit stops within a tenth of this. */
+const lateAfterMs = 500
+
+/** Long enough to begin with the first rows of a billion. */
+const rowsDeadlineMs = 200
+
+/** Many functions of texts take less than 64 KiB. */
+const usualLimit = 60_000
+
+interface Form {
+  sql: (size: number) => string
+  /** Over more rows than any time limit is enough for, so that one size tells all. */
+  endless?: boolean
+}
+
+/** Calls functions with larger and larger arguments until they reach the deadline, and looks whether the engine survives. */
+export class FunctionTrials {
+  readonly #engine: EmbeddedEngine
+  readonly #options: FunctionTrialsOptions
+  statements = 0
+
+  constructor(engine: EmbeddedEngine, options: FunctionTrialsOptions) {
+    this.#engine = engine
+    this.#options = options
+  }
+
+  /** All of the engine's; an alias is left out. */
+  async functions(): Promise<EngineFunction[]> {
+    const sql = "SELECT name, is_aggregate FROM system.functions WHERE alias_to = '' ORDER BY lower(name)"
+    const { body } = await this.#engine.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 60_000 })
+    return readJsonRows<{ name: string; is_aggregate: number }>(body).map((row) => ({
+      name: row.name,
+      aggregate: Number(row.is_aggregate) === 1,
+    }))
+  }
+
+  async try({ name, aggregate }: EngineFunction): Promise<TrialResult> {
+    const forms = aggregate ? await this.#aggregateForms(name) : await this.#ordinaryForms(name)
+    if (forms.length === 0) return { kind: 'no arguments' }
+    for (const { sql, endless } of forms) {
+      for (const size of endless ? [this.#options.maxSize] : this.#sizes()) {
+        const outcome = await this.#run(sql(size), endless ? rowsDeadlineMs : this.#options.deadlineMs)
+        if (outcome === 'ended the engine') return { kind: 'runs on', sql: sql(size) }
+        // What stopped late will stop later still with more.
+        if (outcome !== 'finished' && outcome !== 'stopped late') break
+      }
+    }
+    return { kind: 'stops' }
+  }
+
+  /** Small steps, so that most of what ignores its limit ends by itself. */
+  #sizes(): number[] {
+    const sizes = [1_000, 10_000, usualLimit, 100_000, 1_000_000, 10_000_000]
+    return sizes.filter((size) => size <= this.#options.maxSize)
+  }
+
+  /** As a constant, which is folded while the query is analyzed, and over rows, with large and small arguments mixed. */
+  async #ordinaryForms(name: string): Promise<Form[]> {
+    const shapes = await this.#ordinaryShapes(name)
+    return shapes.flatMap((shape) => {
+      const call = (argument: (kind: KindName, index: number) => string) =>
+        `${name}(${shape.map(argument).join(', ')})`
+      const overRows = (sql: string) => `SELECT count() FROM numbers(1000000000) WHERE NOT ignore(${sql})`
+      const forms: Form[] = [
+        { sql: (size) => `SELECT ignore(${call((kind) => kinds[kind].constant(size))})` },
+        { sql: (size) => overRows(call((kind) => kinds[kind].perRow(size / 10))), endless: true },
+      ]
+      if (shape.length > 1) {
+        const mixed = (kind: KindName, index: number, size: number) =>
+          index === 0 ? kinds[kind].constant(size / 10) : kinds[kind].perRow(4)
+        forms.push({
+          sql: (size) => overRows(call((kind, index) => mixed(kind, index, size))),
+          endless: true,
+        })
+      }
+      return forms
+    })
+  }
+
+  async #ordinaryShapes(name: string): Promise<KindName[][]> {
+    const found: KindName[][] = []
+    const wrong = new Set<number>()
+    for (const shape of ordinaryShapes) {
+      if (found.length >= maxShapes) break
+      if (wrong.has(shape.length)) continue
+      const call = `SELECT ignore(${name}(${shape.map((kind) => kinds[kind].constant(3)).join(', ')}))`
+      const outcome = await this.#run(call, this.#options.deadlineMs)
+      if (outcome === 'finished') found.push(shape)
+      else if (typeof outcome === 'number' && wrongCount.has(outcome)) wrong.add(shape.length)
+    }
+    return found
+  }
+
+  async #aggregateForms(name: string): Promise<Form[]> {
+    const found: Form[] = []
+    for (const parameters of aggregateParameters) {
+      let working = 0
+      for (const given of aggregateArguments) {
+        const call = `${name}${parameters && `(${parameters})`}(${given})`
+        const form = (rows: number) => `SELECT ignore(${call}) FROM numbers(${rows})`
+        const outcome = await this.#run(form(2), this.#options.deadlineMs)
+        if (parameters !== '' && outcome === noParameters) return found
+        if (outcome !== 'finished') continue
+        found.push({ sql: (size) => form(size * 10) })
+        if (++working === 2) break
+      }
+      if (found.length >= maxAggregateForms) break
+    }
+    return found
+  }
+
+  /** How a statement ended; a number is the code of its error. */
+  async #run(
+    sql: string,
+    deadlineMs: number,
+  ): Promise<'finished' | 'stopped' | 'stopped late' | 'ended the engine' | number> {
+    this.statements++
+    const { restarts } = this.#engine.state()
+    const since = performance.now()
+    const settings = { ...isolationSettings, ...callerSqlSettings, max_memory_usage: 2 ** 30, max_threads: 1 }
+    const outcome = await this.#engine.query({ sql, format: 'Null', settings }, { deadlineMs }).then(
+      () => 'finished' as const,
+      (error) => engineCodeOf(error) ?? ('stopped' as const),
+    )
+    const lateMs = Math.round(performance.now() - since - deadlineMs)
+    const survives = this.#engine.state().kind === 'ready' && this.#engine.state().restarts === restarts
+    if (lateMs > lateAfterMs)
+      this.#options.say(`${survives ? 'late' : 'the engine ended'}, ${lateMs} ms after the limit: ${sql}`)
+    if (survives) return outcome === 'stopped' && lateMs > lateAfterMs ? 'stopped late' : outcome
+    await comesTrue(() => this.#engine.state().kind === 'ready', patienceMs)
+    return 'ended the engine'
+  }
+}

@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { many } from '../../test/support/engines.ts'
+import { diceOf } from '../fuzz/dice.ts'
+import { until } from '../support/answers.ts'
+import { ChangingTables, faultsOfRestored, type Promised } from '../support/changing-tables.ts'
+import { storedIds } from '../support/counting.ts'
+import { fillDisk } from '../support/fill-disk.ts'
+import { needsForLoopDisk } from '../support/loop-disk.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { type MountedService, openMounted, reserveMegabytes } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+import { adminToken, Target } from '../support/target.ts'
+import { type RunningCommand, runWellhead } from '../support/wellhead-command.ts'
+
+const project = 'backup'
+
+/** What happens while a backup is taken or restored, in turn. */
+const troubles = [
+  'none',
+  'full disk',
+  'none',
+  'interrupted',
+  'none',
+  'full disk at restore',
+  'service killed',
+] as const
+type Trouble = (typeof troubles)[number]
+
+/** As every message of a command that fails must do. */
+const saysWhatToDo = /\b(?:again|Free|Choose|take a new one|Start a service)\b/
+
+export const backup: Scenario = {
+  name: 'backup',
+  title:
+    'every backup that is reported as complete restores, with what was acknowledged before it began, and nothing twice',
+  needs: needsForLoopDisk,
+  async run(run) {
+    const rounds = run.cycles(21, 1)
+    const dice = diceOf(run.random)
+    const service = await run.share('disk', openMounted)
+    const { disk, target } = service
+    const directory = join(disk.path, 'backups')
+    mkdirSync(directory, { recursive: true })
+    const counts = { 'backups complete': 0, 'backups that failed': 0, 'restores refused': 0, restored: 0 }
+    const options = { target, project, senders: 4, deploying: false, keepsSeen: false }
+    return MixedLoad.during(options, async (load) => {
+      const tables = new ChangingTables(target, dice)
+      await tables.open()
+      const faults: string[] = []
+      for (let round = 0; round < rounds; round++) {
+        const trouble = troubles[round % troubles.length] as Trouble
+        await load.acknowledgesMore(2, patienceMs)
+        await tables.prepare()
+        const promised = tables.promised()
+        const safe = load.ledger.acknowledged()
+        const to = join(directory, `backup-${round}`)
+        const taking = runWellhead('backup', to, '--url', await target.url(), '--token', adminToken)
+        // In other rounds than those with trouble: what is disturbed by it may not fail.
+        const disturbing = trouble === 'none' ? tables.disturb() : Promise.resolve({ deleted: false })
+        await during(taking, trouble, service, dice.below(many(300, 2_000)))
+        const { code, stderr } = await taking.ended
+        const { deleted } = await disturbing
+        await recovered(service)
+        run.say(`round ${round + 1}, ${trouble}: ${code === 0 ? 'complete' : stderr || 'ended'}`)
+        if (code !== 0) {
+          counts['backups that failed']++
+          if (trouble === 'none') faults.push(`a backup failed without trouble: ${stderr}`)
+          if (trouble !== 'interrupted' && !saysWhatToDo.test(stderr)) faults.push(`no advice: ${stderr}`)
+          const left = readdirSync(directory)
+          if (left.length > 0) faults.push(`a backup that failed left ${left.join(', ')}`)
+        } else {
+          counts['backups complete']++
+          const atRestore = trouble === 'full disk at restore'
+          const { refused, faults: wrong } = await restore(service, to, atRestore, {
+            safe,
+            promised,
+            deleted,
+            load,
+          })
+          counts['restores refused'] += refused
+          counts.restored++
+          faults.push(...wrong.map((fault) => `round ${round + 1}: ${fault}`))
+        }
+        rmSync(directory, { recursive: true, force: true })
+        mkdirSync(directory)
+      }
+      const { counts: sent, faults: wrong } = await load.stop()
+      faults.push(...wrong, ...load.unexpected(['0', '200', '503 engine_unavailable', '507 disk_full']))
+      faults.push(...load.ledger.faults(await storedIds(target, project)))
+      return { counts: { ...counts, ...sent }, faults }
+    })
+  },
+}
+
+/** Makes the trouble some time after the service began to send, and resolves when the backup has ended. */
+async function during(
+  { child, ended }: RunningCommand,
+  trouble: Trouble,
+  { disk, target }: MountedService,
+  afterMs: number,
+): Promise<void> {
+  const isSending = () => existsSync(heldFor(target))
+  const begun = until('the backup begins', async () => child.exitCode !== null || isSending(), patienceMs, 5)
+  await Promise.race([begun.then(() => delay(afterMs)), ended])
+  const filler = join(disk.path, 'filler')
+  if (trouble === 'full disk') fillDisk(disk.path, filler, 0)
+  else if (trouble === 'interrupted') child.kill('SIGINT')
+  else if (trouble === 'service killed') {
+    await target.kill()
+    target.start()
+  }
+  await ended
+  rmSync(filler, { force: true })
+}
+
+/** Resolves when the service serves and holds nothing for a backup any more. */
+async function recovered({ target }: MountedService): Promise<void> {
+  await whenAnswering(target, patienceMs)
+  await until('nothing is held for a backup', async () => !existsSync(heldFor(target)), patienceMs)
+}
+
+/** Where a service holds what it sends. */
+function heldFor(target: Target): string {
+  return join(target.dataDir, 'engine', 'store', 'shadow', 'wellhead_backup')
+}
+
+interface Expected {
+  safe: readonly string[]
+  promised: readonly Promised[]
+  deleted: boolean
+  load: MixedLoad
+}
+
+/** Restores a backup, serves it, and compares what is there with what was promised. */
+async function restore(
+  { disk }: MountedService,
+  from: string,
+  fullDisk: boolean,
+  { safe, promised, deleted, load }: Expected,
+): Promise<{ refused: number; faults: string[] }> {
+  const dataDir = join(disk.path, 'restored')
+  const faults: string[] = []
+  let refused = 0
+  if (fullDisk) {
+    const filler = join(disk.path, 'filler')
+    fillDisk(disk.path, filler, 0)
+    const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
+    rmSync(filler)
+    refused++
+    if (code === 0) faults.push('a restore succeeded on a full disk')
+    if (!/Free/.test(stderr)) faults.push(`no advice: ${stderr}`)
+    if (existsSync(dataDir)) faults.push('a restore that failed left its directory')
+  }
+  const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
+  if (code !== 0) return { refused, faults: [...faults, `a complete backup is not restored: ${stderr}`] }
+  const restored = new Target({ dataDir, environment: { WELLHEAD_DISK_RESERVE: `${reserveMegabytes}MiB` } })
+  try {
+    await whenAnswering(restored, patienceMs)
+    const found = await storedIds(restored, project)
+    const lost = safe.filter((id) => !found.has(id))
+    if (lost.length > 0) faults.push(`${lost.length} entries not restored: ${lost.slice(0, 10).join(', ')}`)
+    const { doubled, strange } = load.ledger.compare(found)
+    if (doubled.length > 0) faults.push(`restored twice: ${doubled.slice(0, 10).join(', ')}`)
+    if (strange.length > 0) faults.push(`nobody sent: ${strange.slice(0, 10).join(', ')}`)
+    faults.push(...(await faultsOfRestored(restored, promised, deleted)))
+  } finally {
+    await restored.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  return { refused, faults }
+}

@@ -1,0 +1,118 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { answerOf, until } from '../support/answers.ts'
+import { storedIds } from '../support/counting.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openPlain } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+import type { Target } from '../support/target.ts'
+
+const project = 'descriptors'
+
+export const descriptors: Scenario = {
+  name: 'descriptors',
+  title:
+    'without file descriptors service and engine answer what they can, and heal when there are some again',
+  needs: () => (spawnSync('prlimit', ['--version']).error ? 'needs prlimit (Debian: util-linux)' : undefined),
+  async run(run) {
+    const rounds = run.cycles(10, 1)
+    const { target } = await run.share('disk', openPlain)
+    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+      const faults: string[] = []
+      let refused = 0
+      for (let round = 0; round < rounds; round++) {
+        await load.acknowledgesMore(2, patienceMs)
+        refused += await fillConnections(target)
+        await load.acknowledgesMore(2, patienceMs)
+
+        const engine = target.enginePid as number
+        const before = load.heard((status) => status.startsWith('503'))
+        const limit = limitDescriptors(engine, 0)
+        // Whatever becomes of it: the service says so, and gives what it has.
+        await load.happens(
+          () => load.heard((status) => status.startsWith('503')) > before || target.enginePid !== engine,
+          patienceMs,
+          'no sender is told',
+        )
+        const path = `/api/endpoints/query/torture.cached-count?project=${project}`
+        const { status, code } = await answerOf(target.call(path))
+        if (status !== 200) faults.push(`a cached call without descriptors: ${status} ${code}`)
+        limit.lift()
+        await whenAnswering(target, patienceMs)
+        await load.acknowledgesMore(2, patienceMs)
+      }
+      const { counts, faults: wrong } = await load.stop()
+      faults.push(
+        ...wrong,
+        ...load.unexpected(['0', '200', '503 engine_unavailable', '503 overloaded']),
+        ...load.ledger.faults(await storedIds(target, project)),
+      )
+      return {
+        counts: {
+          'connections refused': refused,
+          'refusals with 503': load.heard((status) => status.startsWith('503')),
+          ...counts,
+        },
+        faults,
+      }
+    })
+  },
+}
+
+/** Takes every descriptor that the service has left; whoever is connected already is served on. */
+async function fillConnections(target: Target): Promise<number> {
+  const url = new URL(await target.url())
+  const limit = limitDescriptors(target.pid, 20)
+  const sockets: Socket[] = []
+  let refused = 0
+  try {
+    await until(
+      'connections are refused',
+      async () => {
+        const socket = connect(Number(url.port), url.hostname)
+        socket.on('error', () => {})
+        socket.on('close', () => {
+          refused++
+        })
+        sockets.push(socket)
+        return refused > 0 && sockets.length > 40
+      },
+      patienceMs,
+      5,
+    )
+  } finally {
+    limit.lift()
+    for (const socket of sockets) socket.destroy()
+  }
+  await until('it takes connections again', async () => (await freshHealth(url)) === 200, patienceMs)
+  return refused
+}
+
+async function freshHealth(url: URL): Promise<number> {
+  const { status } = await answerOf(fetch(new URL('/health', url), { headers: { Connection: 'close' } }))
+  return status
+}
+
+/** Leaves a process so many descriptors beside those that it has open. */
+function limitDescriptors(pid: number, left: number): { lift(): void } {
+  const line = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
+  // The limit is on their numbers, and there are holes between those that are open.
+  let limit = 0
+  for (let free = 0; free < left || open.has(limit); limit++) if (!open.has(limit)) free++
+  const set = (soft: number | string) =>
+    execFileSync('prlimit', ['--pid', String(pid), `--nofile=${soft}:`], { stdio: 'ignore' })
+  set(limit)
+  return {
+    lift: () => {
+      try {
+        set(line?.[1] ?? 1024)
+      } catch {
+        // It may have ended over it.
+      }
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { answerOf } from '../support/answers.ts'
+import { storedIds } from '../support/counting.ts'
+import { fillDisk } from '../support/fill-disk.ts'
+import { needsForLoopDisk } from '../support/loop-disk.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openMounted } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import type { Scenario } from '../support/scenario.ts'
+
+const project = 'diskfull'
+const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
+
+export const diskFull: Scenario = {
+  name: 'disk-full',
+  title: 'a full disk refuses logs with 507 while calls go on, and logs are taken again when there is room',
+  needs: needsForLoopDisk,
+  async run(run) {
+    const rounds = run.cycles(10, 2)
+    const { disk, target } = await run.share('disk', openMounted)
+    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+      const filler = join(disk.path, 'filler')
+      const faults: string[] = []
+      const refusals = () => load.heard((status) => status === '507 disk_full')
+      for (let round = 0; round < rounds; round++) {
+        await load.acknowledgesMore(2, patienceMs)
+        // In some rounds less is left than the reserve, in the others nothing at all, between one insert and the next.
+        const leaveBytes = round % 2 === 0 ? 100 * 2 ** 20 : 0
+        fillDisk(disk.path, filler, leaveBytes)
+        const before = refusals()
+        await load.happens(() => refusals() > before, patienceMs, 'senders are not told')
+        for (const name of ['torture.count', 'torture.cached-count']) {
+          const { status, code } = await answerOf(target.call(call(name)))
+          if (status !== 200) faults.push(`${name} on a full disk: ${status} ${code}`)
+        }
+        const { status } = await answerOf(target.call('/health'))
+        if (status !== 200) faults.push(`/health on a full disk: ${status}`)
+        rmSync(filler)
+        // One that was sent before it may be acknowledged while others are still refused.
+        const { batches } = load.ledger
+        const sent = batches.length
+        const isTaken = () => batches.slice(sent).some(({ state }) => state === 'acknowledged')
+        await load.happens(isTaken, patienceMs, 'logs are not taken again')
+      }
+      const { counts, faults: wrong } = await load.stop()
+      faults.push(...wrong, ...load.unexpected(['200', '507 disk_full']))
+      faults.push(...load.ledger.faults(await storedIds(target, project)))
+      return { counts: { 'times filled': rounds, 'refusals with 507': refusals(), ...counts }, faults }
+    })
+  },
+}

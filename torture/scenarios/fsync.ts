@@ -1,0 +1,44 @@
+import { storedIds } from '../support/counting.ts'
+import { injectFaults, needsForStrace } from '../support/injected-faults.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openPlain } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+
+const project = 'fsync'
+
+export const fsync: Scenario = {
+  name: 'fsync',
+  title:
+    'logs that cannot be synced are not acknowledged, and a slow disk makes senders wait and loses nothing',
+  needs: needsForStrace,
+  async run(run) {
+    const rounds = run.cycles(10, 1)
+    const { target } = await run.share('disk', openPlain)
+    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+      const refusals = () => load.heard((status) => status.startsWith('503'))
+      let failures = 0
+      for (let round = 0; round < rounds; round++) {
+        await load.acknowledgesMore(2, patienceMs)
+        const every = 2 + Math.floor(run.random() * 30)
+        const before = refusals()
+        const failing = await injectFaults(target.enginePid as number, `error=EIO:when=1+${every}`)
+        await load.happens(() => refusals() > before, patienceMs, 'no sender is told of the disk')
+        failures += await failing.stop()
+        await load.acknowledgesMore(2, patienceMs)
+        const slow = await injectFaults(
+          target.enginePid as number,
+          `delay_enter=${run.size(100_000, 20_000)}`,
+        )
+        await load.acknowledgesMore(2, patienceMs)
+        await slow.stop()
+        await whenAnswering(target, patienceMs)
+      }
+      const { counts, faults } = await load.stop()
+      faults.push(...load.unexpected(['200', '503 engine_unavailable']))
+      faults.push(...load.ledger.faults(await storedIds(target, project)))
+      return { counts: { 'syncs that failed': failures, 'refusals with 503': refusals(), ...counts }, faults }
+    })
+  },
+}

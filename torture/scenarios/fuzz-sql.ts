@@ -1,0 +1,132 @@
+import { natively } from '../../test/support/engines.ts'
+import { type Dice, diceOf } from '../fuzz/dice.ts'
+import { ForbiddenPlace } from '../fuzz/forbidden-place.ts'
+import { sandboxedStatements, savedStatements } from '../fuzz/known-sql.ts'
+import { mutatedText } from '../fuzz/mutate.ts'
+import { sqlGrammar } from '../fuzz/sql-grammar.ts'
+import { type Answer, HttpCaller } from '../support/http-caller.ts'
+import { engineRestarts, loadTarget, stillRuns } from '../support/load-target.ts'
+import type { Scenario } from '../support/scenario.ts'
+import { adminToken } from '../support/target.ts'
+import { projects, sandboxName, strangersIn, tenantsOf } from '../support/tenants.ts'
+
+const callers = 4
+
+/** Failures that are specified: a query that takes too long or too much, and an engine that is being started. */
+const specified = [503, 504, 507]
+
+export const fuzzSql: Scenario = {
+  name: 'fuzz-sql',
+  title:
+    'made-up and mutated SQL is answered or refused, reads nothing of others, and no file and no address',
+  async run(run) {
+    const target = await loadTarget(run)
+    const { tokens } = await tenantsOf(target)
+    const place = await ForbiddenPlace.open(run.directory)
+    const http = new HttpCaller(await target.url(), callers)
+    const dice = diceOf(run.random)
+    const before = await engineRestarts(target)
+    const forbidden = place.reached
+    const saved = statements(
+      dice,
+      savedStatements(),
+      sqlGrammar({ dice, forbidden, tables: ['edge_logs', 'auth_logs'] }),
+    )
+    const sandboxed = statements(
+      dice,
+      sandboxedStatements(),
+      sqlGrammar({ dice, forbidden, tables: ['entries'] }),
+    )
+    const counts = {
+      statements: 0,
+      checked: 0,
+      previewed: 0,
+      sandboxed: 0,
+      saved: 0,
+      called: 0,
+      taken: 0,
+      refused: 0,
+      stopped: 0,
+    }
+    const faults: string[] = []
+    let left = run.cycles(natively(100_000, 2_000), 60)
+    const total = left
+
+    const judge = (sql: string, { status, text }: Answer, project?: string): boolean => {
+      if (status < 300) counts.taken++
+      else if (status < 500) counts.refused++
+      else counts.stopped++
+      const told = `${JSON.stringify(sql)} was answered with ${status}: ${text.slice(0, 300)}`
+      if (status === 0 || (status >= 500 && !specified.includes(status))) faults.push(told)
+      if (text.includes(place.secret)) faults.push(`A file was read: ${told}`)
+      if (project !== undefined && strangersIn(text, project).length > 0)
+        faults.push(`${project} saw others: ${told}`)
+      return status < 300
+    }
+    const admin = (path: string, body: object, method = 'POST') =>
+      http.call({ method, path, token: adminToken, body: JSON.stringify(body) })
+
+    const ways = [
+      async (sql: string) => {
+        counts.checked++
+        judge(sql, await admin('/api/endpoints/check', { query: sql }))
+      },
+      async (sql: string) => {
+        counts.previewed++
+        const endpoint = { query: sql, timeout_seconds: 2 }
+        judge(sql, await admin('/api/endpoints/preview', { endpoint, parameters: { project: 'tenant-a' } }))
+      },
+      async (sql: string, index: number) => {
+        counts.saved++
+        const name = `fuzzed.${index}`
+        const definition = { name, query: sql, timeout_seconds: 2 }
+        if (!judge(sql, await admin('/api/endpoints', definition))) return
+        const project = dice.pick(projects)
+        counts.called++
+        const path = `/api/endpoints/query/${name}?a=1&b=x`
+        judge(sql, await http.call({ path, token: tokens.get(project) as string }), project)
+        await http.call({ method: 'DELETE', path: `/api/endpoints/${name}`, token: adminToken })
+      },
+    ]
+    const fuzzing = async (index: number) => {
+      while (left-- > 0 && faults.length < 20) {
+        counts.statements++
+        if (counts.statements % 1000 === 0) run.say(`${counts.statements} of ${total} statements`)
+        if (dice.percent(40)) {
+          const sql = sandboxed()
+          counts.sandboxed++
+          const project = dice.pick(projects)
+          const path = `/api/endpoints/query/${sandboxName}`
+          const token = tokens.get(project) as string
+          judge(sql, await http.call({ path, token, body: JSON.stringify({ sql }) }), project)
+        } else await dice.pick(ways)(saved(), index)
+      }
+    }
+    await Promise.all(Array.from({ length: callers }, (_, index) => fuzzing(index)))
+    http.close()
+    faults.push(...place.faults())
+    place.close()
+    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service is gone.'] }
+    const restarts = (await engineRestarts(target)) - before
+    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    return { counts: { ...counts, 'engine restarts': restarts }, faults }
+  },
+}
+
+/** Half of them made up, half of them mutated from what is known. */
+function statements(dice: Dice, known: readonly string[], made: () => string): () => string {
+  return () => {
+    let sql = dice.percent(50) ? made() : dice.pick(known)
+    for (let times = dice.percent(50) ? 0 : 1 + dice.below(2); times > 0; times--) {
+      sql = dice.percent(50) ? spliced(sql, dice.pick(known), dice) : mutatedText(sql, dice)
+    }
+    // The body that holds it is well-formed, so that SQL is what is tried here.
+    return sql.toWellFormed()
+  }
+}
+
+/** The beginning of one and the end of another, cut between words. */
+function spliced(one: string, other: string, dice: Dice): string {
+  const [head, tail] = [one.split(' '), other.split(' ')]
+  return [...head.slice(0, dice.below(head.length + 1)), ...tail.slice(dice.below(tail.length + 1))].join(' ')
+}

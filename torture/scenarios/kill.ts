@@ -1,0 +1,81 @@
+import { natively } from '../../test/support/engines.ts'
+import { storedIds } from '../support/counting.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openPlain } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+
+const project = 'kill'
+const victims = ['engine', 'service', 'both'] as const
+
+/** A kill comes after up to so many more batches were sent or acknowledged: so many senders are in every state then. */
+const maxEvents = natively(60, 12)
+
+export const kill: Scenario = {
+  name: 'kill',
+  title:
+    'nothing acknowledged is lost, nothing is doubled and no answer is wrong when service and engine are killed',
+  async run(run) {
+    const cycles = run.cycles(200, 1)
+    const { target } = await run.share('disk', openPlain)
+    const recoveriesMs: number[] = []
+    const killed = { engine: 0, service: 0, both: 0 }
+    let caught = 0
+    return MixedLoad.during({ target, project, senders: 8, deploying: true }, async (load) => {
+      const { ledger } = load
+      const faults: string[] = []
+      const shift = Math.floor(run.random() * victims.length)
+      for (let cycle = 0; cycle < cycles; cycle++) {
+        await load.acknowledgesMore(1, patienceMs)
+        const events = () => ledger.batches.length + ledger.acknowledgedBatches
+        const wanted = events() + Math.floor(run.random() * maxEvents)
+        await load.happens(() => events() >= wanted, patienceMs, 'nothing is sent')
+        const victim = victims[(cycle + shift) % victims.length] as (typeof victims)[number]
+        killed[victim]++
+        const onTheirWay = ledger.batches.filter(({ state, keyed }) => state === 'on its way' && !keyed)
+        const since = performance.now()
+        const { enginePid } = target
+        if (victim !== 'service' && enginePid !== undefined) process.kill(enginePid, 'SIGKILL')
+        if (victim !== 'engine') {
+          await target.kill()
+          target.start()
+        }
+        // Some of the kills after this one come while the service still makes up for it, and some do not.
+        if (cycle > 0 && run.random() < 0.3) continue
+        await whenAnswering(target, patienceMs)
+        recoveriesMs.push(performance.now() - since)
+        if (victim !== 'engine') continue
+        // What the engine dropped, the service inserts again under the same token, and nobody hears of it.
+        await load.happens(
+          () => onTheirWay.every(({ state }) => state !== 'on its way'),
+          patienceMs,
+          'batches stay unanswered',
+        )
+        caught += onTheirWay.length
+        for (const { ids, state } of onTheirWay) {
+          if (state !== 'acknowledged')
+            faults.push(`a batch over the end of an engine is ${state}: ${ids[0]}`)
+        }
+        if (cycle % 10 === 9)
+          run.say(`${cycle + 1} kills, ${ledger.acknowledgedBatches} batches acknowledged`)
+      }
+      await load.acknowledgesMore(1, patienceMs)
+      const { counts, faults: wrong } = await load.stop()
+      faults.push(...wrong, ...ledger.faults(await storedIds(target, project)))
+      recoveriesMs.sort((one, other) => one - other)
+      return {
+        counts: {
+          'kills of the engine': killed.engine,
+          'of the service': killed.service,
+          'of both': killed.both,
+          ...counts,
+          'acknowledged over the end of an engine': caught,
+          'ms to recover (median)': Math.round(recoveriesMs[recoveriesMs.length >> 1] ?? 0),
+          'ms to recover (longest)': Math.round(recoveriesMs.at(-1) ?? 0),
+        },
+        faults,
+      }
+    })
+  },
+}

@@ -1,0 +1,73 @@
+import { isAlive } from '../../test/support/service-process.ts'
+import { answerOf } from '../support/answers.ts'
+import { storedIds } from '../support/counting.ts'
+import { MemoryGroup, needsForMemoryGroup } from '../support/memory-group.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openPlain } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+import type { Target } from '../support/target.ts'
+
+const project = 'memory'
+const limitBytes = 64 * 2 ** 20
+
+export const memory: Scenario = {
+  name: 'memory',
+  title: 'an engine that is killed for want of memory is started again, and nothing acknowledged is lost',
+  needs: needsForMemoryGroup,
+  async run(run) {
+    const rounds = run.cycles(10, 1)
+    const { target } = await run.share('disk', openPlain)
+    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+      const faults: string[] = []
+      await saveHungryEndpoint(target)
+      for (let round = 0; round < rounds; round++) {
+        await load.acknowledgesMore(2, patienceMs)
+        const group = new MemoryGroup()
+        try {
+          const engine = target.enginePid as number
+          group.limit(limitBytes)
+          // The engine alone: what both had before is counted elsewhere, and the end of neither would free it here.
+          group.add(engine)
+          const hungry = answerOf(target.call(`/api/endpoints/query/torture.hungry?round=${round}`))
+          await load.happens(() => target.enginePid !== engine, patienceMs, 'the engine is not killed')
+          group.limit(undefined)
+          if (!isAlive(target.pid)) faults.push('the service was killed')
+          const path = `/api/endpoints/query/torture.cached-count?project=${project}`
+          const { status, code } = await answerOf(target.call(path))
+          if (status !== 200) faults.push(`a cached call without an engine: ${status} ${code}`)
+          const { status: end, code: why } = await hungry
+          if (end !== 503) faults.push(`a call that ended the engine: ${end} ${why}`)
+          await whenAnswering(target, patienceMs)
+          await load.acknowledgesMore(2, patienceMs)
+        } finally {
+          group.remove()
+        }
+      }
+      const { counts, faults: wrong } = await load.stop()
+      faults.push(
+        ...wrong,
+        ...load.unexpected(['200', '503 engine_unavailable', '503 overloaded']),
+        ...load.ledger.faults(await storedIds(target, project)),
+      )
+      return { counts: { 'engines killed': rounds, ...counts }, faults }
+    })
+  },
+}
+
+/** Each round asks for another, or the service would refuse what ended the engine before. */
+async function saveHungryEndpoint(target: Target): Promise<void> {
+  const endpoint = {
+    name: 'torture.hungry',
+    query: 'SELECT length(groupArray(number + length(@round))) AS n FROM numbers(50000000)',
+    parameters: { round: { required: true } },
+    timeout_seconds: 300,
+  }
+  const body = JSON.stringify({ endpoints: [endpoint] })
+  await target.json('/api/deployments', {
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': 'application/json' },
+  })
+}

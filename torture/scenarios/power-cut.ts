@@ -1,0 +1,83 @@
+import { natively } from '../../test/support/engines.ts'
+import type { Ledger } from '../../test/support/ledger.ts'
+import { storedIds } from '../support/counting.ts'
+import { needsForLoopDisk } from '../support/loop-disk.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openMounted } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+import type { Target } from '../support/target.ts'
+
+const project = 'powercut'
+const maxEvents = natively(60, 16)
+
+export const powerCut: Scenario = {
+  name: 'power-cut',
+  title: 'nothing acknowledged is lost and nothing is doubled when the power goes under load',
+  needs: needsForLoopDisk,
+  async run(run) {
+    const cuts = run.cycles(50, 1)
+    const { disk, target } = await run.share('disk', openMounted)
+    return MixedLoad.during(
+      { target, project, senders: 8, deploying: true, keepsSeen: false },
+      async (load) => {
+        const { ledger } = load
+        const faults: string[] = []
+        let unanswered = 0
+        let atTheWorst = 0
+        for (let cut = 0; cut < cuts; cut++) {
+          await load.acknowledgesMore(1, patienceMs)
+          const events = () => ledger.batches.length + ledger.acknowledgedBatches
+          const wanted = events() + Math.floor(run.random() * maxEvents)
+          await load.happens(() => events() >= wanted, patienceMs, 'nothing is sent')
+          // The worst of moments: rows can be seen that nobody was told of yet, and whose sender will try again.
+          if (cut % 2 === 0) {
+            await seen(target, ledger, patienceMs)
+            atTheWorst++
+          }
+          disk.cut()
+          unanswered += ledger.batches.filter(({ state }) => state === 'on its way').length
+          await target.kill()
+          await disk.unmount()
+          const acknowledged = ledger.acknowledged()
+          disk.mount()
+          target.start()
+          await whenAnswering(target, patienceMs)
+          const stored = await storedIds(target, project)
+          const lost = acknowledged.filter((id) => !stored.has(id))
+          if (lost.length > 0)
+            faults.push(`cut ${cut + 1} lost ${lost.length} entries: ${lost.slice(0, 5).join(', ')}`)
+          if (cut % 10 === 9) run.say(`${cut + 1} cuts, ${ledger.acknowledgedBatches} batches acknowledged`)
+        }
+        await load.acknowledgesMore(1, patienceMs)
+        const { counts, faults: wrong } = await load.stop()
+        faults.push(...wrong, ...ledger.faults(await storedIds(target, project)))
+        return {
+          counts: {
+            cuts,
+            'of them between rows and answer': atTheWorst,
+            ...counts,
+            'batches without an answer at a cut': unanswered,
+          },
+          faults,
+        }
+      },
+    )
+  },
+}
+
+async function seen(target: Target, ledger: Ledger, withinMs: number): Promise<void> {
+  const until = performance.now() + withinMs
+  // What was stored and never acknowledged before is seen all the time.
+  let seenBefore = Number.POSITIVE_INFINITY
+  while (performance.now() < until) {
+    const { result } = await target.json<{ result: [{ n: number }] }>(
+      `/api/endpoints/query/torture.count?project=${project}`,
+    )
+    const unheard = result[0].n - ledger.acknowledgedIds
+    if (unheard > Math.max(0, seenBefore)) return
+    seenBefore = Math.min(seenBefore, unheard)
+  }
+  throw new Error('Nothing can be seen before it is acknowledged.')
+}

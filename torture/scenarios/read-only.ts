@@ -1,0 +1,81 @@
+import { answerOf, until } from '../support/answers.ts'
+import { storedIds } from '../support/counting.ts'
+import { needsForLoopDisk } from '../support/loop-disk.ts'
+import { MixedLoad } from '../support/mixed-load.ts'
+import { openMounted } from '../support/mounted-service.ts'
+import { patienceMs } from '../support/patience.ts'
+import { whenAnswering } from '../support/recovery.ts'
+import type { Scenario } from '../support/scenario.ts'
+
+const project = 'readonly'
+const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
+
+export const readOnly: Scenario = {
+  name: 'read-only',
+  title:
+    'a disk that can only be read refuses logs with 503 while calls go on, and nothing acknowledged is lost',
+  needs: needsForLoopDisk,
+  async run(run) {
+    const rounds = run.cycles(10, 1)
+    const { disk, target } = await run.share('disk', openMounted)
+    return MixedLoad.during(
+      { target, project, senders: 4, deploying: false, keepsSeen: false },
+      async (load) => {
+        const faults: string[] = []
+        let timesReadOnly = 0
+        const refusals = () => load.heard((status) => status.startsWith('503'))
+        const answers = async (name: string, when: string) => {
+          const { status, code } = await answerOf(target.call(call(name)))
+          if (status !== 200) faults.push(`${name} ${when}: ${status} ${code}`)
+        }
+        for (let round = 0; round < rounds; round++) {
+          await load.acknowledgesMore(2, patienceMs)
+          // An engine that comes up on such a disk cannot work, until the disk can be written again.
+          if (run.size(1, 0) > 0) {
+            process.kill(target.enginePid as number, 'SIGKILL')
+            await until(
+              'the disk can be made read-only',
+              async () => attempt(() => disk.readOnly()),
+              patienceMs,
+              1,
+            )
+            await answers('torture.cached-count', 'without an engine, on a disk that can only be read')
+            disk.writable()
+            await load.acknowledgesMore(2, patienceMs)
+            await whenAnswering(target, patienceMs)
+            timesReadOnly++
+          }
+          // And one that works while its disk fails can still read.
+          const before = refusals()
+          disk.fail()
+          timesReadOnly++
+          await load.happens(() => refusals() > before, patienceMs, 'senders are not told')
+          for (const name of ['torture.count', 'torture.cached-count']) {
+            await answers(name, 'on a disk that can only be read')
+          }
+          await target.kill()
+          await disk.repair()
+          target.start()
+          await whenAnswering(target, patienceMs)
+        }
+        await load.acknowledgesMore(2, patienceMs)
+        const { counts, faults: wrong } = await load.stop()
+        faults.push(...wrong, ...load.unexpected(['0', '200', '503 engine_unavailable']))
+        faults.push(...load.ledger.faults(await storedIds(target, project)))
+        return {
+          counts: { 'times read-only': timesReadOnly, 'refusals with 503': refusals(), ...counts },
+          faults,
+        }
+      },
+    )
+  },
+}
+
+function attempt(work: () => void): boolean {
+  try {
+    work()
+    return true
+  } catch {
+    return false
+  }
+}

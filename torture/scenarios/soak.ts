@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs'
+import { natively } from '../../test/support/engines.ts'
+import { openEvents } from '../../test/support/event-reader.ts'
+import { diceOf } from '../fuzz/dice.ts'
+import { HttpCaller } from '../support/http-caller.ts'
+import { engineRestarts, loadTarget, median, percentile, residentMiB } from '../support/load-target.ts'
+import { makeSoakEndpoints, mixedCall, soakEndpoints } from '../support/mixed-calls.ts'
+import type { Scenario, TortureRun } from '../support/scenario.ts'
+import { adminToken, type Target } from '../support/target.ts'
+
+/** Of what can be served, so much is asked for. */
+const share = 0.7
+
+/** How much the last third may be above the first, in medians; the engine fills its own caches up to their bounds. */
+const flat = {
+  memory: { factor: 1.25, added: 64 },
+  engineMemory: { factor: 1.5, added: 512 },
+  p99: { factor: 3, added: natively(50, 1_000) },
+} as const
+
+/** One line of the table. */
+interface Stretch {
+  calls: number
+  errors: number
+  p50: number
+  p99: number
+  memory: number
+  engineMemory: number
+}
+
+export const soak: Scenario = {
+  name: 'soak',
+  title: 'under mixed load at 70 % of what can be served, for as long as asked, times and memory stay flat',
+  async run(run) {
+    const target = await loadTarget(run)
+    await makeSoakEndpoints(target)
+    const restartsBefore = await engineRestarts(target)
+    const http = new HttpCaller(await target.url(), 500)
+    const dice = diceOf(run.random)
+    const rate = await servedRate(run, http, dice)
+    const faults: string[] = []
+    const over = new AbortController()
+    const beside = [followers(target, run, over.signal, faults), deployments(target, over.signal, faults)]
+    const stretches = await stretchesOf(run, target, http, dice, rate * share, faults)
+    over.abort()
+    const [events, deployed] = (await Promise.all(beside)) as [number, number]
+    http.close()
+    if (run.minutes >= 2) faults.push(...steepness(stretches))
+    const restarts = (await engineRestarts(target)) - restartsBefore
+    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    const of = (what: keyof Stretch) => stretches.map((stretch) => stretch[what])
+    const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+    return {
+      counts: {
+        calls: sum(of('calls')),
+        errors: sum(of('errors')),
+        'calls a second': Math.round(rate * share * 10) / 10,
+        'ms p50': Math.round(median(of('p50'))),
+        'ms p99 first': Math.round(median(thirds(of('p99'))[0])),
+        'ms p99 last': Math.round(median(thirds(of('p99'))[1])),
+        'MiB first': median(thirds(of('memory'))[0]),
+        'MiB last': median(thirds(of('memory'))[1]),
+        'engine MiB first': median(thirds(of('engineMemory'))[0]),
+        'engine MiB last': median(thirds(of('engineMemory'))[1]),
+        'live events': events,
+        deployments: deployed,
+      },
+      faults: faults.slice(0, 20),
+    }
+  },
+}
+
+type Dice = ReturnType<typeof diceOf>
+
+/** The worst of several stretches: what else the machine has to do comes and goes. */
+async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promise<number> {
+  const lengthMs = run.size(10_000, 1_500)
+  const rates: number[] = []
+  for (let times = run.size(4, 2); times > 0; times--) {
+    const until = performance.now() + lengthMs
+    let served = 0
+    const caller = async () => {
+      while (performance.now() < until) {
+        await http.call(mixedCall(dice))
+        served++
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, caller))
+    rates.push((served / (performance.now() - until + lengthMs)) * 1000)
+  }
+  // The first fills the cache.
+  const rate = Math.min(...rates.slice(1))
+  run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * share).toFixed(1)} are sent`)
+  return rate
+}
+
+/** Sends on, whether or not what was sent before is answered. */
+async function stretchesOf(
+  run: TortureRun,
+  target: Target,
+  http: HttpCaller,
+  dice: Dice,
+  rate: number,
+  faults: string[],
+): Promise<Stretch[]> {
+  const totalMs = run.size(run.minutes * 60_000, 5_000)
+  const stretchMs = Math.min(60_000, Math.max(1_000, totalMs / 12))
+  const stretches: Stretch[] = []
+  const open = new Set<Promise<void>>()
+  let times: number[] = []
+  let errors = 0
+  let sent = 0
+  const since = performance.now()
+  const ask = async () => {
+    const { kind, ...call } = mixedCall(dice)
+    const { status, text, ms } = await http.call(call)
+    times.push(ms)
+    if (status === 200) return
+    errors++
+    faults.push(`${kind} was answered with ${status}: ${text.slice(0, 200)}`)
+  }
+  while (performance.now() - since < totalMs) {
+    const passedMs = performance.now() - since
+    while (sent < (passedMs / 1000) * rate && open.size < 2_000) {
+      sent++
+      const asked: Promise<void> = ask().finally(() => open.delete(asked))
+      open.add(asked)
+    }
+    if (passedMs >= (stretches.length + 1) * stretchMs) {
+      const { enginePid } = target
+      const stretch = {
+        calls: times.length,
+        errors,
+        p50: percentile(times, 50),
+        p99: percentile(times, 99),
+        memory: residentMiB(target),
+        engineMemory: enginePid === undefined ? 0 : memoryOf(enginePid),
+      }
+      stretches.push(stretch)
+      run.say(lineOf(stretch, passedMs))
+      times = []
+      errors = 0
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await Promise.all(open)
+  return stretches
+}
+
+function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, passedMs: number): string {
+  const cells = [
+    `${(passedMs / 60_000).toFixed(1)} min`,
+    `${calls} calls`,
+    `${errors} errors`,
+    `p50 ${p50.toFixed(1)} ms`,
+    `p99 ${p99.toFixed(1)} ms`,
+    `service ${memory} MiB`,
+    `engine ${engineMemory} MiB`,
+  ]
+  return cells.map((cell) => cell.padStart(16)).join(' |')
+}
+
+/** Readers of results and of entries, from the beginning to the end; gives how many events they read. */
+async function followers(
+  target: Target,
+  run: TortureRun,
+  over: AbortSignal,
+  faults: string[],
+): Promise<number> {
+  const url = await target.url()
+  const paths = ['/api/sources/edge_logs/tail', `/api/endpoints/query/${soakEndpoints.cached}?project=soak-1`]
+  const counts = await Promise.all(
+    Array.from({ length: run.size(10, 2) }, async (_, index) => {
+      const reader = await openEvents(url + paths[index % paths.length], adminToken)
+      if (reader.status !== 200) {
+        faults.push(`A stream was answered with ${reader.status}.`)
+        return 0
+      }
+      over.addEventListener('abort', () => reader.close(), { once: true })
+      let events = 0
+      for (;;) {
+        const event = await reader.next().catch(() => undefined)
+        if (event === undefined) break
+        events++
+      }
+      if (!over.aborted) faults.push(`A stream ended by itself after ${events} events.`)
+      return events
+    }),
+  )
+  return counts.reduce((total, count) => total + count, 0)
+}
+
+async function deployments(target: Target, over: AbortSignal, faults: string[]): Promise<number> {
+  let deployed = 0
+  while (!over.aborted) {
+    const endpoints = [{ name: 'torture.deployed', query: 'SELECT 1 AS n', description: String(deployed) }]
+    const response = await target.call('/api/deployments', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ endpoints }),
+    })
+    if (response.status === 200) deployed++
+    else faults.push(`A deployment was answered with ${response.status}: ${await response.text()}`)
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+  }
+  return deployed
+}
+
+/** The first and the last third. */
+function thirds(values: readonly number[]): [number[], number[]] {
+  const third = Math.max(1, Math.floor(values.length / 3))
+  return [values.slice(0, third), values.slice(-third)]
+}
+
+function steepness(stretches: readonly Stretch[]): string[] {
+  const faults: string[] = []
+  for (const what of ['memory', 'engineMemory', 'p99'] as const) {
+    const [first, last] = thirds(stretches.map((stretch) => stretch[what])).map(median) as [number, number]
+    const { factor, added } = flat[what]
+    if (last > first * factor + added) {
+      faults.push(
+        `${what} rose from ${Math.round(first)} to ${Math.round(last)} between the first third and the last.`,
+      )
+    }
+  }
+  return faults
+}
+
+function memoryOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
+}

@@ -1,0 +1,168 @@
+import { gzipSync } from 'node:zlib'
+import { natively } from '../../test/support/engines.ts'
+import { type Call, HttpCaller } from '../support/http-caller.ts'
+import { loadTarget, percentile } from '../support/load-target.ts'
+import type { Scenario } from '../support/scenario.ts'
+import { adminToken, type Target } from '../support/target.ts'
+
+/** Of a body, unpacked. The short form sends less, which is refused or stored for the same reasons. */
+const unpackedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
+const name = 'torture.stall'
+const cached = `/api/endpoints/query/${name}`
+
+/** Longest additional delay of another caller. An emulated engine takes the processor away for longer. */
+const mayDelayMs = natively(50, 1_000)
+
+/** What is sent, unpacked, and the statuses that it may be answered with. */
+interface Hostile {
+  path: string
+  /** So many bytes, where its size is not part of what it tries. */
+  body: (bytes: number) => Buffer
+  type?: string
+  expected: readonly number[]
+}
+
+const filled = (text: string, bytes: number) => Buffer.alloc(bytes - (bytes % text.length), text)
+const around = (before: string, text: string, after: string, bytes: number) =>
+  Buffer.concat([Buffer.from(before), filled(text, bytes), Buffer.from(after)])
+const manyKeys = (count: number) => {
+  const members = Array.from({ length: count }, (_, index) => `"key ${index}":${index}`)
+  return Buffer.from(`{${members.join()}}`)
+}
+
+const logs = '/api/logs?source=edge_logs'
+const otlp = '/v1/logs'
+const ndjson = 'application/x-ndjson'
+
+const bodies: Record<string, Hostile> = {
+  'empty entries': { path: logs, body: (bytes) => around('[', '{},', '{}]', bytes), expected: [413] },
+  'empty entries behind a large integer': {
+    path: logs,
+    body: (bytes) => around('[{"a":12345678901234567890},', '{},', '{}]', bytes),
+    expected: [413],
+  },
+  'empty entries as lines': {
+    path: logs,
+    body: (bytes) => filled('{}\n', bytes),
+    type: ndjson,
+    expected: [413],
+  },
+  'empty lines': { path: logs, body: (bytes) => filled('\n', bytes), type: ndjson, expected: [400] },
+  'entries that are none': { path: logs, body: () => around('[', '0,', '0]', 2 * 49_999), expected: [200] },
+  'lines that are no JSON': {
+    path: logs,
+    body: () => around('{}\n', 'x\n', '', 2 * 49_990),
+    type: ndjson,
+    expected: [200],
+  },
+  'deep objects': { path: logs, body: (bytes) => filled('{"a":', bytes), expected: [400] },
+  'deep arrays': { path: logs, body: (bytes) => filled('[', bytes), expected: [400] },
+  'one string': {
+    path: logs,
+    body: (bytes) => around('{"event_message":"', 'x', '"}', bytes),
+    expected: [200],
+  },
+  'one number': { path: logs, body: (bytes) => around('{"a":', '9', '}', bytes), expected: [200] },
+  'nothing but whitespace': { path: logs, body: (bytes) => filled(' ', bytes), expected: [400] },
+  'many keys': { path: logs, body: () => manyKeys(700_000), expected: [200] },
+  'OTLP with empty resources': {
+    path: otlp,
+    body: (bytes) => around('{"resourceLogs":[', '{},', '{}]}', bytes),
+    expected: [413],
+  },
+  'OTLP with many attributes': {
+    path: otlp,
+    body: () =>
+      around(
+        '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[',
+        '{"key":"a","value":{"intValue":1}},',
+        '{}]}]}]}]}',
+        20 * 2 ** 20,
+      ),
+    expected: [200],
+  },
+  'OTLP in protobuf with empty resources': {
+    path: otlp,
+    body: (bytes) => filled('\x0a\x00', bytes),
+    type: 'application/x-protobuf',
+    expected: [413],
+  },
+  'a call with many keys': { path: cached, body: () => manyKeys(700_000), expected: [413] },
+  'a call with as many keys as fit': { path: cached, body: () => manyKeys(50_000), expected: [413] },
+}
+
+export const stall: Scenario = {
+  name: 'stall',
+  title: 'no body, whatever is in it, keeps another caller waiting',
+  async run(run) {
+    const target = await loadTarget(run)
+    await makeEndpoint(target)
+    const faults: string[] = []
+    const url = await target.url()
+    const quiet = await longestDelay(
+      url,
+      () => new Promise((resolve) => setTimeout(resolve, run.size(3_000, 300))),
+    )
+    const counts: Record<string, number> = { 'quiet, ms at most': quiet }
+    for (const [name, hostile] of Object.entries(bodies)) {
+      const call = callOf(hostile, run.size(unpackedBytes.long, unpackedBytes.short))
+      const rounds = run.cycles(5, 1)
+      const http = new HttpCaller(url, 1)
+      const delay = await longestDelay(url, async () => {
+        for (let round = 0; round < rounds; round++) {
+          const { status, text } = await http.call(call)
+          if (!hostile.expected.includes(status)) faults.push(`${name}: ${status} ${text.slice(0, 200)}`)
+        }
+      }).finally(() => http.close())
+      counts[`${name}, ms at most`] = delay
+      run.say(`${name}: ${delay} ms at most`)
+      // A short form says nothing of times: other tests run beside it.
+      if (run.size(1, 0) === 1 && delay > quiet + mayDelayMs)
+        faults.push(`${name}: somebody waited for ${delay} ms`)
+    }
+    return { counts, faults: [...new Set(faults)] }
+  },
+}
+
+/** Cached for longer than the scenario takes. */
+async function makeEndpoint(target: Target): Promise<void> {
+  await target.json('/api/endpoints', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name, query: 'SELECT 1 AS n', cache_seconds: 86_400 }),
+  })
+}
+
+/** Logs are sent packed; bodies of calls are not unpacked. */
+function callOf({ path, body, type = 'application/json' }: Hostile, bytes: number): Call {
+  const sent = body(bytes)
+  if (path === cached) return { path, token: adminToken, body: sent }
+  const packed = gzipSync(sent, { level: 6 })
+  const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' }
+  return { path, token: adminToken, body: packed, headers }
+}
+
+/** Milliseconds of the slowest of the cached calls and health checks that are made while the work goes on. */
+async function longestDelay(url: string, work: () => Promise<unknown>): Promise<number> {
+  const http = new HttpCaller(url, 2)
+  // Computed once, and given from the cache from then on.
+  await http.call({ path: cached, token: adminToken })
+  let over = false
+  const delays: number[] = []
+  const watch = async (path: string) => {
+    while (!over) {
+      const { ms } = await http.call({ path, token: adminToken })
+      delays.push(ms)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  }
+  const watching = Promise.all([watch(cached), watch('/health')])
+  try {
+    await work()
+  } finally {
+    over = true
+    await watching
+    http.close()
+  }
+  return Math.ceil(percentile(delays, 100))
+}

@@ -1,0 +1,66 @@
+import { natively } from '../../test/support/engines.ts'
+import { diceOf } from '../fuzz/dice.ts'
+import { HttpCaller } from '../support/http-caller.ts'
+import { engineRestarts, loadTarget } from '../support/load-target.ts'
+import type { Scenario } from '../support/scenario.ts'
+import { projects, strangeRows, strangersIn, tenantsOf } from '../support/tenants.ts'
+
+const callers = 12
+
+/** Of a hundred calls, so many go wrong in each of these ways. */
+const trouble = { failing: 12, slow: 2, leaving: 6 } as const
+
+export const tenants: Scenario = {
+  name: 'tenants',
+  title: 'every row belongs to its caller, among many whose calls fail, time out or are left',
+  async run(run) {
+    const target = await loadTarget(run)
+    const { tokens, paths } = await tenantsOf(target)
+    const http = new HttpCaller(await target.url(), callers)
+    const dice = diceOf(run.random)
+    const before = await engineRestarts(target)
+    const counts = { calls: 0, answered: 0, failed: 0, 'timed out': 0, left: 0, 'rows of others': 0 }
+    const faults: string[] = []
+    let left = run.cycles(natively(1_000_000, 3_000), 20)
+    const total = left
+    const caller = async () => {
+      while (left-- > 0 && faults.length < 10) {
+        const project = dice.pick(projects)
+        const roll = dice.below(100)
+        const failing = roll < trouble.failing
+        const slow = !failing && roll < trouble.failing + trouble.slow
+        const leaving = roll >= 100 - trouble.leaving
+        const path = failing
+          ? '/api/endpoints/query/torture.failing'
+          : slow
+            ? '/api/endpoints/query/torture.slow'
+            : dice.pick(paths)
+        const gone = new AbortController()
+        const timer = leaving ? setTimeout(() => gone.abort(), dice.below(natively(5, 100))) : undefined
+        const token = tokens.get(project) as string
+        const { status, text } = await http.call({ path, token, signal: gone.signal })
+        clearTimeout(timer)
+        counts.calls++
+        if (counts.calls % 10_000 === 0) run.say(`${counts.calls} of ${total} calls`)
+        const expected = failing ? [422] : slow ? [504] : [200]
+        if (status === 0 && leaving) counts.left++
+        else if (!expected.includes(status)) {
+          faults.push(`${project}: ${path} was answered with ${status}: ${text.slice(0, 300)}`)
+        } else if (failing) counts.failed++
+        else if (slow) counts['timed out']++
+        else counts.answered++
+        const strangers = strangersIn(text, project)
+        const rows = status === 200 ? strangeRows(text, project) : 0
+        counts['rows of others'] += rows
+        if (strangers.length > 0 || rows > 0) {
+          faults.push(`${project} was shown ${strangers.join(', ')} by ${path}: ${text.slice(0, 300)}`)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: callers }, caller))
+    http.close()
+    const restarts = (await engineRestarts(target)) - before
+    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    return { counts: { ...counts, 'engine restarts': restarts }, faults }
+  },
+}
