@@ -1,59 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { computedOf, openCache, settled } from '../../test/support/cache.ts'
-import { BoundedEntries } from './bounded-entries.ts'
 import type { ContentCoding } from './cached-result.ts'
 
 const policy = { cacheSeconds: 100, warmSeconds: null }
-
-test('entries stay within their bytes, and the least recently used go first', () => {
-  type Step = ['set', string, number] | ['touch', string] | ['resize', string, number] | ['delete', string]
-  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e')
-  const steps = fc.array(
-    fc.oneof(
-      fc.tuple(fc.constant('set'), key, fc.nat(40)),
-      fc.tuple(fc.constant('touch'), key),
-      fc.tuple(fc.constant('resize'), key, fc.nat(40)),
-      fc.tuple(fc.constant('delete'), key),
-    ) as fc.Arbitrary<Step>,
-  )
-  fc.assert(
-    fc.property(steps, (history) => {
-      const out: string[] = []
-      const entries = new BoundedEntries<{ key: string; bytes: number }>(100, (entry) => out.push(entry.key))
-      // From the least to the most recently used.
-      let model: { key: string; bytes: number }[] = []
-      const outModel: string[] = []
-      for (const [action, name, bytes = 0] of history) {
-        const known = model.find((entry) => entry.key === name)
-        const others = model.filter((entry) => entry !== known)
-        const entry = entries.get(name)
-        if (action === 'set') {
-          entries.set({ key: name, bytes })
-          model = [...others, { key: name, bytes }]
-        } else if (action === 'delete') {
-          entries.delete(name)
-          model = others
-        } else if (entry && known && action === 'touch') {
-          entries.touch(entry)
-          model = [...others, known]
-        } else if (entry && known) {
-          entries.resize(entry, bytes)
-          known.bytes = bytes
-        }
-        while (sum(model) > 100) outModel.push((model.shift() as { key: string }).key)
-        expect([...entries.values()]).toEqual(model)
-        expect(entries.bytes).toBe(sum(model))
-      }
-      expect(out).toEqual(outModel)
-    }),
-  )
-  function sum(model: { bytes: number }[]): number {
-    return model.reduce((total, { bytes }) => total + bytes, 0)
-  }
-})
 
 describe('memory', () => {
   test('one giant result is answered and does not empty the cache', async () => {
@@ -70,7 +21,7 @@ describe('memory', () => {
   test('a result that grew into a giant replaces the one before it, so that nobody gets that one', async () => {
     const { cache, request } = openCache({ policy, maxBytes: 100_000 })
     const ask = (bytes: number) =>
-      cache.get(request({ compute: async () => computedOf('x'.repeat(bytes)), wants: { noCache: true } }))
+      cache.get(request({ compute: async () => computedOf('x'.repeat(bytes)), directives: { noCache: true } }))
     await ask(100)
     await ask(20_000)
     expect([cache.size, cache.bytes]).toEqual([0, 0])
@@ -153,7 +104,7 @@ describe('forms', () => {
     const { cache, request } = opened
     const ask = () =>
       cache
-        .get(request({ compute: async () => computedOf(text), wants: { noCache: true } }))
+        .get(request({ compute: async () => computedOf(text), directives: { noCache: true } }))
         .then((answer) => {
           if (answer === undefined) throw new Error('There is an answer.')
           return answer.result
@@ -200,7 +151,7 @@ describe('forms', () => {
     async (contentType) => {
       const { cache, request } = openCache({ policy })
       const answer = await cache.get(
-        request({ compute: async () => ({ ...computedOf(body), contentType }), wants: {} }),
+        request({ compute: async () => ({ ...computedOf(body), contentType }), directives: {} }),
       )
       expect((await answer?.result.made('gzip'))?.coding).toBe('identity')
       expect(answer?.result.form('gzip').coding).toBe('identity')
@@ -216,7 +167,7 @@ describe('forms', () => {
     const same = await ask()
     expect(same.form('gzip')).toBe(result.form('gzip'))
     const other = await cache.get(
-      request({ compute: async () => computedOf(`${body} `), wants: { noCache: true } }),
+      request({ compute: async () => computedOf(`${body} `), directives: { noCache: true } }),
     )
     await cache.stop()
     expect(other?.result.tag).not.toBe(result.tag)

@@ -1,12 +1,12 @@
 import type { Timers } from '../base/clock.ts'
-import { type CacheEntry, endOf, isAsked, isWarmed } from './cache-entry.ts'
+import { type CacheEntry, endOf, isInUse, isWarmed } from './cache-entry.ts'
 
 export interface EntryEvents {
-  renewal: (entry: CacheEntry, nowMs: number) => void
+  refresh: (entry: CacheEntry, nowMs: number) => void
   end: (entry: CacheEntry) => void
 }
 
-/** Does for an entry what is due although nobody asks: renew it while it is warmed, and forget it in the end. */
+/** Refreshes warmed entries that are in use, and ends each entry at its maximum age. */
 export class EntryTimers {
   readonly #time: Timers
   readonly #on: EntryEvents
@@ -17,11 +17,11 @@ export class EntryTimers {
     this.#on = on
   }
 
-  /** Called whenever the times of an entry have changed. */
+  /** Must be called whenever the times of an entry have changed. */
   schedule(entry: CacheEntry): void {
     const now = this.#time.now()
-    const renews = isWarmed(entry) && (now < entry.renewAtMs || isAsked(entry, now))
-    this.#wakeAt(entry, renews ? entry.renewAtMs : endOf(entry), now)
+    const isRefreshed = isWarmed(entry) && (now < entry.refreshAtMs || isInUse(entry, now))
+    this.#wakeAt(entry, isRefreshed ? entry.refreshAtMs : endOf(entry), now)
   }
 
   stop(): void {
@@ -36,12 +36,11 @@ export class EntryTimers {
   #wake(entry: CacheEntry): void {
     if (this.#stopped) return
     const now = this.#time.now()
-    if (now >= endOf(entry)) {
-      this.#on.end(entry)
-    } else if (now >= entry.renewAtMs && isWarmed(entry) && isAsked(entry, now)) {
-      // The renewal sets the next time when it is over, but it may take longer than the entry has left.
+    if (now >= endOf(entry)) this.#on.end(entry)
+    else if (now >= entry.refreshAtMs && isWarmed(entry) && isInUse(entry, now)) {
+      // The refresh reschedules the entry when it is over, but it may outlast the entry.
       this.#wakeAt(entry, endOf(entry), now)
-      this.#on.renewal(entry, now)
+      this.#on.refresh(entry, now)
     } else this.schedule(entry)
   }
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { KeyModel, type Run, type Seen, type Waiter } from '../../test/support/cache-model.ts'
 import { manualTime } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
-import type { CacheAnswer, CacheRequest, CacheWants, ComputeRun } from './cache-request.ts'
+import type { CacheResponse, CacheRequest, CacheDirectives, ComputeRun } from './cache-request.ts'
 import type { Computed } from './cached-result.ts'
 import { ResultCache } from './result-cache.ts'
 
@@ -80,12 +80,12 @@ class World {
     }
   }
 
-  call(key: number, wants: CacheWants): void {
+  call(key: number, directives: CacheDirectives): void {
     const leave = new AbortController()
-    const model = (this.models[key] as KeyModel).call(this.now, wants)
+    const model = (this.models[key] as KeyModel).call(this.now, directives)
     const call: RealCall = { key, model, seen: { kind: 'waits' }, leave }
     this.calls.push(call)
-    this.cache.get({ ...this.request(key), wants, signal: leave.signal }).then(
+    this.cache.get({ ...this.request(key), directives, signal: leave.signal }).then(
       (answer) => {
         call.seen = seenOf(answer)
       },
@@ -143,16 +143,16 @@ class World {
 
   async restart(): Promise<void> {
     const before = this.models
-    const hot = this.cache.hotKeys(10)
+    const hot = this.cache.warmKeys(10)
     await this.end()
     this.calls = []
     this.cache = this.openCache()
     this.models = policies.map(({ policy }) => new KeyModel(policy))
     void this.cache.prewarm(hot.map((key) => ({ ...key, request: this.request(key.recipe as number) })))
     for (const [index, { entry, warm, life }] of before.entries()) {
-      if (!entry || warm === null || this.now - entry.lastAsked >= life) continue
+      if (!entry || warm === null || this.now - entry.lastUsed >= life) continue
       const model = this.models[index] as KeyModel
-      model.begin(this.now, { ...model.plan('refresh', this.now), lastAsked: entry.lastAsked })
+      model.begin(this.now, { ...model.plan('refresh', this.now), lastUsed: entry.lastUsed })
     }
   }
 
@@ -189,7 +189,7 @@ function computed(value: number): Computed {
   }
 }
 
-function seenOf(answer: CacheAnswer | undefined): Seen {
+function seenOf(answer: CacheResponse | undefined): Seen {
   if (answer === undefined) return { kind: 'absent' }
   const { outcome, result, ageSeconds: age } = answer
   const { value } = JSON.parse(result.body.toString()) as { value: number }
@@ -204,14 +204,14 @@ async function settled(): Promise<void> {
 }
 
 const key = fc.nat(policies.length - 1)
-const wants: fc.Arbitrary<CacheWants> = fc.oneof(
+const directives: fc.Arbitrary<CacheDirectives> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: fc.constant({ noCache: true }) },
   { weight: 1, arbitrary: fc.nat(40).map((maxAgeSeconds) => ({ maxAgeSeconds })) },
   { weight: 1, arbitrary: fc.constant({ onlyIfCached: true }) },
 )
 type Step =
-  | ['call', key: number, wants: CacheWants]
+  | ['call', key: number, directives: CacheDirectives]
   | ['finish', key: number, pick: number, how: 'new' | 'unchanged' | 'failure']
   | ['advance', seconds: number]
   | ['leave', pick: number]
@@ -221,7 +221,7 @@ type Step =
 const how = fc.constantFrom('new', 'new', 'new', 'unchanged', 'failure', 'failure')
 const steps = fc.array(
   fc.oneof(
-    { weight: 20, arbitrary: fc.tuple(fc.constant('call'), key, wants) },
+    { weight: 20, arbitrary: fc.tuple(fc.constant('call'), key, directives) },
     { weight: 20, arbitrary: fc.tuple(fc.constant('finish'), key, fc.nat(5), how) },
     { weight: 10, arbitrary: fc.tuple(fc.constant('advance'), fc.nat(12)) },
     { weight: 3, arbitrary: fc.tuple(fc.constant('advance'), fc.nat(120)) },

@@ -224,8 +224,8 @@ describe('a failure', () => {
   test('is what a caller hears who wanted a new result', async () => {
     const cache = await opened(warmed)
     cache.time.advance(10_000)
-    for (const wants of [{ noCache: true }, { maxAgeSeconds: 5 }]) {
-      const call = cache.call(wants)
+    for (const directives of [{ noCache: true }, { maxAgeSeconds: 5 }]) {
+      const call = cache.call(directives)
       await settled()
       cache.fail()
       expect(await call).toBe('error engine_unavailable')
@@ -244,7 +244,7 @@ describe('a failure', () => {
 })
 
 describe('what callers ask for', () => {
-  test('a run that began before does not do for a caller who wants a new result; the next one does for all', async () => {
+  test('a run that began before does not do for a caller who directives a new result; the next one does for all', async () => {
     const cache = openCache({ policy: warmed })
     const early = cache.call()
     const late = [

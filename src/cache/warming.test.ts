@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { computedOf, openCache, settled } from '../../test/support/cache.ts'
 import { cacheKey } from './cache-key.ts'
-import { renewalAgeMs, retryDelayMs } from './cache-policy.ts'
+import { refreshAgeMs, retryDelayMs } from './cache-policy.ts'
 
 const policy = { cacheSeconds: 900, warmSeconds: 300 }
 const keyOf = (name: string) =>
@@ -23,7 +23,7 @@ async function due(count: number, options: Partial<Parameters<typeof openCache>[
 
 describe('refreshes', () => {
   test('are spread over a tenth of their interval, each key at its own place', () => {
-    const ages = Array.from({ length: 1000 }, (_, i) => renewalAgeMs(policy, keyOf(`endpoint ${i}`)))
+    const ages = Array.from({ length: 1000 }, (_, i) => refreshAgeMs(policy, keyOf(`endpoint ${i}`)))
     expect(Math.max(...ages)).toBeLessThanOrEqual(300_000)
     expect(Math.min(...ages)).toBeGreaterThan(270_000)
     const perSecond = new Map<number, number>()
@@ -108,7 +108,7 @@ describe('refreshes', () => {
   test('are not tried again at once when a caller was faster and failed', async () => {
     let busy = true
     const { cache, runs, time, keys, request, fail } = await due(1, { busy: () => busy })
-    const call = cache.get(request({ key: keys[0] ?? '', wants: { noCache: true } }))
+    const call = cache.get(request({ key: keys[0] ?? '', directives: { noCache: true } }))
     fail()
     await expect(call).rejects.toMatchObject({ code: 'engine_unavailable' })
     busy = false
@@ -131,7 +131,7 @@ describe('refreshes', () => {
     const { cache, runs, request, keys } = await due(1)
     const [refresh] = runs.splice(0)
     const stopped = cache.stop()
-    const call = cache.get(request({ key: keys[0] ?? '', wants: { maxAgeSeconds: 200 } }))
+    const call = cache.get(request({ key: keys[0] ?? '', directives: { maxAgeSeconds: 200 } }))
     await settled()
     expect(refresh?.signal.aborted).toBe(true)
     runs[0]?.land(computedOf('new'))
@@ -163,10 +163,10 @@ describe('hot keys', () => {
     await unwarmed
     for (let i = 0; i < 5; i++) cache.lookup(keys[2] ?? '')
     for (let i = 0; i < 3; i++) cache.lookup(keys[0] ?? '')
-    expect(cache.hotKeys(10).map(({ recipe }) => recipe)).toEqual([keys[2], keys[0], keys[1]])
-    expect(cache.hotKeys(1)).toEqual([{ recipe: keys[2], lastAskedMs: time.now(), heat: expect.any(Number) }])
+    expect(cache.warmKeys(10).map(({ recipe }) => recipe)).toEqual([keys[2], keys[0], keys[1]])
+    expect(cache.warmKeys(1)).toEqual([{ recipe: keys[2], lastUsedMs: time.now(), uses: expect.any(Number) }])
     time.advance(899_000)
-    expect(cache.hotKeys(10)).toHaveLength(2)
+    expect(cache.warmKeys(10)).toHaveLength(2)
   })
 
   test('are told by the recent past: each renewal halves the count', async () => {
@@ -176,19 +176,19 @@ describe('hot keys', () => {
     land()
     await first
     for (let i = 0; i < 99; i++) cache.lookup(key)
-    expect(cache.hotKeys(1)[0]?.heat).toBe(100)
+    expect(cache.warmKeys(1)[0]?.uses).toBe(100)
     time.advance(300_000)
     land()
     await settled()
-    expect(cache.hotKeys(1)[0]?.heat).toBe(50)
+    expect(cache.warmKeys(1)[0]?.uses).toBe(50)
   })
 
   test('are computed after a restart in their order, and forgotten where nobody asks again', async () => {
     const { cache, request, runs, time, land } = openCache({ policy, maxRefreshes: 1 })
     const hot = ['a', 'b', 'c'].map((name) => ({
       request: request({ key: keyOf(name), recipe: name }),
-      lastAskedMs: time.now() - (name === 'b' ? 900_000 : 800_000),
-      heat: 3,
+      lastUsedMs: time.now() - (name === 'b' ? 900_000 : 800_000),
+      uses: 3,
     }))
     let done = false
     const prewarmed = cache.prewarm(hot).then(() => {
@@ -202,7 +202,7 @@ describe('hot keys', () => {
     land()
     await prewarmed
     expect(cache.lookup(keyOf('a'))?.outcome.kind).toBe('hit')
-    expect(cache.hotKeys(10).map(({ recipe }) => recipe)).toEqual(['a', 'c'])
+    expect(cache.warmKeys(10).map(({ recipe }) => recipe)).toEqual(['a', 'c'])
     time.advance(300_000)
     await settled()
     expect(runs.map(({ key }) => key)).toEqual([keyOf('a')])
@@ -212,7 +212,7 @@ describe('hot keys', () => {
     const { cache, request, runs, time, land } = openCache({ policy, maxRefreshes: 1 })
     const requests = ['a', 'b'].map((name) => request({ key: keyOf(name) }))
     const early = cache.get({ ...(requests[1] as (typeof requests)[number]) })
-    const prewarmed = cache.prewarm(requests.map((of) => ({ request: of, lastAskedMs: time.now(), heat: 1 })))
+    const prewarmed = cache.prewarm(requests.map((of) => ({ request: of, lastUsedMs: time.now(), uses: 1 })))
     expect(runs).toHaveLength(2)
     land()
     await early
@@ -226,8 +226,8 @@ describe('hot keys', () => {
     const prewarmed = cache.prewarm(
       ['a', 'b'].map((name) => ({
         request: request({ key: keyOf(name) }),
-        lastAskedMs: time.now(),
-        heat: 1,
+        lastUsedMs: time.now(),
+        uses: 1,
       })),
     )
     fail()

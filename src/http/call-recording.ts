@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { CallAnswer } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
@@ -21,7 +21,7 @@ declare module 'fastify' {
 export interface CallNotes {
   endpoint?: Endpoint
   format?: string
-  answer?: CallAnswer
+  answer?: CallResponse
   /** What the engine did for it, whatever came of that. */
   spent?: EngineTime
   explain?: () => Promise<QueryPlan>

@@ -1,6 +1,6 @@
 import { manualTime } from '../../src/base/clock.ts'
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
-import type { CacheAnswer, CacheRequest, CacheWants, ComputeRun } from '../../src/cache/cache-request.ts'
+import type { CacheResponse, CacheRequest, CacheDirectives, ComputeRun } from '../../src/cache/cache-request.ts'
 import type { Computed } from '../../src/cache/cached-result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
 
@@ -61,8 +61,8 @@ export function openCache({ policy, key = '7f'.repeat(32), ...options }: OpenCac
     runs,
     failures,
     request,
-    call: (wants: CacheWants = {}, signal?: AbortSignal) =>
-      told(cache.get(request({ wants, ...(signal && { signal }) })), signal),
+    call: (directives: CacheDirectives = {}, signal?: AbortSignal) =>
+      told(cache.get(request({ directives, ...(signal && { signal }) })), signal),
     /** Ends the run that is the longest under way; its result is the next number. */
     land: (body = String(++values)) => runs.shift()?.land(computedOf(body)),
     fail: (error: unknown = engineUnavailable('away')) => runs.shift()?.fail(error),
@@ -70,7 +70,7 @@ export function openCache({ policy, key = '7f'.repeat(32), ...options }: OpenCac
 }
 
 async function told(
-  answer: Promise<CacheAnswer | undefined>,
+  answer: Promise<CacheResponse | undefined>,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   try {
@@ -81,7 +81,7 @@ async function told(
   }
 }
 
-function textOf(answer: CacheAnswer | undefined): string {
+function textOf(answer: CacheResponse | undefined): string {
   if (answer === undefined) return 'absent'
   const { outcome, result } = answer
   const body = result.body.toString()

@@ -68,7 +68,7 @@ test('work that nobody waits for is not refused under load, also where SQL has t
     caller: 'b',
     project: undefined,
   }
-  const foreground = calls.call({ ...call, signal: leaving.signal, wants: {} })
+  const foreground = calls.call({ ...call, signal: leaving.signal, directives: {} })
   await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
   const followed = expect(calls.follow(call).look(leaving.signal)).rejects.toThrow('left')
   await new Promise((resolve) => setImmediate(resolve))

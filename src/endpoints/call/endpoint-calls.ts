@@ -4,8 +4,8 @@ import { contentTag } from '../../base/content-tag.ts'
 import { notCached } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
 import { cacheKey } from '../../cache/cache-key.ts'
-import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../../cache/cache-request.ts'
-import type { HotKey } from '../../cache/hot-keys-file.ts'
+import type { CacheResponse, CacheRequest, CacheDirectives, Compute } from '../../cache/cache-request.ts'
+import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
 import type { Blame } from '../../engine/engine.ts'
@@ -13,7 +13,7 @@ import { callerSqlSettings } from '../../sql/isolation.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import type { BoundCall, EndpointAnswer, EndpointRunner, Part, RunPurpose } from './endpoint-runner.ts'
+import type { BoundCall, RunResult, EndpointRunner, Part, RunPurpose } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
 import { spanOf } from './incremental.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
@@ -28,7 +28,7 @@ export interface EndpointCall {
   caller: string
   project: string | undefined
   signal: AbortSignal
-  wants: CacheWants
+  directives: CacheDirectives
   /** The trace that the call is part of. */
   trace?: TraceSpan | undefined
   /** A call where nothing is said. */
@@ -37,9 +37,9 @@ export interface EndpointCall {
   spent?: EngineTime | undefined
 }
 
-export type CallAnswer =
-  | { kind: 'computed'; answer: EndpointAnswer }
-  | { kind: 'cached'; answer: CacheAnswer; key: string }
+export type CallResponse =
+  | { kind: 'computed'; answer: RunResult }
+  | { kind: 'cached'; answer: CacheResponse; key: string }
 
 /** A call whose result somebody follows. */
 export interface FollowedCall {
@@ -96,17 +96,17 @@ export class EndpointCalls {
   }
 
   /** A result that is here and fresh, without waiting for anything; else what has to be waited for. */
-  call(call: EndpointCall): CallAnswer | Promise<CallAnswer> {
-    const { endpoint, wants, signal, trace } = call
+  call(call: EndpointCall): CallResponse | Promise<CallResponse> {
+    const { endpoint, directives, signal, trace } = call
     if (endpoint.definition.cache_seconds === null) {
-      if (wants.onlyIfCached) throw notCached()
+      if (directives.onlyIfCached) throw notCached()
       return this.#run(call, signal).then((answer) => ({ kind: 'computed', answer }))
     }
     const request = this.#request(call, endpoint.definition.cache_seconds)
     const { key } = request
-    const known = this.#options.cache.lookup(key, wants)
+    const known = this.#options.cache.lookup(key, directives)
     if (known) return { kind: 'cached', answer: known, key }
-    return this.#options.cache.get({ ...request, wants, signal, trace }).then((answer) => {
+    return this.#options.cache.get({ ...request, directives, signal, trace }).then((answer) => {
       if (!answer) throw notCached()
       return { kind: 'cached', answer, key }
     })
@@ -118,12 +118,12 @@ export class EndpointCalls {
   }
 
   /** What a call with this key would get, if that is here and fresh. */
-  again(key: string): CacheAnswer | undefined {
+  again(key: string): CacheResponse | undefined {
     return this.#options.cache.lookup(key)
   }
 
   /** Checks the call as any other; what it gives can be looked at again and again. */
-  follow(call: Omit<EndpointCall, 'signal' | 'wants'>): FollowedCall {
+  follow(call: Omit<EndpointCall, 'signal' | 'directives'>): FollowedCall {
     const { endpoint } = call
     const { id: endpointId, cache_seconds: cacheSeconds } = endpoint.definition
     const request = this.#request({ ...call, purpose: 'follow' }, cacheSeconds ?? 0)
@@ -150,15 +150,15 @@ export class EndpointCalls {
   }
 
   /** Renews what was asked for before a restart, as far as it is still the same. */
-  async prewarm(hot: readonly HotKey[]): Promise<void> {
-    const requests = hot.flatMap(({ recipe, lastAskedMs, heat }) => {
+  async prewarm(hot: readonly WarmKey[]): Promise<void> {
+    const requests = hot.flatMap(({ recipe, lastUsedMs, uses }) => {
       const request = this.#remade(recipe)
-      return request ? [{ request, lastAskedMs, heat }] : []
+      return request ? [{ request, lastUsedMs, uses }] : []
     })
     await this.#options.cache.prewarm(requests)
   }
 
-  #request(call: Omit<EndpointCall, 'signal' | 'wants'>, cacheSeconds: number): CacheRequest {
+  #request(call: Omit<EndpointCall, 'signal' | 'directives'>, cacheSeconds: number): CacheRequest {
     const { endpoint, format, project, parameters, caller, spent, purpose: why } = call
     const { definition, version } = endpoint
     const sent = sentOf(endpoint, parameters)
@@ -208,7 +208,7 @@ export class EndpointCalls {
     if (!span) return undefined
     const { column, whole_buckets: wholeBuckets } = incremental
     const renewing = new RenewingRun()
-    return (previous: OldResult | undefined, run: (part?: Part) => Promise<EndpointAnswer>) =>
+    return (previous: OldResult | undefined, run: (part?: Part) => Promise<RunResult>) =>
       renewing.run(previous, {
         run,
         clock,
@@ -222,14 +222,14 @@ export class EndpointCalls {
   }
 
   async #run(
-    call: Omit<EndpointCall, 'signal' | 'wants'>,
+    call: Omit<EndpointCall, 'signal' | 'directives'>,
     signal: AbortSignal,
     part?: Part,
-  ): Promise<EndpointAnswer> {
+  ): Promise<RunResult> {
     return this.#options.runner.run(await this.#bound(call, signal), part)
   }
 
-  async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
+  async #bound(call: Omit<EndpointCall, 'signal' | 'directives'>, signal: AbortSignal): Promise<BoundCall> {
     const { parameters, format, caller, project, trace, spent, purpose } = call
     const values = call.endpoint.compiled.check(parameters)
     const { sandboxes, runner } = this.#options
@@ -274,7 +274,7 @@ const tolerated = { callerSql: 1, sandbox: 10, saved: 3 }
  * saved query do it is refused that endpoint. An endpoint tolerates more than one caller can do in a day, so
  * that one of them does not close it for all.
  */
-function blameFor({ endpoint, parameters, caller }: Omit<EndpointCall, 'signal' | 'wants'>): Blame[] {
+function blameFor({ endpoint, parameters, caller }: Omit<EndpointCall, 'signal' | 'directives'>): Blame[] {
   const { id } = endpoint.definition
   if (sqlOf(endpoint, parameters) === undefined) {
     return [{ key: `caller:${caller} endpoint:${id}`, crashes: tolerated.saved }]

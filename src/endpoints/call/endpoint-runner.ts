@@ -60,7 +60,7 @@ export interface Part {
   range?: TimeRange | undefined
 }
 
-export interface EndpointAnswer {
+export interface RunResult {
   body: Buffer
   /** How many there are, where the format lets them be counted. */
   rows: number
@@ -100,7 +100,7 @@ export class EndpointRunner {
     this.#options = options
   }
 
-  async run(call: BoundCall, part: Part = {}): Promise<EndpointAnswer> {
+  async run(call: BoundCall, part: Part = {}): Promise<RunResult> {
     const { endpoint, format } = call
     const { compiled, columns, definition } = endpoint
     const values = this.#atTime(call, part.nowMicros)

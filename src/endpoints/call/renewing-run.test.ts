@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../base/clock.ts'
 import { Arrivals } from '../../catalog/arrivals.ts'
-import type { EndpointAnswer, Part } from './endpoint-runner.ts'
+import type { RunResult, Part } from './endpoint-runner.ts'
 import { bodyOf, planRenewal, rowsOf } from './incremental.ts'
 import { type OldResult, RenewingRun } from './renewing-run.ts'
 
@@ -57,7 +57,7 @@ describe('what a renewal computes', () => {
 
 const everything = { sources: ['s'], column: 'timestamp', maxRows: 10_000 }
 
-function answerOf(rows: string[]): EndpointAnswer {
+function answerOf(rows: string[]): RunResult {
   const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
   return { body: bodyOf(rows), rows: rows.length, truncated: false, ...cost }
 }
@@ -73,7 +73,7 @@ test('rows that are not in the order of their buckets, or have none, are compute
     }
     const renewing = new RenewingRun()
     const options = { ...everything, run, clock, arrivals: new Arrivals(), span, wholeBuckets: true }
-    const first = (await renewing.run(undefined, options)) as EndpointAnswer
+    const first = (await renewing.run(undefined, options)) as RunResult
     expect(await renewing.run(first, options)).not.toBe('unchanged')
     expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
   }
@@ -96,7 +96,7 @@ function counting(
   const window = BigInt(span.window_seconds) * second
   const start = (micros: bigint) => micros - (micros % bucket)
   let read = 0
-  const run = async ({ nowMicros = 0n, range }: Part): Promise<EndpointAnswer> => {
+  const run = async ({ nowMicros = 0n, range }: Part): Promise<RunResult> => {
     const from = wholeBuckets ? start(nowMicros - window) : nowMicros - window
     const counts = new Map<bigint, number>()
     if (wholeBuckets) for (let b = from; b <= start(nowMicros); b += bucket) counts.set(b, 0)
@@ -173,7 +173,7 @@ async function weekOfEntries(wholeBuckets: boolean) {
   const arrivals = new Arrivals()
   const renewing = new RenewingRun()
   const options = { ...everything, run, clock, arrivals, span, wholeBuckets }
-  const first = (await renewing.run(undefined, options)) as EndpointAnswer
+  const first = (await renewing.run(undefined, options)) as RunResult
   const whole = read()
   return {
     clock,
@@ -181,7 +181,7 @@ async function weekOfEntries(wholeBuckets: boolean) {
       entries.push(now)
       arrivals.note('s', now)
     },
-    renew: async () => (await renewing.run(first, options)) as EndpointAnswer,
+    renew: async () => (await renewing.run(first, options)) as RunResult,
     whole: () => run({ nowMicros: BigInt(clock.now()) * 1000n }),
     /** What was read since the first result, as a share of what that took. */
     readShare: () => (read() - whole) / whole,

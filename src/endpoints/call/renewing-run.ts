@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
 import type { Span } from '../definition/definition.ts'
-import type { EndpointAnswer, Part } from './endpoint-runner.ts'
+import type { RunResult, Part } from './endpoint-runner.ts'
 import { bodyOf, inBuckets, planRenewal, rowsOf, splice } from './incremental.ts'
 
 export interface RenewingRunOptions {
-  run: (part: Part) => Promise<EndpointAnswer>
+  run: (part: Part) => Promise<RunResult>
   clock: Clock
   arrivals: Arrivals
   /** Sources that the query may read. */
@@ -31,7 +31,7 @@ export class RenewingRun {
   #last: { nowMicros: bigint; mark: number; digest: string } | undefined
   #inARow = 0
 
-  async run(old: OldResult | undefined, options: RenewingRunOptions): Promise<EndpointAnswer | 'unchanged'> {
+  async run(old: OldResult | undefined, options: RenewingRunOptions): Promise<RunResult | 'unchanged'> {
     const nowMicros = BigInt(options.clock.now()) * 1000n
     // Taken before the run: what comes while it runs may or may not be in its result, and counts as new next time.
     const mark = options.arrivals.mark()
@@ -49,7 +49,7 @@ export class RenewingRun {
     old: OldResult,
     nowMicros: bigint,
     { run, arrivals, sources, column, span, wholeBuckets, maxRows }: RenewingRunOptions,
-  ): Promise<EndpointAnswer | 'unchanged' | undefined> {
+  ): Promise<RunResult | 'unchanged' | undefined> {
     if (!this.#last || old.truncated || this.#inARow >= maxInARow) return undefined
     const rows = bucketRows(old.body, column)
     const { unchanged, part } = planRenewal({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { EndpointAnswer, EndpointRunner } from '../call/endpoint-runner.ts'
+import type { RunResult, EndpointRunner } from '../call/endpoint-runner.ts'
 import { outputFormats } from '../call/output-formats.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { fieldsOf, readFields } from '../definition/given-fields.ts'
@@ -23,7 +23,7 @@ export interface DraftCheck {
 
 export interface DraftRun {
   columns: readonly ResultColumn[]
-  answer: EndpointAnswer
+  answer: RunResult
 }
 
 export const previewShape = z.strictObject({

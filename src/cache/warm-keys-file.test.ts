@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { manualTime } from '../base/clock.ts'
-import { type HotKey, HotKeysFile, type HotKeysFileOptions } from './hot-keys-file.ts'
+import { type WarmKey, WarmKeysFile, type WarmKeysFileOptions } from './warm-keys-file.ts'
 
 const directories: string[] = []
 
@@ -17,12 +17,12 @@ function scratch(): string {
   return directory
 }
 
-function openFile(options: Partial<HotKeysFileOptions> = {}) {
-  const keys: HotKey[] = []
+function openFile(options: Partial<WarmKeysFileOptions> = {}) {
+  const keys: WarmKey[] = []
   const failures: unknown[] = []
   const time = manualTime()
   const path = join(scratch(), 'hot-keys.json')
-  const file = new HotKeysFile({
+  const file = new WarmKeysFile({
     path,
     time,
     everyMs: 5000,
@@ -35,12 +35,12 @@ function openFile(options: Partial<HotKeysFileOptions> = {}) {
   return { file, keys, failures, time, path: options.path ?? path }
 }
 
-const hotKey = (name: string): HotKey => ({ recipe: { name }, lastAskedMs: 1, heat: 2.5 })
+const warmKey = (name: string): WarmKey => ({ recipe: { name }, lastUsedMs: 1, uses: 2.5 })
 
 describe('the file of hot keys', () => {
   test('gives back what was written, and only its owner may read it', async () => {
     const { file, keys, path, failures } = openFile()
-    keys.push(hotKey('a'), hotKey('"b"\n'))
+    keys.push(warmKey('a'), warmKey('"b"\n'))
     writeFileSync(path, 'open to all')
     chmodSync(path, 0o644)
     file.start()
@@ -66,7 +66,7 @@ describe('the file of hot keys', () => {
   test('is written once in a while, where something changed, and at the end', async () => {
     const { file, keys, path, time } = openFile()
     file.start()
-    keys.push(hotKey('a'))
+    keys.push(warmKey('a'))
     time.advance(4999)
     await file.load().then((loaded) => expect(loaded).toEqual([]))
     time.advance(1)
@@ -76,24 +76,24 @@ describe('the file of hot keys', () => {
     time.advance(5000)
     await file.save()
     expect(statSync(path).ino).toBe(ino)
-    keys.push(hotKey('b'))
+    keys.push(warmKey('b'))
     await file.stop()
     expect(await file.load()).toHaveLength(2)
-    keys.push(hotKey('c'))
+    keys.push(warmKey('c'))
     time.advance(60_000)
     expect(await file.load()).toHaveLength(2)
   })
 
   test('keeps as many of the hottest as it may', async () => {
     const few = openFile({ maxKeys: 3 })
-    for (let i = 0; i < 10; i++) few.keys.push(hotKey(`key ${i}`))
+    for (let i = 0; i < 10; i++) few.keys.push(warmKey(`key ${i}`))
     few.file.start()
     await few.file.stop()
     expect((await few.file.load()).map(({ recipe }) => recipe)).toEqual(
       [0, 1, 2].map((i) => ({ name: `key ${i}` })),
     )
     const small = openFile({ maxBytes: 1000 })
-    for (let i = 0; i < 50; i++) small.keys.push(hotKey(`key ${i}`))
+    for (let i = 0; i < 50; i++) small.keys.push(warmKey(`key ${i}`))
     small.file.start()
     await small.file.stop()
     expect(readFileSync(small.path).length).toBeLessThanOrEqual(1000)
@@ -102,7 +102,7 @@ describe('the file of hot keys', () => {
 
   test('that cannot be written is told of, and stops nothing', async () => {
     const { file, keys, failures } = openFile({ path: join(scratch(), 'missing', 'hot-keys.json') })
-    keys.push(hotKey('a'))
+    keys.push(warmKey('a'))
     file.start()
     await file.stop()
     expect(failures).toHaveLength(1)
@@ -110,7 +110,7 @@ describe('the file of hot keys', () => {
 
   test('is left as it is by a run that ends before it has begun to write', async () => {
     const first = openFile()
-    first.keys.push(hotKey('a'))
+    first.keys.push(warmKey('a'))
     first.file.start()
     await first.file.stop()
     const second = openFile({ path: first.path })
