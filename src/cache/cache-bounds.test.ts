@@ -21,7 +21,9 @@ describe('memory', () => {
   test('a result that grew into a giant replaces the one before it, so that nobody gets that one', async () => {
     const { cache, request } = openCache({ policy, maxBytes: 100_000 })
     const ask = (bytes: number) =>
-      cache.get(request({ compute: async () => computedOf('x'.repeat(bytes)), directives: { noCache: true } }))
+      cache.get(
+        request({ compute: async () => computedOf('x'.repeat(bytes)), directives: { noCache: true } }),
+      )
     await ask(100)
     await ask(20_000)
     expect([cache.size, cache.bytes]).toEqual([0, 0])

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { KeyModel, type Run, type Seen, type Waiter } from '../../test/support/cache-model.ts'
 import { manualTime } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
-import type { CacheResponse, CacheRequest, CacheDirectives, ComputeRun } from './cache-request.ts'
+import type { CacheDirectives, CacheRequest, CacheResponse, ComputeRun } from './cache-request.ts'
 import type { Computed } from './cached-result.ts'
 import { ResultCache } from './result-cache.ts'
 

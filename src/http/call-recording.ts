@@ -23,7 +23,7 @@ export interface CallNotes {
   format?: string
   answer?: CallResponse
   /** What the engine did for it, whatever came of that. */
-  spent?: EngineTime
+  engineTime?: EngineTime
   explain?: () => Promise<QueryPlan>
   /** It is no call after all, or it is written down already. */
   done?: boolean
@@ -109,8 +109,9 @@ interface Cost {
 }
 
 /** What a call cost. A run that is shared is the cost of the caller who began it. */
-function costOf({ answer: answered, spent }: CallNotes): Cost {
-  if (answered === undefined) return { rows: 0, engineMs: spent?.ms ?? 0, rowsRead: undefined, cache: 'none' }
+function costOf({ answer: answered, engineTime }: CallNotes): Cost {
+  if (answered === undefined)
+    return { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' }
   if (answered.kind === 'computed') {
     const { rows, engineMs, rowsRead } = answered.answer
     return { rows, engineMs, rowsRead, cache: 'none' }

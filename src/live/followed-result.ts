@@ -1,7 +1,7 @@
 import type { Timers } from '../base/clock.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedAnswer, FollowedCall } from '../endpoints/call/endpoint-calls.ts'
+import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 
 /** Where the results of a follower go. */
 export interface ResultSink {
@@ -17,7 +17,7 @@ export interface FollowedResultOptions {
   time: Timers
   arrivals: Arrivals | undefined
   /** Throws where the result would take too much memory. */
-  admit: (answer: FollowedAnswer) => void
+  admit: (answer: LatestResult) => void
   /** By so much the memory changed that the result takes. */
   onBytes: (change: number) => void
   onFailure: (error: unknown) => void
@@ -77,7 +77,7 @@ export class FollowedResult {
     return this.#current !== undefined && this.#failure === undefined
   }
 
-  set(answer: FollowedAnswer): void {
+  set(answer: LatestResult): void {
     const { etag, mark } = answer
     // Two looks may end in another order than they began.
     if (mark !== undefined && this.#mark !== undefined && mark < this.#mark) return
@@ -151,7 +151,7 @@ export class FollowedResult {
     this.#lookAgain = false
     this.#lookedAtMs = time.now()
     try {
-      const answer = await this.call.look(signal)
+      const answer = await this.call.latest(signal)
       if (signal.aborted) return
       admit(answer)
       this.set(answer)
@@ -195,7 +195,7 @@ export class FollowedResult {
 }
 
 /** The body as it is, over as many lines as it has. A result that was cut is told before it comes. */
-function frameOf({ etag, body, truncated }: FollowedAnswer): Buffer {
+function frameOf({ etag, body, truncated }: LatestResult): Buffer {
   const lines = body.toString('latin1').replaceAll('\n', '\ndata: ')
   const cut = truncated ? 'event: truncated\ndata: {"truncated":true}\n\n' : ''
   return Buffer.from(`${cut}event: result\nid: ${etag}\ndata: ${lines}\n\n`, 'latin1')

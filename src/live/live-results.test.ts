@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { manualTime } from '../base/clock.ts'
 import { engineUnavailable, type WellheadError } from '../base/errors.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedAnswer, FollowedCall } from '../endpoints/call/endpoint-calls.ts'
+import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 import { LiveResults } from './live-results.ts'
 
 /** A query whose result is the text that it has at the moment. */
@@ -22,7 +22,7 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
     endpointId: 'e',
     cacheSeconds,
     sources: ['edge_logs'],
-    look: async () => {
+    latest: async () => {
       state.looks++
       if (state.error) throw state.error
       const { text } = state
@@ -162,7 +162,7 @@ describe('results that are followed', () => {
 
   test('a look that began before another one does not take its result back', async () => {
     const { state, results, call, follow, advance, arrive } = openQuery(null)
-    const old = (await results.first(call, new AbortController().signal, 'me')) as FollowedAnswer
+    const old = (await results.first(call, new AbortController().signal, 'me')) as LatestResult
     const { events, sink } = await follow()
     state.text = 'two'
     arrive()

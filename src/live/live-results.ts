@@ -1,7 +1,7 @@
 import type { Timers } from '../base/clock.ts'
 import { overloaded, tooLarge } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedAnswer, FollowedCall } from '../endpoints/call/endpoint-calls.ts'
+import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 import { FollowedResult, type ResultSink } from './followed-result.ts'
 
 export interface LiveResultsOptions {
@@ -32,7 +32,7 @@ export class LiveResults {
   }
 
   /** Throws where the result would take too much memory. */
-  admit({ key }: Pick<FollowedCall, 'key'>, { body }: Pick<FollowedAnswer, 'body'>): void {
+  admit({ key }: Pick<FollowedCall, 'key'>, { body }: Pick<LatestResult, 'body'>): void {
     const { maxBytes } = this.#options
     if (body.length > maxBytes * maxShare) {
       throw tooLarge(
@@ -44,9 +44,9 @@ export class LiveResults {
   }
 
   /** What the first event will be; undefined where others follow the same and have it already. */
-  async first(call: FollowedCall, signal: AbortSignal, caller: string): Promise<FollowedAnswer | undefined> {
+  async first(call: FollowedCall, signal: AbortSignal, caller: string): Promise<LatestResult | undefined> {
     if (this.#followed.get(call.key)?.isCurrent) return undefined
-    const answer = await call.look(signal, caller)
+    const answer = await call.latest(signal, caller)
     this.admit(call, answer)
     return answer
   }
@@ -54,7 +54,7 @@ export class LiveResults {
   /** Gives the result at once, unless the follower has it, and again whenever it is another. */
   subscribe(
     call: FollowedCall,
-    first: FollowedAnswer | undefined,
+    first: LatestResult | undefined,
     sink: ResultSink,
     lastEventId?: string,
   ): { drained(): void; close(): void } {

@@ -1,4 +1,4 @@
-import type { CacheRequest, CacheDirectives, ComputeRun } from '../../src/cache/cache-request.ts'
+import type { CacheDirectives, CacheRequest, ComputeRun } from '../../src/cache/cache-request.ts'
 
 export type Seen =
   | { kind: 'hit' | 'stale'; value: number; age: number; failure?: string }
@@ -189,7 +189,11 @@ export class KeyModel {
   instead(now: number, { directives }: Waiter): Seen {
     const { entry } = this
     if (!entry || this.state(now) === 'none') return { kind: 'error' }
-    if (directives.noCache || now - entry.asOf > (directives.maxAgeSeconds ?? Infinity) || directives.maxAgeSeconds === 0) {
+    if (
+      directives.noCache ||
+      now - entry.asOf > (directives.maxAgeSeconds ?? Infinity) ||
+      directives.maxAgeSeconds === 0
+    ) {
       return { kind: 'error' }
     }
     return { ...this.served(entry, now, true), kind: 'stale' }

@@ -1,6 +1,11 @@
 import { manualTime } from '../../src/base/clock.ts'
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
-import type { CacheResponse, CacheRequest, CacheDirectives, ComputeRun } from '../../src/cache/cache-request.ts'
+import type {
+  CacheDirectives,
+  CacheRequest,
+  CacheResponse,
+  ComputeRun,
+} from '../../src/cache/cache-request.ts'
 import type { Computed } from '../../src/cache/cached-result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
 

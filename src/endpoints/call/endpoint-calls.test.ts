@@ -70,7 +70,7 @@ test('work that nobody waits for is not refused under load, also where SQL has t
   }
   const foreground = calls.call({ ...call, signal: leaving.signal, directives: {} })
   await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
-  const followed = expect(calls.follow(call).look(leaving.signal)).rejects.toThrow('left')
+  const followed = expect(calls.follow(call).latest(leaving.signal)).rejects.toThrow('left')
   await new Promise((resolve) => setImmediate(resolve))
   expect(queue.waiting).toBe(2)
   leaving.abort(new Error('left'))

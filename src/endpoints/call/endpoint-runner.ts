@@ -45,7 +45,7 @@ export interface BoundCall {
   /** A call where nothing is said. */
   purpose?: RunPurpose | undefined
   /** Where the time in the engine is written down, also that of a run that fails. */
-  spent?: EngineTime | undefined
+  engineTime?: EngineTime | undefined
   /** Who is refused for a while when the query ends the engine. */
   blame?: readonly Blame[]
   /** Milliseconds of the endpoint's time that are used up before the run. */
@@ -112,7 +112,7 @@ export class EndpointRunner {
     const result = await this.inTurn(call, async () => {
       startedAt = performance.now()
       queued?.end()
-      call.spent?.begin()
+      call.engineTime?.begin()
       await this.#checkPatterns(call, values, startedAt)
       // One row more than asked tells whether there are more.
       const rows = format.cut ? maxRows + 1 : maxRows
@@ -121,7 +121,7 @@ export class EndpointRunner {
       const answer = await this.#query(call, values, sql, { ...output, startedAt }, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(call, values, startedAt) }
     }).finally(() => {
-      call.spent?.end()
+      call.engineTime?.end()
       // Who left the queue was never let in.
       if (startedAt === undefined) return queued?.end()
       engineMs = performance.now() - startedAt

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { RunResult, EndpointRunner } from '../call/endpoint-runner.ts'
+import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import { outputFormats } from '../call/output-formats.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { fieldsOf, readFields } from '../definition/given-fields.ts'

@@ -76,7 +76,7 @@ interface Heads {
 /** Longer addresses are rare and not worth their memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['again']>>
+type Found = NonNullable<ReturnType<EndpointCalls['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
 /**
@@ -125,7 +125,7 @@ export class HotCalls {
     const call = recognised && this.#known.get(nameOf(request.url, headers.accept, recognised.caller))
     // A token that was changed has another caller.
     if (!call || call.caller !== recognised.caller || !open()) return false
-    const answer = calls.again(call.key)
+    const answer = calls.lookup(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch

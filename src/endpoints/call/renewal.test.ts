@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../base/clock.ts'
 import { Arrivals } from '../../catalog/arrivals.ts'
-import type { RunResult, Part } from './endpoint-runner.ts'
-import { bodyOf, planRenewal, rowsOf } from './incremental.ts'
-import { type OldResult, RenewingRun } from './renewing-run.ts'
+import type { Part, RunResult } from './endpoint-runner.ts'
+import { bodyOf, type PreviousResult, planRenewal, Renewal, rowsOf } from './renewal.ts'
 
 const second = 1_000_000n
 
@@ -71,10 +70,9 @@ test('rows that are not in the order of their buckets, or have none, are compute
       parts.push(part)
       return answerOf(rows)
     }
-    const renewing = new RenewingRun()
-    const options = { ...everything, run, clock, arrivals: new Arrivals(), span, wholeBuckets: true }
-    const first = (await renewing.run(undefined, options)) as RunResult
-    expect(await renewing.run(first, options)).not.toBe('unchanged')
+    const renewal = new Renewal({ ...everything, clock, arrivals: new Arrivals(), span, wholeBuckets: true })
+    const first = (await renewal.run(undefined, run)) as RunResult
+    expect(await renewal.run(first, run)).not.toBe('unchanged')
     expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
   }
 })
@@ -142,8 +140,8 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
       const arrivals = new Arrivals()
       const entries: bigint[] = []
       const { run } = counting(entries, wholeBuckets, span)
-      const renewing = new RenewingRun()
-      let kept: OldResult | undefined
+      const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+      let kept: PreviousResult | undefined
       for (const { advance, arrive, lose } of steps as Step[]) {
         clock.advance(advance * 1000)
         for (const seconds of arrive) {
@@ -151,8 +149,8 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
           entries.push(micros)
           arrivals.note('s', micros)
         }
-        const answer = await renewing.run(kept, { ...everything, run, clock, arrivals, span, wholeBuckets })
-        const result: OldResult = answer === 'unchanged' ? (kept as OldResult) : answer
+        const answer = await renewal.run(kept, run)
+        const result: PreviousResult = answer === 'unchanged' ? (kept as PreviousResult) : answer
         const whole = await run({ nowMicros: BigInt(clock.now()) * 1000n })
         expect(result.body.toString()).toBe(whole.body.toString())
         // Sometimes a result is made that nobody keeps.
@@ -171,9 +169,8 @@ async function weekOfEntries(wholeBuckets: boolean) {
   const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
   const { run, read } = counting(entries, wholeBuckets, span)
   const arrivals = new Arrivals()
-  const renewing = new RenewingRun()
-  const options = { ...everything, run, clock, arrivals, span, wholeBuckets }
-  const first = (await renewing.run(undefined, options)) as RunResult
+  const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+  const first = (await renewal.run(undefined, run)) as RunResult
   const whole = read()
   return {
     clock,
@@ -181,7 +178,7 @@ async function weekOfEntries(wholeBuckets: boolean) {
       entries.push(now)
       arrivals.note('s', now)
     },
-    renew: async () => (await renewing.run(first, options)) as RunResult,
+    renew: async () => (await renewal.run(first, run)) as RunResult,
     whole: () => run({ nowMicros: BigInt(clock.now()) * 1000n }),
     /** What was read since the first result, as a share of what that took. */
     readShare: () => (read() - whole) / whole,
