@@ -19,7 +19,7 @@ export interface Run {
   waiters: Waiter[]
   dropped: boolean
   lastUsed: number
-  /** Of a run that was dropped: the one that waited for it then. */
+  /** Of a dropped run: the run that waited for it. */
   after: Run | undefined
 }
 
@@ -31,10 +31,7 @@ interface Entry {
   failure: { times: number; retryAt: number } | undefined
 }
 
-/**
- * The rules of the cache for one key, and nothing else: no timers, no promises, no bytes. Time is in whole
- * seconds, and it has to be looked at in each of them.
- */
+/** The rules of the cache for one key, without timers and promises. Time is in seconds, and each needs a tick. */
 export class KeyModel {
   entry: Entry | undefined
   runs: Run[] = []
