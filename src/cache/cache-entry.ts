@@ -56,7 +56,7 @@ export function failEntry(entry: CacheEntry, error: { code: string; status: numb
 }
 
 /** A fallback is served only instead of an error. */
-export type Usability = 'fresh' | 'stale' | 'fallback' | 'dead'
+type Usability = 'fresh' | 'stale' | 'fallback' | 'dead'
 
 export function usabilityOf(entry: CacheEntry, nowMs: number): Usability {
   const { policy } = entry.request

@@ -52,7 +52,7 @@ export type CacheOutcome =
     }
 
 /** Why there is no newer result. */
-export interface StaleReason {
+interface StaleReason {
   readonly code: string
   readonly status: number
   /** Whether this request tried to compute a newer result. */

@@ -12,17 +12,17 @@ export interface Computed {
   bytesRead: number | undefined
 }
 
-export type ContentCoding = 'identity' | Compression
+type ContentCoding = 'identity' | Compression
 
 /** A result in one content coding. Strong ETags differ between codings. */
-export interface ResultForm {
+interface ResultForm {
   readonly coding: ContentCoding
   readonly body: Buffer
   readonly etag: string
 }
 
 /** Compresses the result and adds the form. If a request waits for it, it is made at once. */
-export type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
+type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
 
 /** A finished result and the compressed forms that were requested. */
 export class CachedResult {

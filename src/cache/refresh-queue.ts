@@ -1,13 +1,13 @@
 import type { Timers } from '../base/clock.ts'
 
-export interface RefreshQueueOptions {
+interface RefreshQueueOptions {
   time: Timers
   maxRunning: number
   /** Whether requests wait for the engine. */
   busy: () => boolean
 }
 
-export interface RefreshJob {
+interface RefreshJob {
   key: string
   group: string
   /** Whether its last attempt failed. */

@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
-import { type Compression, compressed, compressedNow } from '../base/compressed.ts'
 import { internal, WellheadError } from '../base/errors.ts'
+import { CacheEntries } from './cache-entries.ts'
 import {
   admits,
   ageSeconds,
@@ -22,7 +21,6 @@ import {
   requiresNewRun,
 } from './cache-request.ts'
 import { CachedResult, type Computed } from './cached-result.ts'
-import { EntryTimers } from './entry-timers.ts'
 import { Flight, Flights, type Landing } from './flights.ts'
 import { RefreshQueue } from './refresh-queue.ts'
 import type { WarmKey } from './warm-keys-file.ts'
@@ -46,12 +44,6 @@ export interface CachedGroup {
   newestAgeSeconds: number
 }
 
-/** One result takes at most this share of the cache. */
-const maxShare = 1 / 8
-
-/** Saves an allocation for each look-up. */
-const noOptions = {}
-
 const hit = { kind: 'hit' } as const
 const stale = { kind: 'stale' } as const
 
@@ -68,37 +60,29 @@ export class ResultCache {
   }
   readonly #options: ResultCacheOptions
   readonly #time: Timers
-  readonly #entries: LRUCache<string, CacheEntry>
+  readonly #entries: CacheEntries
   readonly #flights: Flights
   readonly #refreshes: RefreshQueue
-  readonly #timers: EntryTimers
-  readonly #maxEntryBytes: number
-  #compressing: Promise<unknown> = Promise.resolve()
 
   constructor(options: ResultCacheOptions) {
     const { time, maxBytes, maxRefreshes, busy } = options
     this.#options = options
     this.#time = time
-    this.#maxEntryBytes = maxBytes * maxShare
-    this.#entries = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: ({ bytes }) => bytes,
-      dispose: (entry, _key, reason) => {
-        if (reason !== 'evict') return
-        this.counters.evicted++
-        this.#retire(entry)
+    this.#entries = new CacheEntries({
+      time,
+      maxBytes,
+      onDue: (entry, now) => this.#refresh(entry, now),
+      onRemoved: ({ key }, reason) => {
+        if (reason === 'evicted') this.counters.evicted++
+        this.#refreshes.delete(key)
       },
-    })
-    this.#timers = new EntryTimers(time, {
-      refresh: (entry, now) => this.#refresh(entry, now),
-      end: (entry) => this.#remove(entry),
     })
     this.#flights = new Flights((flight) => this.#run(flight))
     this.#refreshes = new RefreshQueue({ time, busy, maxRunning: maxRefreshes })
   }
 
   get bytes(): number {
-    return this.#entries.calculatedSize
+    return this.#entries.bytes
   }
 
   get size(): number {
@@ -124,7 +108,7 @@ export class ResultCache {
 
   /** Fast path: returns a fresh result without waiting. */
   lookup(key: string, directives?: CacheDirectives): CacheResponse | undefined {
-    const entry = this.#entries.get(key, noOptions)
+    const entry = this.#entries.use(key)
     if (entry === undefined) return undefined
     const now = this.#time.now()
     if (now >= entry.freshUntilMs || !admits(directives, entry, now)) return undefined
@@ -143,7 +127,7 @@ export class ResultCache {
 
   /** Removes the results of a group. Requests that wait for a run still get its result. */
   drop(group: string): void {
-    for (const entry of [...this.#entries.values()]) if (entry.request.group === group) this.#remove(entry)
+    for (const entry of this.#entries.values()) if (entry.request.group === group) this.#entries.delete(entry)
     this.#flights.drop(group)
     this.#refreshes.drop(group)
   }
@@ -151,7 +135,8 @@ export class ResultCache {
   /** Keys of warmed results that are in use, the most used first. */
   warmKeys(limit: number): WarmKey[] {
     const now = this.#time.now()
-    return [...this.#entries.values()]
+    return this.#entries
+      .values()
       .filter((entry) => isWarmed(entry) && isInUse(entry, now))
       .sort((a, b) => b.uses - a.uses || b.lastUsedMs - a.lastUsedMs)
       .slice(0, limit)
@@ -170,10 +155,10 @@ export class ResultCache {
     for (const { request, lastUsedMs, uses } of keys) {
       const { key, group, policy } = request
       const used = { lastUsedMs: Math.min(lastUsedMs, now), uses }
-      if (this.#entries.has(key) || now - used.lastUsedMs >= lifeMs(policy)) continue
+      if (this.#entries.peek(key) || now - used.lastUsedMs >= lifeMs(policy)) continue
       const run = async () => {
         // A request may have been first.
-        if (!this.#entries.has(key)) await this.#flights.refresh(new Flight(request, 'refresh', used))
+        if (!this.#entries.peek(key)) await this.#flights.refresh(new Flight(request, 'refresh', used))
       }
       jobs.push(this.#refreshes.add({ key, group, failing: false, urgentAtMs: now, run }))
     }
@@ -182,14 +167,13 @@ export class ResultCache {
 
   /** Ends refreshes. Requests are still served. */
   async stop(): Promise<void> {
-    this.#timers.stop()
     this.#flights.stopRefreshes()
     await this.#refreshes.stop()
-    await this.#compressing
+    await this.#entries.stop()
   }
 
   #lookupStale({ key, directives }: CacheRequest): CacheResponse | undefined {
-    const entry = this.#entries.get(key)
+    const entry = this.#entries.use(key)
     const now = this.#time.now()
     if (entry === undefined || !admits(directives, entry, now)) return undefined
     if (usabilityOf(entry, now) !== 'stale') return undefined
@@ -251,7 +235,7 @@ export class ResultCache {
 
   /** A stale result instead of an error, if the directives allow its age. */
   #fallback(error: unknown, { key, directives }: CacheRequest): CacheResponse | undefined {
-    const entry = this.#entries.get(key)
+    const entry = this.#entries.use(key)
     const now = this.#time.now()
     if (entry === undefined || !admits(directives, entry, now)) return undefined
     if (usabilityOf(entry, now) === 'dead') return undefined
@@ -275,7 +259,7 @@ export class ResultCache {
       urgentAtMs: Math.max(nowMs, entry.asOfMs + urgentAgeMs(request.policy, key)),
       run: async () => {
         // It may no longer be in use when its turn comes.
-        if (!isInUse(entry, this.#time.now())) return this.#timers.schedule(entry)
+        if (!isInUse(entry, this.#time.now())) return this.#entries.schedule(entry)
         const used = { lastUsedMs: entry.lastUsedMs, uses: 0 }
         await this.#flights.refresh(new Flight(request, 'refresh', used))
       },
@@ -314,14 +298,11 @@ export class ResultCache {
       lastUsedMs: Math.max(replaced?.lastUsedMs ?? 0, lastUsedMs),
       uses: (replaced?.uses ?? 0) / 2 + uses,
     })
-    if (replaced !== undefined) this.#remove(replaced)
-    if (entry.bytes > this.#maxEntryBytes) return { result, asOfMs, stored: false }
-    this.#entries.set(key, entry)
-    this.#timers.schedule(entry)
+    if (!this.#entries.set(entry)) return { result, asOfMs, stored: false }
     if (previous !== undefined && previous !== result) {
       const bytes = result.bytes
       result.inherit(previous)
-      this.#grow(entry, result.bytes - bytes)
+      this.#entries.grow(entry, result.bytes - bytes)
     }
     this.#options.onStored?.(key)
     return { result, asOfMs, stored: true }
@@ -329,7 +310,7 @@ export class ResultCache {
 
   #resultOf(key: string, computed: Computed | 'unchanged', previous: CachedResult | undefined): CachedResult {
     if (computed !== 'unchanged') {
-      return new CachedResult(computed, (...form) => this.#compress(key, ...form))
+      return new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
     }
     if (previous !== undefined) return previous
     throw internal(new Error('A run without a previous result cannot return "unchanged".'))
@@ -340,7 +321,7 @@ export class ResultCache {
     const entry = dropped ? undefined : this.#entries.peek(key)
     if (entry !== undefined) {
       failEntry(entry, publicError(error), this.#time.now())
-      this.#timers.schedule(entry)
+      this.#entries.schedule(entry)
     } else if (purpose === 'call') return
     this.#options.onFailure({ group, error, times: entry?.failure?.times ?? 1 })
   }
@@ -348,42 +329,7 @@ export class ResultCache {
   #abandon(flight: Flight): void {
     this.#flights.remove(flight)
     const entry = this.#entries.peek(flight.request.key)
-    if (entry !== undefined) this.#timers.schedule(entry)
-  }
-
-  #remove(entry: CacheEntry): void {
-    this.#entries.delete(entry.key)
-    this.#retire(entry)
-  }
-
-  #retire(entry: CacheEntry): void {
-    entry.cancelTimer()
-    this.#refreshes.delete(entry.key)
-  }
-
-  /** The library takes a new size only with a new item. */
-  #grow(entry: CacheEntry, bytes: number): void {
-    this.#entries.delete(entry.key)
-    entry.bytes += bytes
-    this.#entries.set(entry.key, entry)
-  }
-
-  async #compress(key: string, result: CachedResult, coding: Compression, isAwaited: boolean): Promise<void> {
-    const current = () => {
-      const entry = this.#entries.peek(key)
-      return entry?.result === result ? entry : undefined
-    }
-    const inBackground = async () => current() && compressed(coding, result.body)
-    // One at a time, so that Node's thread pool stays free for requests.
-    const work = isAwaited ? compressedNow(coding, result.body) : this.#compressing.then(inBackground)
-    if (!isAwaited) this.#compressing = work
-    const bytes = await work
-    const entry = current()
-    const isTooLarge = entry !== undefined && entry.bytes + (bytes?.length ?? 0) > this.#maxEntryBytes
-    if (bytes === undefined || isTooLarge) return
-    const before = result.bytes
-    result.add(coding, bytes)
-    if (entry) this.#grow(entry, result.bytes - before)
+    if (entry !== undefined) this.#entries.schedule(entry)
   }
 }
 

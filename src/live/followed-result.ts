@@ -12,7 +12,7 @@ export interface ResultSink {
   end(): void
 }
 
-export interface FollowedResultOptions {
+interface FollowedResultOptions {
   time: Timers
   arrivals: Arrivals | undefined
   /** Throws if the result would take too much memory. */

@@ -18,7 +18,7 @@ export interface LiveSubscription {
   close(): void
 }
 
-export interface LiveChannelOptions {
+interface LiveChannelOptions {
   time: Timers
   ids: EventIds
   maxRingBytes: () => number

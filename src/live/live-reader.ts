@@ -55,7 +55,7 @@ export interface Batch {
 /** A batch exceeds this by less than one entry. */
 const batchBytes = 64 * 1024
 
-export interface LiveReaderOptions {
+interface LiveReaderOptions {
   sink: LiveSink
   ring: LiveRing
   matches: (entry: LiveEntry) => boolean

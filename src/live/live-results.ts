@@ -4,7 +4,7 @@ import type { Arrivals } from '../catalog/arrivals.ts'
 import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 import { FollowedResult, type ResultSink } from './followed-result.ts'
 
-export interface LiveResultsOptions {
+interface LiveResultsOptions {
   time: Timers
   /** Undefined if other services write to the same engine: then not all arrivals are known. */
   arrivals: Arrivals | undefined

@@ -17,7 +17,7 @@ export interface ComputationParts {
 }
 
 /** On whose behalf a query runs. */
-export type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace'>
+type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace'>
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
 export const refresher = { caller: 'wellhead:warming', purpose: 'renewal' } as const

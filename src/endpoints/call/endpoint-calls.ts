@@ -55,7 +55,7 @@ export interface LatestResult {
   truncated: boolean
 }
 
-export interface EndpointCallsOptions extends ComputationParts {
+interface EndpointCallsOptions extends ComputationParts {
   cache: ResultCache
   endpoints: Endpoints
 }

@@ -14,7 +14,7 @@ import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 import type { QueryQueue } from './query-queue.ts'
 
-export interface EndpointRunnerOptions {
+interface EndpointRunnerOptions {
   engine: Engine
   queue: QueryQueue
   clock: Clock
@@ -25,8 +25,7 @@ export interface EndpointRunnerOptions {
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-export const runPurposes = ['call', 'renewal', 'follow', 'preview'] as const
-export type RunPurpose = (typeof runPurposes)[number]
+export type RunPurpose = 'call' | 'renewal' | 'follow' | 'preview'
 
 export interface BoundCall {
   endpoint: Endpoint

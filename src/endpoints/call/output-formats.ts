@@ -14,7 +14,7 @@ export interface OutputFormat {
   frame?: (body: Buffer) => Buffer
 }
 
-export interface CutResult {
+interface CutResult {
   body: Buffer
   rows: number
   truncated: boolean

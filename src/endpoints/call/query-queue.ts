@@ -12,7 +12,7 @@ export interface QueryQueueOptions {
   time: Pick<Timers, 'after' | 'now'>
 }
 
-export interface Turn {
+interface Turn {
   caller: string
   signal?: AbortSignal | undefined
   /** Whether no request waits for the result. */

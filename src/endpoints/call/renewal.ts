@@ -5,7 +5,7 @@ import type { Incremental, Span } from '../definition/definition.ts'
 import type { TimeRange } from '../definition/row-filters.ts'
 import type { Part, RunResult } from './endpoint-runner.ts'
 
-export interface RenewalOptions {
+interface RenewalOptions {
   clock: Clock
   arrivals: Arrivals
   /** Sources that the query may read. */
@@ -91,7 +91,7 @@ export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): S
   return otherwise ?? undefined
 }
 
-export interface RenewalTimes {
+interface RenewalTimes {
   span: Span
   wholeBuckets: boolean
   /** Times of the previous run and of this one. */
@@ -101,14 +101,14 @@ export interface RenewalTimes {
   earliestMicros: bigint | undefined
 }
 
-export interface RenewalPlan {
+interface RenewalPlan {
   /** Set if the result can only have changed by losing rows of the bucket that leaves the window. */
   unchanged: { unlessIn: bigint | undefined } | undefined
   /** The buckets to keep and the time range to compute again; undefined if that is everything. */
   part: { kept: KeptBuckets; range: TimeRange } | undefined
 }
 
-export interface KeptBuckets {
+interface KeptBuckets {
   fromMicros: bigint
   beforeMicros: bigint
 }
