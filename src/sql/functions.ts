@@ -1,13 +1,13 @@
 /**
- * Functions that saved SQL may use: those that make their result from their arguments and nothing else. What is not
- * listed is refused, so that a function of a newer engine is not in reach before somebody has looked at it. A test
- * compares the lists with what the engine has.
+ * Functions that saved SQL can use: those that compute their result from their arguments alone. Everything else is
+ * refused, so that a new function of a later engine is reviewed before anybody can use it. A test compares the lists
+ * with the functions of the engine.
  *
- * Left out although they only compute: functions whose result depends on how a value is stored, such as byteSize and
- * JSONDynamicPaths. Rows of all tenants are stored together, so a result for one's own row would tell about theirs.
+ * Functions whose result depends on how a value is stored, such as byteSize and JSONDynamicPaths, are left out. Rows of
+ * all tenants are stored together, so a result for one's own row would reveal something about theirs.
  */
 
-/** Families with regular names, in small letters. */
+/** Families with regular names, in lower case. */
 const families = [
   /^to(u?int(8|16|32|64|128|256)|float(32|64)|bfloat16|decimal(32|64|128|256)|ipv[46]|uuid)(or(null|zero|default))?$/,
   /^to(date|time)(32|64|time|time32|time64)?(or(null|zero|default))?$/,
@@ -211,7 +211,7 @@ const aggregates = words(`
 const combinators =
   /(if|array|map|tuple|simplestate|state|merge|foreach|distinct|ordefault|ornull|resample|argmin|argmax|null)$/
 
-/** Table functions that make rows of nothing. */
+/** Table functions that read no data. */
 const generators = words(
   'numbers numbers_mt zeros zeros_mt generate_series generateSeries values SQLStandardValues',
 )
@@ -224,7 +224,7 @@ export function isGenerator(name: string): boolean {
   return generators.has(name.toLowerCase())
 }
 
-/** The aggregate function without the endings that change how it takes its arguments: sum for sumIf and sumStateOrNull. */
+/** The aggregate function without combinators: sum for sumIf and sumStateOrNull. */
 function aggregateBase(name: string): string | undefined {
   let base = name.toLowerCase()
   while (!aggregates.has(base) && !aggregateFamily.test(base)) {
@@ -235,21 +235,20 @@ function aggregateBase(name: string): string | undefined {
   return base
 }
 
-/** An aggregate function, with any endings. */
 export function isAggregate(name: string): boolean {
   return aggregateBase(name) !== undefined
 }
 
-/** The engine tells some names from others by the case of their letters; no two that differ only in it are of two kinds. */
+/** Ignores case. No two functions of the engine that differ only in case differ in whether they are allowed. */
 export function isAllowedFunction(name: string): boolean {
   const lower = name.toLowerCase()
   return ordinary.has(lower) || families.some((family) => family.test(lower)) || isAggregate(lower)
 }
 
 /**
- * Functions whose work grows faster than their arguments. The engine looks for the time limit before and after a call, so one
- * call can run for hours, and the engine process has to be ended for it. Saved SQL may use them, since its
- * author chooses their arguments. `npm run torture -- functions` finds them.
+ * Functions whose work grows faster than their arguments. The engine checks the time limit before and after a function
+ * runs, so one can run for hours until the engine process is killed. Saved SQL can use them, because its author chooses
+ * the arguments. `npm run torture -- functions` finds them.
  */
 export const unstoppable = words(`
   arrayAutocorrelation arrayLevenshteinDistance arrayLevenshteinDistanceWeighted arraySimilarity
@@ -258,7 +257,7 @@ export const unstoppable = words(`
   kolmogorovSmirnovTest mannWhitneyUTest
 `)
 
-/** Whether SQL that a caller sends may use a function. */
+/** Whether SQL that a caller sends can use a function. */
 export function isSandboxFunction(name: string): boolean {
   const lower = name.toLowerCase()
   const denied = unstoppable.has(lower) || unstoppable.has(aggregateBase(lower) ?? '')

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../definition/definition.ts'
 import type { ResultColumn } from '../definition/result-columns.ts'
-import { changeKinds } from './contract-change.ts'
-import { contractChanges } from './contract-changes.ts'
+import { changeKinds, contractChanges } from './contract-changes.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
 
@@ -38,7 +37,7 @@ const columns = (was: string, is: string) => {
 }
 
 describe('contractChanges', () => {
-  test('finds nothing where nothing changed, also where values are listed in another order', () => {
+  test('ignores the order of allowed values', () => {
     const fields = { parameters: { p: { enum: ['a', 'b'] } }, cache_seconds: 10 }
     expect(between([fields], [fields])).toEqual([])
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'a'] })).toEqual([])
@@ -66,14 +65,14 @@ describe('contractChanges', () => {
     expect(parameter(was, is)).toEqual([[kind, verdict]])
   })
 
-  test('a list of values that loses some and gains some is both', () => {
+  test('reports removed and added values of a list', () => {
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'c'] })).toEqual([
       ['parameter_values_removed', 'breaking'],
       ['parameter_values_added', 'compatible'],
     ])
   })
 
-  test('a parameter that only the SQL names is one, too', () => {
+  test('includes parameters that only the SQL names', () => {
     expect(between([{ query: 'SELECT @a' }], [{ query: 'SELECT @b' }])).toEqual([
       ['parameter_removed', 'breaking'],
       ['parameter_added', 'compatible'],
@@ -83,7 +82,7 @@ describe('contractChanges', () => {
     expect(between([{ query: 'SELECT @a' }], [declared])).toEqual([])
   })
 
-  test('columns that are gone, new, renamed or in another order', () => {
+  test('reports removed, added, renamed and reordered columns', () => {
     expect(columns('a b', 'a')).toEqual(['column_removed breaking b'])
     expect(columns('a b', 'a b c')).toEqual(['column_added compatible c'])
     expect(columns('a b', 'a x')).toEqual(['column_renamed breaking b'])
@@ -113,32 +112,35 @@ describe('contractChanges', () => {
     ['Date', "DateTime('UTC')", 'breaking'],
     ['Array(UInt8)', 'Array(UInt16)', 'breaking'],
     ['String', 'Dynamic', 'breaking'],
-  ])('a column that was %s and is %s is %s', (was, is, verdict) => {
+  ])('a column type that changes from %s to %s is %s', (was, is, verdict) => {
     expect(types(was, is)).toEqual([['column_type_changed', verdict]])
   })
 
-  test('names, rows, sandboxes and what is quiet', () => {
-    expect(between([{}], [{ name: 'other' }])).toEqual([['endpoint_renamed', 'breaking']])
-    expect(between([{}], [{ max_rows: 10 }])).toEqual([['max_rows_lowered', 'breaking']])
-    expect(between([{}], [{ max_rows: 2000 }])).toEqual([['max_rows_raised', 'compatible']])
-    expect(between([{ sandbox: true }], [{}])).toEqual([['sandbox_off', 'breaking']])
-    expect(between([{}], [{ sandbox: true }])).toEqual([['sandbox_on', 'compatible']])
-    const views = (name: string) => ({ sandbox: true, query: `WITH ${name} AS (SELECT 1) SELECT 2` })
-    expect(between([views('a')], [views('b')])).toEqual([
-      ['sandbox_view_removed', 'breaking'],
-      ['sandbox_view_added', 'compatible'],
-      ['query_changed', 'compatible'],
-    ])
-    const fields = { cache_seconds: 10, warm_seconds: 5, timeout_seconds: 5, description: 'x' }
-    expect(between([{}], [fields])).toEqual([
-      ['cache_changed', 'compatible'],
-      ['cache_changed', 'compatible'],
-      ['timeout_changed', 'compatible'],
-      ['description_changed', 'compatible'],
-    ])
+  const sandbox = (view: string) => ({ sandbox: true, query: `WITH ${view} AS (SELECT 1) SELECT 2` })
+
+  test.each([
+    [{}, { name: 'other' }, ['endpoint_renamed breaking']],
+    [{}, { max_rows: 10 }, ['max_rows_lowered breaking']],
+    [{}, { max_rows: 2000 }, ['max_rows_raised compatible']],
+    [{ sandbox: true }, {}, ['sandbox_off breaking']],
+    [{}, { sandbox: true }, ['sandbox_on compatible']],
+    [
+      sandbox('a'),
+      sandbox('b'),
+      ['sandbox_view_removed breaking', 'sandbox_view_added compatible', 'query_changed compatible'],
+    ],
+    [{}, { cache_seconds: 10 }, ['cache_changed compatible']],
+    [{ cache_seconds: 10 }, { cache_seconds: 10, warm_seconds: 5 }, ['cache_changed compatible']],
+    [
+      {},
+      { timeout_seconds: 5, description: 'x' },
+      ['timeout_changed compatible', 'description_changed compatible'],
+    ],
+  ])('%o and then %o', (was, is, expected) => {
+    expect(between([was], [is]).map((change) => change.join(' '))).toEqual(expected)
   })
 
-  test('docs/managing-endpoints.md lists every kind of change', () => {
+  test('docs/managing-endpoints.md lists all kinds of changes', () => {
     const page = readFileSync(new URL('../../../docs/managing-endpoints.md', import.meta.url), 'utf8')
     const listed = [...page.matchAll(/^\| `([a-z_]+)`.*\| (?:breaking|compatible|either)/gm)].map(
       ([, kind]) => kind,
