@@ -19,6 +19,15 @@ export interface MetadataPath {
   element: string | undefined
   /** Whether it was written with ".^". */
   isObject: boolean
+  /** Its cast, if the value can be read with that type directly. */
+  cast: PathCast | undefined
+}
+
+interface PathCast {
+  type: string
+  /** Index of its first token, and of the one after its last. */
+  first: number
+  end: number
 }
 
 export function pathAt(
@@ -55,7 +64,7 @@ export function pathAt(
   const isTyped = !isObject && isSymbol(tokens[at], '.') && isSymbol(tokens[at + 1], ':')
   const type = isTyped ? typeAt(tokens, at + 2) : undefined
   const start = tokens[first]?.start
-  return {
+  const path = {
     first,
     end: type?.end ?? at,
     qualifier: column === first ? '' : sql.slice(start, tokens[column - 1]?.end),
@@ -64,6 +73,7 @@ export function pathAt(
     element: type?.text.replace(/^[`"](.*)[`"]$/, '$1'),
     isObject,
   }
+  return { ...path, cast: castOf(tokens, path) }
 }
 
 /** The name of a type with its arguments. */
@@ -81,16 +91,9 @@ function typeAt(tokens: readonly CodeToken[], at: number): { text: string; end: 
 const typedCast =
   /^(?:(?:Nullable\()?(?:String|Float(?:32|64)|U?Int(?:8|16|32|64))\)?|LowCardinality\((?:String|Nullable\(String\))\)|Array\(String\))$/
 
-export interface PathCast {
-  type: string
-  first: number
-  end: number
-}
-
-/** The cast of a path, if the value can be read with that type directly. */
-export function castOf(
+function castOf(
   tokens: readonly CodeToken[],
-  { first, end, steps, element, isObject }: MetadataPath,
+  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast'>,
 ): PathCast | undefined {
   if (steps.length > 1 || element !== undefined || isObject) return undefined
   const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
@@ -111,14 +114,11 @@ export function castOf(
 }
 
 /** SQL that reads the path from the JSON text. */
-export function pathExpression(
-  { column, steps, element, isObject }: MetadataPath,
-  cast: string | undefined,
-): string {
+export function pathExpression({ column, steps, element, isObject, cast }: MetadataPath): string {
   const last = (from: string, keys: readonly string[]) => {
     if (isObject) return extract(from, keys, 'JSON')
     if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${sqlText(element)})`
-    return extract(from, keys, cast ?? 'Dynamic')
+    return extract(from, keys, cast?.type ?? 'Dynamic')
   }
   const read = (from: string, level: number): string => {
     const keys = steps[level] as string[]
@@ -143,7 +143,7 @@ export function tableNameOf({ qualifier }: MetadataPath): string {
 }
 
 /** The name that the engine gives to a result column. The table is part of it only for later tables of a join. */
-export function columnNameOf(path: MetadataPath, scope?: SelectScope, cast?: string): string {
+export function columnNameOf(path: MetadataPath, scope?: SelectScope): string {
   const { steps, element, isObject, qualifier } = path
   const isFirst = !scope || scope.tables.length < 2 || scope.tables[0]?.qualifier === tableNameOf(path)
   const [keys = [], ...arrays] = steps
@@ -153,6 +153,5 @@ export function columnNameOf(path: MetadataPath, scope?: SelectScope, cast?: str
     ...arrays.flatMap((inner) => [':`Array(JSON)`', ...inner]),
     ...(element === undefined ? [] : [`:\`${element}\``]),
   ]
-  const name = parts.join('.')
-  return cast === undefined ? name : `CAST(${name}, '${cast}')`
+  return parts.join('.')
 }

@@ -1,10 +1,8 @@
 import type { SqlEdit } from './edits.ts'
 import {
-  castOf,
   columnNameOf,
   type MetadataPath,
   metadata,
-  type PathCast,
   pathAt,
   pathExpression,
   tableNameOf,
@@ -37,7 +35,6 @@ export interface JsonPath {
 interface FoundPath {
   path: MetadataPath
   scope: SelectScope | undefined
-  cast: PathCast | undefined
   /** Whether it names a column that a subquery selects. */
   isColumn: boolean
   /** Set if a typed column could certainly hold the same value. */
@@ -57,11 +54,12 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
     text,
   })
   return findPaths(sql, tokens).map((found) => {
-    const { path, scope, cast } = found
+    const { path, scope } = found
     if (found.isColumn) return edit(path.first, path.end, path.qualifier + sqlName(columnNameOf(path)))
-    const text = sourceColumn(found, columnOf) ?? pathExpression(path, cast?.type)
-    const name = columnNameOf(path, scope, cast?.type)
-    const { first, end } = cast ?? path
+    const text = sourceColumn(found, columnOf) ?? pathExpression(path)
+    const plainName = columnNameOf(path, scope)
+    const name = path.cast ? `CAST(${plainName}, '${path.cast.type}')` : plainName
+    const { first, end } = path.cast ?? path
     const names = aliases.get(scope) ?? new Map<string, string>()
     aliases.set(scope, names)
     // One name can stand for one expression only.
@@ -75,12 +73,12 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
 export function jsonPaths(sql: string, columnOf: TextColumnOf = () => undefined): JsonPath[] {
   const paths = new Map<string, JsonPath>()
   for (const found of findPaths(sql, codeTokens(sql))) {
-    const { place, path: read, cast } = found
+    const { place, path: read } = found
     if (!place || found.isColumn || read.steps.length > 1 || read.isObject) continue
     if (sourceColumn(found, columnOf)) continue
     const { source, path } = place
     const key = `${source}.${path}`
-    if (!paths.has(key)) paths.set(key, { source, path, cast: cast?.type ?? null })
+    if (!paths.has(key)) paths.set(key, { source, path, cast: read.cast?.type ?? null })
   }
   return [...paths.values()]
 }
@@ -117,7 +115,6 @@ function findPaths(sql: string, tokens: readonly CodeToken[]): FoundPath[] {
     found.push({
       path,
       scope,
-      cast: castOf(tokens, path),
       isColumn: table !== undefined && isSelectedIn(path, table),
       place: table && !subqueries.has(table.name ?? '') ? placeOf(path, table) : undefined,
     })
@@ -140,8 +137,8 @@ function placeOf({ steps }: MetadataPath, { name, qualifier }: ReadTable): Found
 }
 
 /** A typed column that certainly holds the same text. */
-function sourceColumn({ cast, place }: FoundPath, columnOf: TextColumnOf): string | undefined {
-  if (cast?.type !== 'String' || !place) return undefined
+function sourceColumn({ path, place }: FoundPath, columnOf: TextColumnOf): string | undefined {
+  if (path.cast?.type !== 'String' || !place) return undefined
   const column = columnOf(place.source, place.path)
   return column && `${place.qualifier}.${sqlName(column)}`
 }

@@ -78,10 +78,12 @@ function heredocEnd(sql: string, at: number, lastTags: () => Map<string, number>
 
 function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): SqlToken {
   const token = (kind: SqlTokenKind, end: number): SqlToken => ({ kind, start: at, end })
-  const spaceEnd = matchEnd(space, sql, at)
-  if (spaceEnd !== undefined) return token('space', spaceEnd)
-  const lineEnd = matchEnd(lineComment, sql, at)
-  if (lineEnd !== undefined) return token('comment', lineEnd)
+  const match = (kind: SqlTokenKind, pattern: RegExp) => {
+    const end = matchEnd(pattern, sql, at)
+    return end === undefined ? undefined : token(kind, end)
+  }
+  const skipped = match('space', space) ?? match('comment', lineComment)
+  if (skipped) return skipped
   if (sql.startsWith('/*', at)) {
     const end = blockCommentEnd(sql, at)
     return end === undefined ? token('unterminated', sql.length) : token('comment', end)
@@ -100,14 +102,11 @@ function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): 
   if (first === '@') {
     // "@@name" is a server variable of the MySQL dialect, not a parameter.
     if (sql[at + 1] === '@') return token('symbol', at + 2)
-    const end = sql[at - 1] === '@' ? undefined : matchEnd(atName, sql, at)
-    if (end !== undefined) return token('parameter', end)
+    const parameter = sql[at - 1] === '@' ? undefined : match('parameter', atName)
+    if (parameter) return parameter
   }
-  const numberEnd = matchEnd(number, sql, at)
-  if (numberEnd !== undefined) return token('number', numberEnd)
-  const wordEnd = matchEnd(word, sql, at)
-  if (wordEnd !== undefined) return token('word', wordEnd)
-  return token('symbol', at + String.fromCodePoint(sql.codePointAt(at) as number).length)
+  const symbolEnd = at + String.fromCodePoint(sql.codePointAt(at) as number).length
+  return match('number', number) ?? match('word', word) ?? token('symbol', symbolEnd)
 }
 
 export function* sqlTokens(sql: string): Generator<SqlToken> {

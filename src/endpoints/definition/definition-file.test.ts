@@ -157,35 +157,23 @@ warm: 300s
     ])
   })
 
-  test('fields that the file itself sets, or that have another form there, are not allowed', () => {
-    const lines = [`id: ${id}`, 'name: other', 'query: SELECT 2', 'cache_seconds: 5']
-    expect(problems(`/*\n${lines.join('\n')}\n*/ SELECT 1`)).toEqual([
-      'usage.sql:3: name is not allowed in a file.',
-      'usage.sql:4: query is not allowed in a file.',
-      'usage.sql:5: cache_seconds is not allowed in a file.',
-    ])
-  })
-
-  test('a number that YAML would change', () => {
-    expect(problems(`/*\nid: ${id}\nparameters:\n  v: { enum: ["1.10", 1.10] }\n*/ SELECT @v`)).toEqual([
-      'usage.sql:4: parameters.v.enum would be read as 1.1: put 1.10 in quotes.',
-    ])
-  })
-
-  test.each(['900', '900 s', '-5s', '1.5h', '1d', '5S', '', 'true', '[5s]'])(
-    '%j is not a duration',
-    (cache) => {
-      expect(problems(`/*\nid: ${id}\ncache: ${cache}\n*/ SELECT 1`)).toEqual([
-        'usage.sql:3: cache must be a duration such as 900s, 15m or 1h.',
-      ])
-    },
-  )
-
-  test('a duration out of range, and warming without a cache', () => {
-    expect(problems(`/*\nid: ${id}\ntimeout: 0s\nwarm: 5s\n*/ SELECT 1`)).toEqual([
-      'usage.sql:3: timeout must be a whole number of seconds from 1 to 3600.',
-      'usage.sql:4: warm requires caching.',
-    ])
+  test.each([
+    // Fields that the file itself sets, or that have another form there.
+    ['name: other', 'name is not allowed in a file.'],
+    ['query: SELECT 2', 'query is not allowed in a file.'],
+    ['cache_seconds: 5', 'cache_seconds is not allowed in a file.'],
+    // A number that YAML would change.
+    [
+      'parameters: { v: { enum: ["1.10", 1.10] } }',
+      'parameters.v.enum would be read as 1.1: put 1.10 in quotes.',
+    ],
+    ...['900', '900 s', '-5s', '1.5h', '1d', '5S', '', 'true', '[5s]'].map((cache) => {
+      return [`cache: ${cache}`, 'cache must be a duration such as 900s, 15m or 1h.']
+    }),
+    ['timeout: 0s', 'timeout must be a whole number of seconds from 1 to 3600.'],
+    ['warm: 5s', 'warm requires caching.'],
+  ])('%s', (line, problem) => {
+    expect(problems(`/*\nid: ${id}\n${line}\n*/ SELECT 1`)).toEqual([`usage.sql:3: ${problem}`])
   })
 })
 
@@ -222,10 +210,9 @@ describe('a definition', () => {
       })),
   )
   const name = fc.constantFrom('a', 'project', 'constructor', 'toString', 'on', 'null', 'Y')
-  const span = fc.record({
-    window_seconds: fc.integer({ min: 1, max: 86_400 }),
-    bucket_seconds: fc.constantFrom(1, 60, 3600, 86_400),
-  })
+  const day = 86_400
+  const upTo = (max: number, min = 1) => fc.integer({ min, max })
+  const span = fc.record({ window_seconds: upTo(day), bucket_seconds: fc.constantFrom(1, 60, 3600, day) })
   const definition = fc
     .record({
       id: fc.uuid(),
@@ -233,9 +220,9 @@ describe('a definition', () => {
       description: anyText,
       query: fc.oneof(anyText, fc.constant('/* not a header */ SELECT 1;')),
       parameters: fc.dictionary(name, parameter),
-      max_rows: fc.integer({ min: 1, max: 10_000 }),
-      cache_seconds: fc.option(fc.integer({ min: 900, max: 86_400 })),
-      warm_seconds: fc.option(fc.integer({ min: 1, max: 1800 })),
+      max_rows: upTo(10_000),
+      cache_seconds: fc.option(upTo(day, 900)),
+      warm_seconds: fc.option(upTo(1800)),
       incremental: fc.option(
         fc.record({
           column: anyText,
@@ -245,7 +232,7 @@ describe('a definition', () => {
           otherwise: fc.option(span),
         }),
       ),
-      timeout_seconds: fc.integer({ min: 1, max: 3600 }),
+      timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))

@@ -31,6 +31,9 @@ const seconds = (max: number) => {
   return z.int(range).min(1, range).max(max, range)
 }
 const day = 86_400
+const optionalSeconds = seconds(30 * day)
+  .nullable()
+  .default(null)
 const rows = must('a whole number from 1 to 10000')
 
 const span = z
@@ -73,12 +76,8 @@ const fields = z.strictObject({
   query: text.transform(bareQuery).refine((query) => query !== '', { error: 'is missing' }),
   parameters: z.record(parameterName, parameterShape, must('a list of parameters')).default({}),
   max_rows: z.int(rows).min(1, rows).max(10_000, rows).default(1000),
-  cache_seconds: seconds(30 * day)
-    .nullable()
-    .default(null),
-  warm_seconds: seconds(30 * day)
-    .nullable()
-    .default(null),
+  cache_seconds: optionalSeconds,
+  warm_seconds: optionalSeconds,
   incremental: incrementalShape.nullable().default(null),
   timeout_seconds: seconds(3600).default(30),
   /** Columns of the result whose text is JSON. `metadata` always is. */
@@ -86,8 +85,7 @@ const fields = z.strictObject({
   sandbox: trueOrFalse.default(false),
 })
 
-const { cache_seconds, warm_seconds } = fields.shape
-const caching = z.object({ cache_seconds, warm_seconds })
+const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })
 
 /** Reports a problem between these two even if another field is invalid. */
 const cachingIsReadable = ({ value }: { value: unknown }) => caching.safeParse(value).success
@@ -103,26 +101,22 @@ export const definitionShape = fields
     error: 'must not be longer than the cache',
     when: cachingIsReadable,
   })
-  .refine(({ incremental, cache_seconds }) => incremental === null || cache_seconds !== null, {
-    path: ['incremental'],
-    error: 'requires caching',
-  })
-  .refine(({ incremental, sandbox }) => incremental === null || !sandbox, {
-    path: ['incremental'],
-    error: 'is not allowed in a sandbox',
-  })
-  .refine(({ incremental, parameters }) => !incremental?.by || Object.hasOwn(parameters, incremental.by), {
-    path: ['incremental', 'by'],
-    error: 'must be a declared parameter',
-  })
-  .refine(({ sandbox, parameters }) => !sandbox || !Object.hasOwn(parameters, 'sql'), {
-    path: ['parameters', 'sql'],
-    error: 'is reserved in a sandbox for the SQL of the caller',
+  .superRefine(({ incremental, cache_seconds, sandbox, parameters }, context) => {
+    const problem = (message: string, ...path: string[]) =>
+      context.addIssue({ code: 'custom', message, path })
+    if (incremental && cache_seconds === null) problem('requires caching', 'incremental')
+    if (incremental && sandbox) problem('is not allowed in a sandbox', 'incremental')
+    if (incremental?.by && !Object.hasOwn(parameters, incremental.by)) {
+      problem('must be a declared parameter', 'incremental', 'by')
+    }
+    if (sandbox && Object.hasOwn(parameters, 'sql')) {
+      problem('is reserved in a sandbox for the SQL of the caller', 'parameters', 'sql')
+    }
   })
 
 export type EndpointDefinition = z.output<typeof definitionShape>
 
-export interface FieldProblem {
+interface FieldProblem {
   path: PropertyKey[]
   /** Follows the name of the field: "must be …", "is missing". */
   message: string

@@ -1,5 +1,5 @@
 import { invalidQuery } from '../../base/errors.ts'
-import type { Engine, Limits, Statement } from '../../engine/engine.ts'
+import type { Engine, Limits } from '../../engine/engine.ts'
 import { checkTokens, checkTree, isPlainName } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
@@ -12,7 +12,7 @@ import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
 import { leadingWith, subqueryNames, type WithClause, withoutUnused } from '../../sql/with.ts'
 import type { Endpoint } from './endpoint.ts'
 import { sampleValues } from './parameter-declaration.ts'
-import { withNow } from './parameters.ts'
+import { type BoundValues, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
@@ -20,8 +20,6 @@ export const maxCheckMs = 10_000
 
 /** Maximum length of a caller's SQL. */
 export const maxSandboxBytes = 64 * 1024
-
-type BoundSql = Pick<Statement, 'sql' | 'parameters'>
 
 /** Throws if the query of a sandbox has no views for callers to read. */
 export function checkSandboxDefinition(query: string): void {
@@ -40,6 +38,14 @@ function viewsOf(query: string): WithClause {
   return { ...clause, names }
 }
 
+/** What checking a caller's SQL needs. */
+interface Checking {
+  engine: Engine
+  /** The remaining time of the request, read before each statement. */
+  limits: () => Limits
+  tables: ReadonlySet<string>
+}
+
 /**
  * Replaces the final SELECT of the endpoint by the caller's. The caller's SQL can read the endpoint's views and
  * generators, and nothing else. Its columns are found without reading a row, so the outcome is the same for all callers
@@ -49,7 +55,6 @@ export async function compileSandboxed(
   engine: Engine,
   endpoint: Endpoint,
   sql: string,
-  /** The remaining time of the request, read before each statement. */
   limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
 ): Promise<Endpoint> {
   const own = sandboxText(sql)
@@ -66,16 +71,16 @@ export async function compileSandboxed(
     }
   }
   checkTree(nodes, checkTable, checkSandboxFunction)
-  const tables = await tableNames(engine, limits())
+  const checking = { engine, limits, tables: await tableNames(engine, limits()) }
   const unusable = [...subqueries].find((name) => !isPlainName(name))
   if (unusable !== undefined) {
     throw invalidQuery(`The subquery ${unusable} needs a plain name of letters, digits and underscores.`)
   }
-  checkNames([...subqueries, ...nodes.flatMap(({ alias }) => alias ?? [])], views, tables)
+  checkNames(checking, [...subqueries, ...nodes.flatMap(({ alias }) => alias ?? [])], views)
   const read = views.names.filter((view) =>
     nodes.some(({ kind, name }) => tableKinds.has(kind) && name === view),
   )
-  const ambiguous = read.find((name) => tables.has(name))
+  const ambiguous = read.find((name) => checking.tables.has(name))
   if (ambiguous !== undefined) {
     throw invalidQuery(
       `The view ${ambiguous} cannot be read because a source has the same name. Rename the view.`,
@@ -83,9 +88,9 @@ export async function compileSandboxed(
   }
   const parameters = withNow(endpoint.compiled.check(sampleValues(endpoint.definition.parameters)), 0n)
   const statement = { sql: compose(views, read, text), parameters }
-  await checkPlace(engine, statement, nodes, read.length, limits())
-  await checkViews(engine, endpoint, views, read, parameters, tables, limits)
-  const columns = await describe(engine, statement, tables, limits()).catch((error) => {
+  checkPlace(await parseSql(engine, statement, limits()), nodes, read.length)
+  await checkViews(checking, endpoint, views, read, parameters)
+  const columns = await describe(checking, statement).catch((error) => {
     throw authorError(error, () => undefined)
   })
   if (columns.some(({ name }) => namelessSubquery.test(name))) {
@@ -133,7 +138,7 @@ const tableKinds = new Set(['TableIdentifier', 'Identifier'])
  * Checks the names that the caller's SQL defines. The engine finds the name of a subquery wherever it is in scope, also
  * inside a view of the endpoint, and elsewhere it would mean a table. So it must not be used already.
  */
-function checkNames(names: readonly string[], views: WithClause, tables: ReadonlySet<string>): void {
+function checkNames({ tables }: Checking, names: readonly string[], views: WithClause): void {
   const taken = names.find((name) => tables.has(name) || views.names.includes(name))
   if (taken !== undefined) throw invalidQuery(`The name ${taken} is taken. Choose another.`)
 }
@@ -152,14 +157,7 @@ function viewAlone({ text }: WithClause, name: string): string {
 }
 
 /** The tree of the composed SQL must contain the caller's tree unchanged, in the place of the table and nowhere else. */
-async function checkPlace(
-  engine: Engine,
-  statement: BoundSql,
-  nodes: readonly SqlNode[],
-  definitions: number,
-  limits: Limits,
-): Promise<void> {
-  const composed = await parseSql(engine, statement, limits)
+function checkPlace(composed: readonly SqlNode[], nodes: readonly SqlNode[], definitions: number): void {
   const placed = composed.slice(-nodes.length)
   const same = placed.every((node, index) => {
     const { depth, kind, name, alias } = nodes[index] as SqlNode
@@ -180,20 +178,17 @@ const checkedViews = new WeakMap<Endpoint, Set<string>>()
 
 /** Refuses views that need a name of the final SELECT: they would find whatever the caller defines by that name. */
 async function checkViews(
-  engine: Engine,
+  checking: Checking,
   endpoint: Endpoint,
   views: WithClause,
   names: readonly string[],
-  parameters: BoundSql['parameters'],
-  tables: ReadonlySet<string>,
-  limits: () => Limits,
+  parameters: BoundValues,
 ): Promise<void> {
   const checked = checkedViews.get(endpoint) ?? new Set()
   checkedViews.set(endpoint, checked)
   for (const name of names) {
     if (checked.has(name)) continue
-    const sql = viewAlone(views, name)
-    await describe(engine, { sql, ...(parameters && { parameters }) }, tables, limits()).catch((error) => {
+    await describe(checking, { sql: viewAlone(views, name), parameters }).catch((error) => {
       throw invalidQuery.is(error) ? invalidQuery(`The view ${name} cannot be read on its own.`) : error
     })
     checked.add(name)
@@ -216,11 +211,9 @@ async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> 
  * The columns of a statement. The engine runs scalar subqueries to find them, so a filter makes every table empty: no type
  * or error can reveal a row, and little work is done before the query's turn in the queue.
  */
-async function describe(
-  engine: Engine,
-  statement: BoundSql,
-  tables: ReadonlySet<string>,
-  limits: Limits,
+function describe(
+  { engine, tables, limits }: Checking,
+  statement: { sql: string; parameters: BoundValues },
 ): Promise<ResultColumn[]> {
   const filtered = [...tables].filter((table) => /^\w+$/.test(table))
   const settings = {
@@ -230,5 +223,5 @@ async function describe(
     max_threads: 1,
     max_memory_usage: 2 ** 28,
   }
-  return describeColumns(engine, { ...statement, settings }, limits)
+  return describeColumns(engine, { ...statement, settings }, limits())
 }

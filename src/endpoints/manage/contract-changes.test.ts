@@ -6,40 +6,28 @@ import { changeKinds, contractChanges } from './contract-changes.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
 
-function contract(fields: Record<string, unknown> = {}, columns: ResultColumn[] = []) {
-  return {
+type Fields = Record<string, unknown>
+type Columns = readonly ResultColumn[]
+
+/** The changes as texts: their kind, effect and column. */
+function changes(was: Fields, is: Fields, before: Columns = [], after: Columns = []): string[] {
+  const contract = (fields: Fields, columns: Columns) => ({
     definition: definitionShape.parse({ id, name: 'sample', query: 'SELECT 1', ...fields }),
     columns,
-  }
-}
-
-function between(
-  before: Parameters<typeof contract>,
-  after: Parameters<typeof contract>,
-): [string, 'breaking' | 'compatible'][] {
-  return contractChanges(contract(...before), contract(...after)).map(({ kind, breaking }) => [
-    kind,
-    breaking ? 'breaking' : 'compatible',
-  ])
+  })
+  return contractChanges(contract(was, before), contract(is, after)).map(({ kind, breaking, column }) =>
+    [kind, breaking ? 'breaking' : 'compatible', ...(column ? [column] : [])].join(' '),
+  )
 }
 
 const parameter = (was: object | undefined, is: object | undefined) =>
-  between([{ parameters: was ? { p: was } : {} }], [{ parameters: is ? { p: is } : {} }])
-
-const types = (was: string, is: string) =>
-  between([{}, [{ name: 'c', type: was }]], [{}, [{ name: 'c', type: is }]])
-
-const columns = (was: string, is: string) => {
-  const of = (names: string) => names.split(' ').map((name) => ({ name, type: 'String' }))
-  return contractChanges(contract({}, of(was)), contract({}, of(is))).map(({ kind, breaking, column }) =>
-    [kind, breaking ? 'breaking' : 'compatible', column].filter(Boolean).join(' '),
-  )
-}
+  changes({ parameters: was ? { p: was } : {} }, { parameters: is ? { p: is } : {} })
+const columns = (names: string) => names.split(' ').map((name) => ({ name, type: 'String' }))
 
 describe('contractChanges', () => {
   test('ignores the order of allowed values', () => {
     const fields = { parameters: { p: { enum: ['a', 'b'] } }, cache_seconds: 10 }
-    expect(between([fields], [fields])).toEqual([])
+    expect(changes(fields, fields)).toEqual([])
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'a'] })).toEqual([])
   })
 
@@ -61,38 +49,35 @@ describe('contractChanges', () => {
     ['of any value', { enum: ['a'] }, {}, 'parameter_values_added', 'compatible'],
     ['omitted if empty', {}, { empty_is_omitted: true }, 'parameter_empty_changed', 'breaking'],
     ['described', {}, { description: 'x' }, 'parameter_description_changed', 'compatible'],
-  ])('a parameter that is now %s', (_what, was, is, kind, verdict) => {
-    expect(parameter(was, is)).toEqual([[kind, verdict]])
+  ])('a parameter that is now %s', (_what, was, is, kind, effect) => {
+    expect(parameter(was, is)).toEqual([`${kind} ${effect}`])
   })
 
   test('reports removed and added values of a list', () => {
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'c'] })).toEqual([
-      ['parameter_values_removed', 'breaking'],
-      ['parameter_values_added', 'compatible'],
+      'parameter_values_removed breaking',
+      'parameter_values_added compatible',
     ])
   })
 
   test('includes parameters that only the SQL names', () => {
-    expect(between([{ query: 'SELECT @a' }], [{ query: 'SELECT @b' }])).toEqual([
-      ['parameter_removed', 'breaking'],
-      ['parameter_added', 'compatible'],
-      ['query_changed', 'compatible'],
+    expect(changes({ query: 'SELECT @a' }, { query: 'SELECT @b' })).toEqual([
+      'parameter_removed breaking',
+      'parameter_added compatible',
+      'query_changed compatible',
     ])
-    const declared = { query: 'SELECT @a', parameters: { a: {} } }
-    expect(between([{ query: 'SELECT @a' }], [declared])).toEqual([])
+    expect(changes({ query: 'SELECT @a' }, { query: 'SELECT @a', parameters: { a: {} } })).toEqual([])
   })
 
-  test('reports removed, added, renamed and reordered columns', () => {
-    expect(columns('a b', 'a')).toEqual(['column_removed breaking b'])
-    expect(columns('a b', 'a b c')).toEqual(['column_added compatible c'])
-    expect(columns('a b', 'a x')).toEqual(['column_renamed breaking b'])
-    expect(columns('a b', 'b a')).toEqual(['columns_reordered compatible'])
-    expect(columns('a b', 'c a b')).toEqual(['column_added compatible c'])
-    expect(columns('a b', 'x y z')).toEqual([
-      'column_renamed breaking a',
-      'column_renamed breaking b',
-      'column_added compatible z',
-    ])
+  test.each([
+    ['a b', 'a', ['column_removed breaking b']],
+    ['a b', 'a b c', ['column_added compatible c']],
+    ['a b', 'a x', ['column_renamed breaking b']],
+    ['a b', 'b a', ['columns_reordered compatible']],
+    ['a b', 'c a b', ['column_added compatible c']],
+    ['a b', 'x y z', ['column_renamed breaking a', 'column_renamed breaking b', 'column_added compatible z']],
+  ])('columns that change from %s to %s', (was, is, expected) => {
+    expect(changes({}, {}, columns(was), columns(is))).toEqual(expected)
   })
 
   test.each([
@@ -112,8 +97,9 @@ describe('contractChanges', () => {
     ['Date', "DateTime('UTC')", 'breaking'],
     ['Array(UInt8)', 'Array(UInt16)', 'breaking'],
     ['String', 'Dynamic', 'breaking'],
-  ])('a column type that changes from %s to %s is %s', (was, is, verdict) => {
-    expect(types(was, is)).toEqual([['column_type_changed', verdict]])
+  ])('a column type that changes from %s to %s is %s', (was, is, effect) => {
+    const [before, after] = [[{ name: 'c', type: was }], [{ name: 'c', type: is }]]
+    expect(changes({}, {}, before, after)).toEqual([`column_type_changed ${effect} c`])
   })
 
   const sandbox = (view: string) => ({ sandbox: true, query: `WITH ${view} AS (SELECT 1) SELECT 2` })
@@ -137,7 +123,7 @@ describe('contractChanges', () => {
       ['timeout_changed compatible', 'description_changed compatible'],
     ],
   ])('%o and then %o', (was, is, expected) => {
-    expect(between([was], [is]).map((change) => change.join(' '))).toEqual(expected)
+    expect(changes(was, is)).toEqual(expected)
   })
 
   test('docs/managing-endpoints.md lists all kinds of changes', () => {

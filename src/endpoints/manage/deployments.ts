@@ -29,6 +29,7 @@ const maxDeployedEndpoints = 500
 
 /** Zero means that the endpoint must not exist yet. */
 export const expectedVersionShape = z.int().min(0)
+const expectationShape = z.object({ expected_version: expectedVersionShape.optional() })
 
 export const deploymentShape = z.strictObject({
   endpoints: z.array(z.record(z.string(), z.unknown())).max(maxDeployedEndpoints),
@@ -112,9 +113,7 @@ export class Deployments {
     const definition = parseDefinition({ id: byName?.definition.id ?? randomUUID(), ...fields })
     const current = endpoints.findById(definition.id)
     if (!current && catalog.history('endpoint', definition.id).length > 0) throw deletedId(definition.id)
-    const version = readShape(z.object({ expected_version: expectedVersionShape.optional() }), {
-      expected_version: expected,
-    }).expected_version
+    const { expected_version: version } = readShape(expectationShape, { expected_version: expected })
     if (version !== undefined && version !== (current?.version ?? 0)) {
       throw versionConflict(String(version), current?.version ?? 0)
     }

@@ -12,7 +12,7 @@ import {
   parseDefinition,
   writableFields,
 } from '../definition/definition.ts'
-import { type ShownParameter, shownParameters } from '../definition/parameter-declaration.ts'
+import { shownParameters } from '../definition/parameter-declaration.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import {
   type CompileOptions,
@@ -29,14 +29,7 @@ export interface EndpointAdminOptions extends CompileOptions {
 }
 
 /** An endpoint as the management API shows it. */
-export type EndpointView = Omit<EndpointDefinition, 'parameters'> & {
-  parameters: Record<string, ShownParameter>
-  version: number
-  columns: readonly { name: string; type: string }[]
-  created_at: string
-  updated_at: string
-  updated_by: string
-}
+export type EndpointView = ReturnType<typeof view>
 
 /** Author of the records of shipped endpoints. Other records name the id of a token. */
 const shippedBy = 'wellhead'
@@ -110,7 +103,7 @@ export class EndpointAdmin {
     const definition = parseDefinition({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
-    const stored = await this.#compile(definition, String(fields.query))
+    const stored = await compileStored(this.#options, definition, String(fields.query))
     await this.#options.catalog.append(by, storedChange(stored, 1))
     return this.get(definition.id)
   }
@@ -125,14 +118,8 @@ export class EndpointAdmin {
     return this.#change(reference, expected, by, (current) => ({ ...current, ...writableFields(body) }))
   }
 
-  restore(
-    reference: string,
-    version: number,
-    by: string,
-    expected: number | undefined,
-  ): Promise<EndpointView> {
-    const { endpoints } = this.#options
-    const old = endpoints.version(reference, version)
+  restore(reference: string, version: number, by: string, expected: number | undefined) {
+    const old = this.#options.endpoints.version(reference, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
     return this.#change(reference, expected, by, () => old.definition)
   }
@@ -162,7 +149,7 @@ export class EndpointAdmin {
         throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
       }
       const definition = parseDefinition({ ...fields, id })
-      const stored = await this.#compile(definition, String(fields.query), current.createdAt)
+      const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
       return this.get(id)
     })
@@ -173,16 +160,12 @@ export class EndpointAdmin {
     const { log, endpoints } = this.#options
     try {
       if (endpoints.find(definition.name)) throw nameTaken(definition.name)
-      return await this.#compile(definition, definition.query)
+      return await compileStored(this.#options, definition, definition.query)
     } catch (error) {
       if (!invalidQuery.is(error) && !nameTaken.is(error)) throw error
       log.warn({ endpoint: definition.name, reason: error.message }, 'a shipped endpoint is skipped')
       return undefined
     }
-  }
-
-  #compile(definition: EndpointDefinition, typed: string, createdAt?: string): Promise<StoredEndpoint> {
-    return compileStored(this.#options, definition, typed, createdAt)
   }
 }
 
@@ -190,21 +173,14 @@ function expectVersion({ version }: SavedEndpoint, expected: number | undefined)
   if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
 }
 
-function view({
-  definition,
-  version,
-  columns,
-  createdAt,
-  updatedAt,
-  updatedBy,
-}: SavedEndpoint): EndpointView {
+function view(endpoint: SavedEndpoint) {
   return {
-    ...definition,
-    parameters: shownParameters(definition.parameters),
-    version,
-    columns,
-    created_at: createdAt,
-    updated_at: updatedAt,
-    updated_by: updatedBy,
+    ...endpoint.definition,
+    parameters: shownParameters(endpoint.definition.parameters),
+    version: endpoint.version,
+    columns: endpoint.columns,
+    created_at: endpoint.createdAt,
+    updated_at: endpoint.updatedAt,
+    updated_by: endpoint.updatedBy,
   }
 }

@@ -2,27 +2,15 @@ import { z } from 'zod'
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import type { EndpointAnswer, EndpointRunner } from '../call/endpoint-runner.ts'
+import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { outputFormats } from '../call/output-formats.ts'
 import { parseDefinition, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
-import type { ResultColumn } from '../definition/result-columns.ts'
 
 export interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
   sources: () => KnownSources
-}
-
-export interface DraftCheck {
-  columns: readonly ResultColumn[]
-  /** Parameters that the SQL uses, in the order of their first appearance. */
-  parameters: readonly string[]
-}
-
-export interface DraftRun {
-  columns: readonly ResultColumn[]
-  answer: EndpointAnswer
 }
 
 export const previewShape = z.strictObject({
@@ -49,12 +37,12 @@ export class EndpointDrafts {
   }
 
   /** Errors have their position in the SQL as it was typed. */
-  async check(body: unknown, caller: string, signal: AbortSignal): Promise<DraftCheck> {
+  async check(body: unknown, caller: string, signal: AbortSignal) {
     const { columns, compiled } = await this.#compile(body, caller, signal)
     return { columns, parameters: compiled.names }
   }
 
-  async preview(body: unknown, caller: string, signal: AbortSignal): Promise<DraftRun> {
+  async preview(body: unknown, caller: string, signal: AbortSignal) {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
     const endpoint = await this.#compile(fields, caller, signal)
     const values = endpoint.compiled.check(parameters)
