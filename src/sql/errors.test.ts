@@ -29,29 +29,16 @@ describe('authorPosition', () => {
     expect(authorPosition(compiled, at)).toEqual(positionOf(query, query.indexOf(own)))
   })
 
-  test('counts line breaks that an edit removes', () => {
-    const text = 'SELECT metadata\n  .a\n  .b, nope\nFROM t'
-    const start = text.indexOf('metadata')
-    const edited = editSql(text, [{ start, end: text.indexOf(', nope'), text: 'x' }])
-    expect(authorPosition(edited, { line: 1, column: 'SELECT x, '.length + 1 })).toEqual({
-      line: 3,
-      column: 7,
-    })
-    expect(authorPosition(edited, { line: 2, column: 1 })).toEqual({ line: 4, column: 1 })
-  })
+  const broken = 'SELECT metadata\n  .a\n  .b, nope\nFROM t'
+  const short = { start: broken.indexOf('metadata'), end: broken.indexOf(', nope'), text: 'x' }
 
-  test('counts characters, while the engine counts bytes', () => {
-    const text = editSql("SELECT 'üü😀', nope", [])
-    const column = Buffer.byteLength("SELECT 'üü😀', ") + 1
-    expect(authorPosition(text, { line: 1, column })).toEqual({ line: 1, column: 16 })
-  })
-
-  test('maps positions after the end to the end', () => {
-    expect(authorPosition(editSql('SELECT\n 1 +\n', []), { line: 9, column: 1 })).toEqual({
-      line: 2,
-      column: 5,
-      isEnd: true,
-    })
+  test.each([
+    ['line breaks that an edit removes', editSql(broken, [short]), [1, 11], { line: 3, column: 7 }],
+    ['the line after them', editSql(broken, [short]), [2, 1], { line: 4, column: 1 }],
+    ['characters, not bytes', editSql("SELECT 'üü😀', nope", []), [1, 20], { line: 1, column: 16 }],
+    ['what follows as the end', editSql('SELECT\n 1 +\n', []), [9, 1], { line: 2, column: 5, isEnd: true }],
+  ])('counts %s', (_, edited, [line = 0, column = 0], expected) => {
+    expect(authorPosition(edited, { line, column })).toEqual(expected)
   })
 })
 

@@ -8,7 +8,7 @@ import type { EndpointDefinition } from './definition.ts'
 import { sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
-import { checkSandboxDefinition } from './sandbox.ts'
+import { sandboxViews } from './sandbox.ts'
 
 /** A checked endpoint: its query compiles, reads only sources, and returns these columns. */
 export interface Endpoint {
@@ -32,7 +32,7 @@ export async function compileEndpoint(
   sources: KnownSources,
 ): Promise<Endpoint> {
   checkTokens(definition.query)
-  if (definition.sandbox) checkSandboxDefinition(definition.query)
+  if (definition.sandbox) sandboxViews(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
   const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)

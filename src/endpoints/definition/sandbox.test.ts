@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { checkSandboxDefinition, maxSandboxBytes, sandboxText } from './sandbox.ts'
+import { maxSandboxBytes, sandboxText, sandboxViews } from './sandbox.ts'
 
 describe('the query of a sandbox', () => {
   test.each([
     'WITH a AS (SELECT 1) SELECT * FROM a',
     '-- views\nWITH RECURSIVE 1 AS one, a AS (SELECT 1) SELECT * FROM a',
-  ])('%j has views', (query) => expect(() => checkSandboxDefinition(query)).not.toThrow())
+  ])('%j has views', (query) => expect(() => sandboxViews(query)).not.toThrow())
 
   test.each([
     'SELECT 1',
@@ -15,7 +15,7 @@ describe('the query of a sandbox', () => {
     '(WITH a AS (SELECT 1) SELECT * FROM a)',
     'SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)',
   ])('%j has none', (query) => {
-    expect(() => checkSandboxDefinition(query)).toThrow('must start with the views')
+    expect(() => sandboxViews(query)).toThrow('must start with the views')
   })
 })
 

@@ -21,13 +21,8 @@ export const maxCheckMs = 10_000
 /** Maximum length of a caller's SQL. */
 export const maxSandboxBytes = 64 * 1024
 
-/** Throws if the query of a sandbox has no views for callers to read. */
-export function checkSandboxDefinition(query: string): void {
-  viewsOf(query)
-}
-
-/** The named subqueries of the leading WITH clause. A caller's SQL can read nothing else. */
-function viewsOf(query: string): WithClause {
+/** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
+export function sandboxViews(query: string): WithClause {
   const clause = leadingWith(query)
   const names = clause?.names.filter((name) => /^[A-Za-z]\w*$/.test(name)) ?? []
   if (!clause || names.length === 0) {
@@ -60,7 +55,7 @@ export async function compileSandboxed(
   const own = sandboxText(sql)
   const edited = editSql(own, pathEdits(own))
   const { text } = edited
-  const views = viewsOf(endpoint.compiled.sql)
+  const views = sandboxViews(endpoint.compiled.sql)
   const nodes = await parseSelect(engine, { sql: text }, limits()).catch((error) => {
     throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
