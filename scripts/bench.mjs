@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeMachine } from '../bench/support/machine.mjs'
 import { machineText, textOf } from '../bench/support/text-report.mjs'
-import { ensureEngine } from './ensure-engine.mjs'
+import { engineEnvironment } from './engine-environment.mjs'
 
 const directory = new URL('../bench/', import.meta.url)
 const limitMs = 60 * 60_000
@@ -18,9 +18,9 @@ const known = readdirSync(directory)
 
 const { values, positionals } = readArguments()
 const names = positionals.length === 0 ? known : known.filter((name) => positionals.includes(name))
-const emulator = await ensureEngine()
-const engineNode = emulator ?? process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
-const emulated = emulator !== undefined || Number(process.env.WELLHEAD_ENGINE_PATIENCE) > 1
+const environment = { ...process.env, ...(await engineEnvironment()) }
+const engineNode = environment.WELLHEAD_ENGINE_NODE ?? process.execPath
+const emulated = Number(environment.WELLHEAD_ENGINE_PATIENCE) > 1
 const machine = describeMachine({ emulated, nowMs: Date.now() })
 console.log(`${machineText(machine)}\n`)
 if (emulated) {

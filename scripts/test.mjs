@@ -4,19 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { engineEnvironment } from './engine-environment.mjs'
 import { ensureChromium } from './ensure-chromium.mjs'
-import { ensureEngine } from './ensure-engine.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
 const report = join(scratch, 'report.json')
-const environment = { ...process.env }
-const engineNode = await ensureEngine()
-if (engineNode) {
-  environment.WELLHEAD_ENGINE_NODE = engineNode
-  environment.WELLHEAD_ENGINE_PATIENCE = '10'
-}
+const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 // Whoever runs some files only need not have a browser for the others.

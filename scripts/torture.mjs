@@ -11,7 +11,7 @@ import { cpus, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ensureEngine } from './ensure-engine.mjs'
+import { engineEnvironment } from './engine-environment.mjs'
 import { resultTable } from './support/torture-table.mjs'
 
 const { values, positionals: names } = parseArgs({
@@ -52,13 +52,11 @@ const order = {
   ...(values.match !== undefined && { match: values.match }),
   results,
 }
-const environment = { ...process.env, TORTURE_ORDER: JSON.stringify(order) }
-const engineNode = values.list ? undefined : await ensureEngine()
-if (engineNode) {
-  environment.WELLHEAD_ENGINE_NODE = engineNode
-  environment.WELLHEAD_ENGINE_PATIENCE = '10'
-  console.log('The engine is emulated here: seconds say nothing of a native one.\n')
-}
+const engine = values.list ? {} : await engineEnvironment()
+const environment = { ...process.env, ...engine, TORTURE_ORDER: JSON.stringify(order) }
+const emulated = engine.WELLHEAD_ENGINE_NODE !== undefined
+if (emulated) console.log('The engine is emulated: its times say nothing about a native engine.
+')
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const child = spawn(process.execPath, [vitest, 'run', '--config', 'torture/vitest.config.ts'], {
   cwd: root,
@@ -79,7 +77,7 @@ if (!values.list && scenarios.length > 0) {
     date: new Date().toISOString(),
     machine,
     node: process.version,
-    engine: engineNode ? 'emulated' : 'native',
+    engine: emulated ? 'emulated' : 'native',
     ...order,
     results: undefined,
     list: undefined,
