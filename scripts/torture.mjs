@@ -55,8 +55,7 @@ const order = {
 const engine = values.list ? {} : await engineEnvironment()
 const environment = { ...process.env, ...engine, TORTURE_ORDER: JSON.stringify(order) }
 const emulated = engine.WELLHEAD_ENGINE_NODE !== undefined
-if (emulated) console.log('The engine is emulated: its times say nothing about a native engine.
-')
+if (emulated) console.log('The engine is emulated: its times say nothing about a native engine.\n')
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const child = spawn(process.execPath, [vitest, 'run', '--config', 'torture/vitest.config.ts'], {
   cwd: root,
