@@ -1,8 +1,7 @@
 /**
- * Runs the scenarios of `torture/` in their long form, all of them or those that are named, and ends with a table:
- * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--match regexp] [--json file] [--list]`. It
- * takes its time.
- * `npm run torture -- journeys` runs the journeys of `npm test` in their long form instead.
+ * Runs the long form of all scenarios in `torture/`, or of those named, and prints a table:
+ * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--match regexp] [--json file] [--list]`.
+ * `npm run torture -- journeys` runs the long form of the journeys of `npm test` instead.
  */
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -29,7 +28,7 @@ for (const name of ['minutes', 'seed', 'cycles']) {
   const value = values[name]
   const pattern = name === 'minutes' ? /^\d{1,6}(?:\.\d{1,3})?$/ : /^\d{1,10}$/
   if (value === undefined || (pattern.test(value) && (name === 'seed' || Number(value) > 0))) continue
-  console.error(`torture: --${name} must be a number; "${value}" was given.`)
+  console.error(`torture: --${name} must be a number, not "${value}".`)
   process.exit(2)
 }
 const root = fileURLToPath(new URL('..', import.meta.url))
