@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
+import type { TimeRange } from '../../sql/isolation.ts'
 import type { Incremental, Span } from '../definition/definition.ts'
-import type { TimeRange } from '../definition/row-filters.ts'
 import type { Part, RunResult } from './endpoint-runner.ts'
 
 interface RenewalOptions {
