@@ -87,6 +87,6 @@ test.each([
   ['text that looks like the beginning of a result', '{"meta":secret\n'],
 ])('output of another query is found before a result: %s', (_, left) => {
   for (const result of [meta, `${meta}{"row":{"a":"own"}}\n${progress(1)}`]) {
-    expect(() => unwrapped(left + result)).toThrow('A session held the output of another query.')
+    expect(() => unwrapped(left + result)).toThrow('The session has output of another query.')
   }
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type Lendable, PoolFull, SessionPool } from './session-pool.ts'
+import { type PooledSession, PoolFull, SessionPool } from './session-pool.ts'
 
 /** A session that closes when the test lets it. */
-class TestSession implements Lendable {
+class TestSession implements PooledSession {
   spoiled = false
   closeCalls = 0
   #finish: () => void = () => {}

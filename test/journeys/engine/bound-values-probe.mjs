@@ -1,8 +1,8 @@
 /** Holds bound values against the engine's own parameters, in a session of the engine. Prints how many and which differ. */
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { fieldText } from '../../../dist/engine/clickhouse-calls.js'
-import { boundValue } from '../../../dist/engine/host/bound-values.js'
+import { fieldText } from '../../../dist/engine/clickhouse-client.js'
+import { boundValue } from '../../../dist/engine/host/composed-statement.js'
 import { writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
 import { EngineSession } from '../../../dist/engine/host/session.js'
 import { quote } from '../../../dist/engine/host/statement.js'

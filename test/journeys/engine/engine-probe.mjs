@@ -4,9 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
+import { checkDurability, checkSession, writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
 import { rowLines } from '../../../dist/engine/host/measured-rows.js'
-import { checkDurability, checkSession } from '../../../dist/engine/host/read-back.js'
 import { EngineSession } from '../../../dist/engine/host/session.js'
 
 const [, , directory] = process.argv
@@ -41,17 +40,17 @@ said.sessionSettingsOnceSet = await outcome(checkSession(control))
 
 const session = open()
 said.cleanSession = [
-  await outcome(session.answer('SELECT 1', 'TabSeparated')),
-  await outcome(session.answerRows(rows, rowLines)),
+  await outcome(session.query('SELECT 1', 'TabSeparated')),
+  await outcome(session.queryRows(rows, rowLines)),
 ]
 said.spoiledBefore = session.spoiled
 said.failure = (await outcome(session.run(failing, 'TabSeparated'))).includes('on purpose')
 said.spoiledAfter = session.spoiled
-said.leftovers = [await outcome(session.answer('SELECT 1', 'TabSeparated'))]
+said.leftovers = [await outcome(session.query('SELECT 1', 'TabSeparated'))]
 for (const format of ['TabSeparated', 'JSONEachRowWithProgress']) {
   const other = open()
   await outcome(other.run(`${failing} FORMAT ${format}`, 'TabSeparated'))
-  said.leftovers.push(await outcome(other.answerRows(rows, rowLines)))
+  said.leftovers.push(await outcome(other.queryRows(rows, rowLines)))
 }
 
 // The binding keeps a closed session for as long as anything runs that ran when it was closed.

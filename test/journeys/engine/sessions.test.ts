@@ -41,7 +41,7 @@ describe('the sessions of the embedded engine', () => {
 
   test('the output that a failed query left behind is never given to the next one', () => {
     expect(said.cleanSession).toEqual(['fine', 'fine'])
-    expect(said.leftovers).toEqual(Array(3).fill('A session held the output of another query.'))
+    expect(said.leftovers).toEqual(Array(3).fill('The session has output of another query.'))
   })
 
   test('a session counts as closed when the engine has let go of it', () => {

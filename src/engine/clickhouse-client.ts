@@ -1,55 +1,55 @@
 import { randomUUID } from 'node:crypto'
 import { traceHeaders } from '../base/tracing.ts'
-import type { ClickHouseHttp, HttpAnswer, HttpCall } from './clickhouse-http.ts'
+import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'
 import type { InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
-import { type CallOutcome, toWellheadError } from './engine-errors.ts'
+import { type RequestOutcome, toWellheadError } from './engine-errors.ts'
 
 /** Longer parameters are sent in the body, because the length of a URL is limited. */
 const maxUrlParameterBytes = 4096
 
-export interface CallBounds {
+export interface ClientLimits {
   maxResultBytes: number
-  /** How long after its deadline a query may take to report its own end. */
+  /** Time after its deadline in which the engine should report the end of a query. */
   graceMs: number
-  /** Whether a query is sent again when its connection turns out to be closed. */
+  /** Whether a query is repeated if its connection turns out to be closed. */
   repeatQueries: boolean
 }
 
 type Settings = Record<string, string | number>
 type Values = NonNullable<Statement['parameters']>
 
-/** The engine's calls over HTTP, each with a deadline and a signal. */
-export class ClickHouseCalls {
+/** Runs statements over HTTP, each with a deadline and a signal. */
+export class ClickHouseClient {
   readonly #server: ClickHouseHttp
-  readonly #bounds: CallBounds
+  readonly #limits: ClientLimits
 
-  constructor(server: ClickHouseHttp, bounds: CallBounds) {
+  constructor(server: ClickHouseHttp, limits: ClientLimits) {
     this.#server = server
-    this.#bounds = bounds
+    this.#limits = limits
   }
 
   async query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    const { maxResultBytes, repeatQueries } = this.#bounds
+    const { maxResultBytes, repeatQueries } = this.#limits
     const settings = {
       max_result_bytes: maxResultBytes,
       ...statement.settings,
-      // Together they make a remote server stop a query whose caller is gone.
+      // Together they make a remote server stop the query when the connection closes.
       readonly: 2,
       cancel_http_readonly_queries_on_client_close: 1,
     }
     const message = messageOf(`${statement.sql}\nFORMAT ${statement.format}`, statement.parameters)
-    const answer = await this.#run(limits, settings, { ...message, repeatable: repeatQueries })
-    return { ...summaryFrom(answer), body: answer.body }
+    const response = await this.#run(limits, settings, { ...message, repeatable: repeatQueries })
+    return { ...summaryOf(response), body: response.body }
   }
 
   async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
     const columns = target.columns ? ` (${target.columns.join(', ')})` : ''
     const query = `INSERT INTO ${target.table}${columns} FORMAT ${target.format}`
-    return summaryFrom(await this.#run(limits, { ...target.settings, query }, { body: rows }))
+    return summaryOf(await this.#run(limits, { ...target.settings, query }, { body: rows }))
   }
 
   async command({ sql, settings, parameters }: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
-    return summaryFrom(await this.#run(limits, { ...settings }, messageOf(sql, parameters)))
+    return summaryOf(await this.#run(limits, { ...settings }, messageOf(sql, parameters)))
   }
 
   close(): void {
@@ -59,26 +59,26 @@ export class ClickHouseCalls {
   async #run(
     limits: Limits,
     settings: Settings,
-    { search, headers, ...call }: Omit<HttpCall, 'maxResponseBytes'>,
-  ): Promise<HttpAnswer> {
+    { search, headers, ...request }: Omit<HttpRequest, 'maxResponseBytes'>,
+  ): Promise<HttpResponse> {
     const { deadlineMs, signal, trace } = limits
-    let ended: CallOutcome['ended'] = 'by-engine'
-    let stop = () => {}
+    let ended: RequestOutcome['ended'] = 'by-engine'
+    let cancel = () => {}
     const onAbort = () => {
       ended = 'by-caller'
-      stop()
+      cancel()
     }
     signal?.addEventListener('abort', onAbort, { once: true })
-    // The engine stops the query at the deadline and says so; this only helps when it does not.
+    // The engine itself stops the query at the deadline; this timer helps if it does not.
     const timer = setTimeout(() => {
       ended = 'by-deadline'
-      stop()
-    }, deadlineMs + this.#bounds.graceMs)
+      cancel()
+    }, deadlineMs + this.#limits.graceMs)
     try {
       if (signal?.aborted) onAbort()
       signal?.throwIfAborted()
-      const { answer, end } = this.#server.call({
-        ...call,
+      const pending = this.#server.send({
+        ...request,
         search: {
           query_id: limits.queryId ?? randomUUID(),
           ...(settings as Record<string, string>),
@@ -87,10 +87,10 @@ export class ClickHouseCalls {
           ...search,
         },
         headers: { ...headers, ...(trace && traceHeaders(trace)) },
-        maxResponseBytes: this.#bounds.maxResultBytes,
+        maxResponseBytes: this.#limits.maxResultBytes,
       })
-      stop = end
-      return await answer
+      cancel = pending.cancel
+      return await pending.response
     } catch (error) {
       throw toWellheadError(error, { deadlineMs, ended })
     } finally {
@@ -100,7 +100,7 @@ export class ClickHouseCalls {
   }
 }
 
-/** ClickHouse's own text form of a value, with the characters escaped that would end it. */
+/** ClickHouse's escaped text form of a value. */
 export function fieldText(value: Values[string]): string {
   if (value === null) return '\\N'
   if (typeof value === 'boolean') return value ? '1' : '0'
@@ -110,8 +110,8 @@ export function fieldText(value: Values[string]): string {
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'" }
 
-/** A statement and its values, which never become part of its text here. */
-function messageOf(sql: string, parameters: Values = {}): Pick<HttpCall, 'search' | 'headers' | 'body'> {
+/** Sends the values beside the statement, never inside its text. */
+function messageOf(sql: string, parameters: Values = {}): Pick<HttpRequest, 'search' | 'headers' | 'body'> {
   const fields = Object.entries(parameters).map(
     ([name, value]) => [`param_${name}`, fieldText(value)] as const,
   )
@@ -128,16 +128,13 @@ function messageOf(sql: string, parameters: Values = {}): Pick<HttpCall, 'search
   }
 }
 
-function summaryFrom({ summary }: HttpAnswer): Summary {
-  const fields = summary === undefined ? {} : (JSON.parse(summary) as Record<string, string>)
+function summaryOf({ summary = '{}' }: HttpResponse): Summary {
+  const fields = JSON.parse(summary) as Record<string, string>
+  const count = (text: string | undefined) => (text === undefined ? undefined : Number(text))
   return {
-    readRows: known(fields.read_rows),
-    readBytes: known(fields.read_bytes),
+    readRows: count(fields.read_rows),
+    readBytes: count(fields.read_bytes),
     writtenRows: Number(fields.written_rows ?? 0),
     writtenBytes: Number(fields.written_bytes ?? 0),
   }
-}
-
-function known(count: string | undefined): number | undefined {
-  return count === undefined ? undefined : Number(count)
 }
