@@ -53,7 +53,7 @@ function createArchive(change: Partial<Manifest> = {}): Promise<Buffer> {
 }
 
 /** An archive with a single entry. */
-function archiveWith(header: Header, content = ''): Promise<Buffer> {
+function archiveWith(header: Partial<Header> & { name: string }, content = ''): Promise<Buffer> {
   const tar = pack()
   tar.entry(header, content)
   tar.finalize()

@@ -83,7 +83,11 @@ const bound = fc.oneof(
 const batch = 50
 const said = { compared: 0, strings: 0, left: [], differences: [] }
 for (let at = 0; at < Number(runs); at += batch) {
-  const values = fc.sample(bound, batch).map(({ type, value }) => ({ type, value, text: fieldText(value) }))
+  const samples = [
+    ...fc.sample(bound, batch - 2),
+    ...fc.sample(fc.record({ type: fc.constant('String'), value: text }), 2),
+  ]
+  const values = samples.map(({ type, value }) => ({ type, value, text: fieldText(value) }))
   const known = values.filter(({ type, text }) => {
     const inlined = boundValue(type, text) !== undefined
     if (!inlined) said.left.push({ type, text })
