@@ -1,6 +1,6 @@
 import type { Dice } from '../fuzz/dice.ts'
+import { adminToken, type Target } from '../support/target.ts'
 import type { Call } from './http-caller.ts'
-import { adminToken, type Target } from './target.ts'
 
 export const soakEndpoints = { cached: 'torture.soak-cached', uncached: 'torture.soak-uncached' } as const
 

@@ -1,8 +1,8 @@
 import { Ledger } from '../../test/support/ledger.ts'
 import { sendUntilStopped } from '../../test/support/sender.ts'
+import type { Target } from '../support/target.ts'
 import { type Counted, countUntilStopped, saveCountingEndpoints } from './counting.ts'
 import { deploymentFaults, deployUntilStopped, descriptions } from './deployer.ts'
-import type { Target } from './target.ts'
 
 export interface MixedLoadOptions {
   target: Target

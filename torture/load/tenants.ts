@@ -1,5 +1,5 @@
 import { counters, markOf, projects, readers, secretOf } from '../../test/journeys/access/tenant-queries.ts'
-import type { Target } from './target.ts'
+import type { Target } from '../support/target.ts'
 
 export { projects }
 

@@ -1,4 +1,4 @@
-import type { Target } from './target.ts'
+import type { Target } from '../support/target.ts'
 
 /** What a call came to: its status, and the code of its error; status 0 is no answer. */
 export interface Answer {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isAlive } from '../../test/support/service-process.ts'
-import type { TortureRun } from './scenario.ts'
-import { openTarget, type Target } from './target.ts'
+import type { TortureRun } from '../support/scenario.ts'
+import { openTarget, type Target } from '../support/target.ts'
 
 /** The service that scenarios of load and hostility share in their short forms. */
 export function loadTarget(run: TortureRun): Promise<Target> {

@@ -1,6 +1,6 @@
+import type { Shared } from '../support/scenario.ts'
+import { openTarget, type Target } from '../support/target.ts'
 import { LoopDisk, needsForLoopDisk } from './loop-disk.ts'
-import type { Shared } from './scenario.ts'
-import { openTarget, type Target } from './target.ts'
 
 /** A service whose data lies on a disk of its own. */
 export interface MountedService extends Shared {

@@ -1,6 +1,6 @@
 import { askEngine } from '../../test/support/engine-socket.ts'
 import type { Dice } from '../fuzz/dice.ts'
-import type { Target } from './target.ts'
+import type { Target } from '../support/target.ts'
 
 const expiring = 'expiring_logs'
 const passing = 'passing_logs'

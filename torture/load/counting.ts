@@ -1,5 +1,5 @@
 import type { Ledger } from '../../test/support/ledger.ts'
-import type { Target } from './target.ts'
+import type { Target } from '../support/target.ts'
 
 const table = 'FROM edge_logs WHERE project = @project'
 const pauseMs = 20
