@@ -1,4 +1,4 @@
-/** Holds bound values against the engine's own parameters, in a session of the engine. Prints how many and which differ. */
+/** Compares bound values with the engine's own parameters. Prints the differences. */
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { fieldText } from '../../../dist/engine/clickhouse-client.js'
@@ -43,7 +43,7 @@ const whole = (bits, signed) => {
 }
 const digits = (count) =>
   fc.integer({ min: 0, max: 10 ** count - 1 }).map((n) => String(n).padStart(count, '0'))
-/** As the service writes instants: seconds since 1970 with six decimals. */
+/** Seconds since 1970 with six decimals, as the service writes them. */
 const seconds = fc
   .bigInt(100_000_000_000_000n, 9_999_999_999_999_999n)
   .map((micros) => `${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, '0')}`)

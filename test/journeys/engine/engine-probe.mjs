@@ -1,7 +1,4 @@
-/**
- * Works with the engine's sessions where the service never would: on an engine that was not given all of its
- * settings, and on a session in which a query failed. Prints what the guards said.
- */
+/** Uses sessions without some of their settings and after failed queries. Prints what the guards report. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkDurability, checkSession, writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
@@ -53,7 +50,7 @@ for (const format of ['TabSeparated', 'JSONEachRowWithProgress']) {
   said.leftovers.push(await outcome(other.queryRows(rows, rowLines)))
 }
 
-// The binding keeps a closed session for as long as anything runs that ran when it was closed.
+// The binding frees a closed session when all queries have ended that ran at that moment.
 const order = []
 const other = open()
 const running = control.run('SELECT sleep(1)', 'Null').then(() => order.push('query ended'))

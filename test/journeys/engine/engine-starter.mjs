@@ -1,7 +1,4 @@
-/**
- * Starts an engine process whose executable is another program, and ends when it was started three times.
- * The program tells what an engine process would have got: input, environment, arguments.
- */
+/** Starts another program in place of the engine process, and ends after three starts. */
 import { EngineProcess } from '../../../dist/engine/engine-process.js'
 
 const [, , executable] = process.argv
