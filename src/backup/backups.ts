@@ -11,8 +11,8 @@ import { schemaVersion } from '../catalog/migrations.ts'
 import { engineLibraryVersion, storeDirectoryOf } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
 
-import { unlessMissing } from '../engine/host/durability/missing-file.ts'
-import { removeLeftSnapshot, snapshotTables, type TableSnapshot } from '../engine/table-snapshot.ts'
+import { unlessMissing } from '../engine/host/durability/disk.ts'
+import { removeSnapshot, snapshotTables, type TableSnapshot } from '../engine/table-snapshot.ts'
 import { type ArchivedFile, filesBelow, packBackup } from './backup-archive.ts'
 import { dataFolder, formatManifest } from './manifest.ts'
 
@@ -48,7 +48,7 @@ export class Backups {
 
   async open(): Promise<void> {
     if (this.#options.dataDir !== undefined) {
-      await removeLeftSnapshot(storeDirectoryOf(this.#options.dataDir))
+      await removeSnapshot(storeDirectoryOf(this.#options.dataDir))
     }
   }
 

@@ -34,7 +34,11 @@ export interface RestoreOptions {
 /** Creates a data directory from a backup, or nothing if any file differs from its checksum. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { from, to, here, check, onStart, signal } = options
-  const manifest = readManifest(await readManifestFile(from))
+  const incomplete = `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
+  const text = await readFile(join(from, manifestName), 'utf8').catch(
+    ifMissing(new BackupProblem(incomplete)),
+  )
+  const manifest = readManifest(text)
   checkVersions(manifest, here)
   await checkFiles(from, manifest)
   const staged = await StagedDirectory.create(to)
@@ -56,18 +60,6 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   }
 }
 
-async function readManifestFile(from: string): Promise<string> {
-  try {
-    return await readFile(join(from, manifestName), 'utf8')
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    throw new BackupProblem(
-      `${from} is not a complete backup: ${manifestName} is missing. ` +
-        'Restore another backup, or take a new one.',
-    )
-  }
-}
-
 /** Finds missing files before anything is written. */
 async function checkFiles(from: string, manifest: Manifest): Promise<void> {
   const totals = { files: 0, bytes: 0 }
@@ -75,10 +67,7 @@ async function checkFiles(from: string, manifest: Manifest): Promise<void> {
   for await (const line of checksumLines(from)) {
     hash.update(`${line}\n`)
     const { path } = readChecksumLine(line)
-    const found = await lstat(join(from, path)).catch((error) => {
-      if (!isMissing(error)) throw error
-      throw damaged(`${path} is missing`)
-    })
+    const found = await lstat(join(from, path)).catch(ifMissing(damaged(`${path} is missing`)))
     if (!found.isFile()) throw damaged(`${path} is not a file`)
     totals.files++
     totals.bytes += found.size
@@ -92,10 +81,7 @@ async function checkFiles(from: string, manifest: Manifest): Promise<void> {
 }
 
 async function* checksumLines(from: string): AsyncGenerator<string> {
-  const file = await open(join(from, checksumsName)).catch((error) => {
-    if (!isMissing(error)) throw error
-    throw damaged(`${checksumsName} is missing`)
-  })
+  const file = await open(join(from, checksumsName)).catch(ifMissing(damaged(`${checksumsName} is missing`)))
   try {
     yield* file.readLines()
   } finally {
@@ -125,9 +111,10 @@ async function copyFiles(
   }
 }
 
-function isMissing(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' || code === 'ENOTDIR'
+function ifMissing(problem: BackupProblem): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    throw error.code === 'ENOENT' || error.code === 'ENOTDIR' ? problem : error
+  }
 }
 
 /**

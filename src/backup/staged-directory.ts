@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { syncPath } from '../engine/host/durability/disk.ts'
 import { BackupProblem } from './manifest.ts'
 
 /** Maximum number of concurrent syncs; one at a time would be slow. */
@@ -65,17 +65,17 @@ export class StagedDirectory {
   async flush(): Promise<void> {
     await Promise.all(this.#syncing)
     if (this.#failure !== undefined) throw this.#failure
-    for (const folder of this.#changed) await syncFolder(folder)
+    for (const folder of this.#changed) await syncPath(folder)
     this.#changed.clear()
   }
 
   /** Syncs everything, then gives the directory its final name. */
   async commit(): Promise<void> {
     await this.flush()
-    await syncFolder(this.path)
+    await syncPath(this.path)
     await checkVacant(this.#target)
     await rename(this.path, this.#target)
-    await syncFolder(dirname(this.#target))
+    await syncPath(dirname(this.#target))
   }
 
   async abandon(): Promise<void> {
@@ -121,15 +121,6 @@ async function checkVacant(target: string): Promise<void> {
     throw new BackupProblem(
       `${target} is a mount point. Choose a new directory on it, such as ${join(target, 'data')}.`,
     )
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

@@ -38,7 +38,7 @@ interface Crash {
   weight: number
 }
 
-interface Record {
+interface CrashRecord {
   crashes: Crash[]
   refusedUntil: number
 }
@@ -56,8 +56,8 @@ const maxCrashesKept = 100
  */
 export class CrashGuard {
   readonly #options: CrashGuardOptions
-  readonly #statements = new Map<string, Record>()
-  readonly #blamed = new Map<string, Record>()
+  readonly #statements = new Map<string, CrashRecord>()
+  readonly #blamed = new Map<string, CrashRecord>()
 
   constructor(options: CrashGuardOptions) {
     this.#options = options
@@ -117,7 +117,7 @@ export class CrashGuard {
   }
 
   /** Records a crash and returns the weight of all within the window. */
-  #count(records: Map<string, Record>, key: string, weight: number, windowMs: number): number {
+  #count(records: Map<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
     const now = this.#options.clock.now()
     const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }
     record.crashes = [...record.crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }].slice(
@@ -130,13 +130,13 @@ export class CrashGuard {
     return record.crashes.reduce((sum, crash) => sum + crash.weight, 0)
   }
 
-  #refuse(records: Map<string, Record>, key: string, forMs: number): Refusal {
+  #refuse(records: Map<string, CrashRecord>, key: string, forMs: number): Refusal {
     const record = records.get(key)
     if (record) record.refusedUntil = this.#options.clock.now() + forMs
     return { key, forMs }
   }
 
-  #leftMs(record: Record | undefined): number {
+  #leftMs(record: CrashRecord | undefined): number {
     return record ? Math.max(0, record.refusedUntil - this.#options.clock.now()) : 0
   }
 }

@@ -38,13 +38,7 @@ export interface EmbeddedEngineOptions {
 }
 
 const defaults = {
-  startWithinMs: 30_000,
-  hangsAfterMs: 2_000,
-  heartbeatMs: 500,
   graceMs: 1_000,
-  stopWithinMs: 5_000,
-  backoffMs: [0, 100, 500, 1_000, 5_000, 10_000],
-  steadyAfterMs: 10_000,
   maxConnections: 512,
   /** Half as long as the process keeps an idle connection. */
   idleMs: 30_000,
@@ -112,11 +106,7 @@ export class EmbeddedEngine implements Engine {
         atRest: options.atRest ?? false,
       },
       log,
-      heartbeatMs: defaults.heartbeatMs,
-      hangsAfterMs: defaults.hangsAfterMs * patience,
-      startWithinMs: defaults.startWithinMs * patience,
-      backoffMs: defaults.backoffMs,
-      steadyAfterMs: defaults.steadyAfterMs,
+      patience,
       onCrash: (overdueQueryId) => this.#blame(overdueQueryId),
     })
     this.#guard = new CrashGuard({
@@ -188,7 +178,7 @@ export class EmbeddedEngine implements Engine {
       if (suspect && queryCancelled.is(error)) this.#rememberAbandoned(queryId, suspect, rest.deadlineMs)
       if (!engineUnavailable.is(error)) throw error
       // The connection broke. After the end of the process it is known which query caused it.
-      await Promise.race([this.#process.ended(), delay(defaults.heartbeatMs, undefined, { ref: false })])
+      await Promise.race([this.#process.ended(), delay(500, undefined, { ref: false })])
       throw this.#overdueQueryId === queryId ? queryTimeout(limits.deadlineMs / 1000) : error
     } finally {
       this.#running.delete(queryId)
@@ -203,13 +193,11 @@ export class EmbeddedEngine implements Engine {
     if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
   }
 
-  #blame(overdueQueryId: string | undefined): void {
-    this.#overdueQueryId = overdueQueryId
-    for (const { key, forMs } of this.#refusals(overdueQueryId)) {
-      this.#options.log.error(
-        { refused: key, queryId: overdueQueryId, forSeconds: Math.ceil(forMs / 1000) },
-        'refusing queries that crashed the engine',
-      )
+  #blame(queryId: string | undefined): void {
+    this.#overdueQueryId = queryId
+    for (const { key, forMs } of this.#refusals(queryId)) {
+      const fields = { refused: key, queryId, forSeconds: Math.ceil(forMs / 1000) }
+      this.#options.log.error(fields, 'refusing queries that crashed the engine')
     }
   }
 
@@ -237,7 +225,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await this.#process.stop(defaults.stopWithinMs)
+    await this.#process.stop()
     this.#client.close()
   }
 }

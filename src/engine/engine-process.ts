@@ -11,14 +11,10 @@ export interface EngineProcessOptions {
   environment: Readonly<Record<string, string | undefined>>
   host: HostOptions
   log: Log
-  heartbeatMs: number
-  /** A process that does not respond for this time is killed. */
-  hangsAfterMs: number
-  startWithinMs: number
+  /** Factor for all timeouts of the process. */
+  patience: number
   /** Delays before the first restart in a row, the second, and so on. */
-  backoffMs: readonly number[]
-  /** After this time the engine counts as recovered, and the delays start over. */
-  steadyAfterMs: number
+  backoffMs?: readonly number[]
   /** Called for each unexpected end, with the query that ignored its time limit, if any. */
   onCrash: (overdueQueryId: string | undefined) => void
 }
@@ -44,6 +40,15 @@ const hostMain = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/engine/host/main.js' : './host/main.js',
   import.meta.url,
 )
+
+const heartbeatMs = 500
+/** A process that does not respond for this time is killed. */
+const hangsAfterMs = 2_000
+const startWithinMs = 30_000
+const defaultBackoffMs = [0, 100, 500, 1_000, 5_000, 10_000]
+/** After this time the engine counts as recovered, and the delays start over. */
+const steadyAfterMs = 10_000
+const stopWithinMs = 5_000
 
 /** For the control session and for Node's own work, besides one thread for each session. */
 const spareThreads = 6
@@ -77,7 +82,7 @@ export class EngineProcess {
   start(): Promise<void> {
     this.#spawn()
     // Twice, so that a second process has time if the first one hangs.
-    return this.whenReady(2 * this.#options.startWithinMs)
+    return this.whenReady(2 * startWithinMs * this.#options.patience)
   }
 
   whenReady(withinMs: number, signal?: AbortSignal): Promise<void> {
@@ -146,11 +151,11 @@ export class EngineProcess {
 
   /** Counts pings without a response instead of time: after a pause of this process, responses are still unread. */
   #watch(child: ChildProcess): { received(message: FromHost): void; stop(): void } {
-    const { heartbeatMs, hangsAfterMs, startWithinMs, log } = this.#options
+    const { patience, log } = this.#options
     let unanswered = 0
     let started = false
     const timer = setInterval(() => {
-      const allowed = Math.ceil((started ? hangsAfterMs : startWithinMs) / heartbeatMs)
+      const allowed = Math.ceil(((started ? hangsAfterMs : startWithinMs) * patience) / heartbeatMs)
       if (unanswered >= allowed) {
         log.error({ unanswered }, 'the engine process does not respond; killing it')
         child.kill('SIGKILL')
@@ -196,7 +201,7 @@ export class EngineProcess {
       this.#waiters.reject(failure)
       return
     }
-    const { backoffMs, steadyAfterMs } = this.#options
+    const { backoffMs = defaultBackoffMs } = this.#options
     if (wasReady && performance.now() - this.#readySince > steadyAfterMs) this.#failuresInARow = 0
     const delayMs = backoffMs[Math.min(this.#failuresInARow++, backoffMs.length - 1)] ?? 0
     this.#restartTimer = setTimeout(() => this.#spawn(), delayMs)
@@ -207,13 +212,14 @@ export class EngineProcess {
     this.#waiters.reject(new Error('The engine is closed.'))
   }
 
-  async stop(withinMs: number): Promise<void> {
+  async stop(): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#restartTimer)
     const child = this.#child
     if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-      send(child, { type: 'stop', withinMs })
-      const timer = setTimeout(() => child.kill('SIGKILL'), withinMs + this.#options.hangsAfterMs)
+      send(child, { type: 'stop', withinMs: stopWithinMs })
+      const killAfterMs = stopWithinMs + hangsAfterMs * this.#options.patience
+      const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
       await this.#exited
       clearTimeout(timer)
     }

@@ -72,15 +72,12 @@ export class RemoteEngine implements Engine {
 
   /** Only pings a server that was ready, because even a busy server responds to that. */
   async #findServer(): Promise<void> {
-    if (this.#state.kind === 'ready') {
-      await this.#ping()
-    } else {
-      const { body } = await this.#client.query(
-        { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
-        { deadlineMs: defaults.pingWithinMs },
-      )
-      this.#becomeReady(body.toString().trim())
-    }
+    if (this.#state.kind === 'ready') return this.#ping()
+    const { body } = await this.#client.query(
+      { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
+      { deadlineMs: defaults.pingWithinMs },
+    )
+    this.#becomeReady(body.toString().trim())
   }
 
   async #ping(): Promise<void> {

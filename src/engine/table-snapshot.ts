@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
 import { engineDatabase } from '../sql/names.ts'
 import type { Engine } from './engine.ts'
+import { unlessMissing } from './host/durability/disk.ts'
 import { insertLogFolder } from './host/durability/insert-log.ts'
-import { unlessMissing } from './host/durability/missing-file.ts'
 import { parsePart } from './host/durability/part-name.ts'
 import { readJsonRows } from './json-rows.ts'
 
@@ -46,7 +46,7 @@ interface TableRow {
  */
 export async function snapshotTables(engine: Engine, storeDirectory: string): Promise<TableSnapshot> {
   const directory = snapshotDirectory(storeDirectory)
-  const release = () => rm(directory, { recursive: true, force: true })
+  const release = () => removeSnapshot(storeDirectory)
   await release()
   try {
     const tables: FrozenTable[] = []
@@ -62,8 +62,7 @@ export async function snapshotTables(engine: Engine, storeDirectory: string): Pr
   }
 }
 
-/** Removes the snapshot of a process that was killed. */
-export async function removeLeftSnapshot(storeDirectory: string): Promise<void> {
+export async function removeSnapshot(storeDirectory: string): Promise<void> {
   await rm(snapshotDirectory(storeDirectory), { recursive: true, force: true })
 }
 
@@ -116,7 +115,10 @@ async function freezeTable(
     )
     // After the parts: the next start removes log entries without rows. In the other order, an insert could be in a part
     // but not in the log, and a retry would be stored twice.
-    await copyBeside(join(storeDirectory, files), join(directory, files))
+    const [from, to] = [join(storeDirectory, files), join(directory, files)]
+    await copyFile(join(from, 'format_version.txt'), join(to, 'format_version.txt'))
+    await copyMutations(from, to)
+    await copyInsertLog(join(from, insertLogFolder), join(to, insertLogFolder))
     await copyInto(directory, storeDirectory, table.metadata_path)
     return { name, ...(await keepPartsWithRows(name, join(directory, files))) }
   } catch (error) {
@@ -133,13 +135,6 @@ async function copyInto(directory: string, storeDirectory: string, path: string)
   const target = join(directory, path)
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   await copyFile(join(storeDirectory, path), target)
-}
-
-async function copyBeside(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o700 })
-  await copyFile(join(from, 'format_version.txt'), join(to, 'format_version.txt'))
-  await copyMutations(from, to)
-  await copyInsertLog(join(from, insertLogFolder), join(to, insertLogFolder))
 }
 
 async function copyMutations(from: string, to: string): Promise<void> {

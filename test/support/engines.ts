@@ -88,11 +88,7 @@ export async function openServer(): Promise<EnginePort> {
       graceMs: 1000 * defaultPatience,
     },
     log,
-    heartbeatMs: 500,
-    hangsAfterMs: 2000 * defaultPatience,
-    startWithinMs: 120_000,
-    backoffMs: [100],
-    steadyAfterMs: 10_000,
+    patience: defaultPatience,
     onCrash: () => {},
   })
   await server.start()
@@ -101,7 +97,7 @@ export async function openServer(): Promise<EnginePort> {
     url: port.url,
     close: async () => {
       await port.close()
-      await server.stop(1000)
+      await server.stop()
       directory.remove()
     },
   }

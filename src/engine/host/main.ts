@@ -58,11 +58,9 @@ function prepareDirectory(directory: string): void {
   }
 }
 
-interface RunningHost {
-  stop(withinMs: number): Promise<void>
-}
+type Stop = (withinMs: number) => Promise<void>
 
-async function start(options: HostOptions): Promise<RunningHost> {
+async function start(options: HostOptions): Promise<Stop> {
   const { directory, socketPath } = options
   prepareDirectory(directory)
   const store = `${directory}/store`
@@ -95,11 +93,9 @@ async function start(options: HostOptions): Promise<RunningHost> {
     server.listen(socketPath, resolve)
   })
   report({ type: 'ready', engineVersion })
-  return {
-    stop: async (withinMs) => {
-      server.close()
-      await runner.stop(withinMs)
-    },
+  return async (withinMs) => {
+    server.close()
+    await runner.stop(withinMs)
   }
 }
 
@@ -121,14 +117,14 @@ function explain(error: unknown, directory: string): { reason: StartFailure; mes
   return { reason: 'other', message }
 }
 
-let host: RunningHost | undefined
+let stop: Stop | undefined
 
 process.on('message', (message: ToHost) => {
   switch (message.type) {
     case 'start':
       start(message.options).then(
-        (started) => {
-          host = started
+        (stopHost) => {
+          stop = stopHost
         },
         (error) => {
           report({ type: 'failed', ...explain(error, message.options.directory) })
@@ -140,7 +136,7 @@ process.on('message', (message: ToHost) => {
       report({ type: 'pong', id: message.id })
       break
     case 'stop':
-      void (host?.stop(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
+      void (stop?.(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
       break
   }
 })

@@ -12,6 +12,8 @@ export interface SessionResult {
   elapsedSeconds: number
 }
 
+const noCounts = { readRows: undefined, readBytes: undefined, writtenRows: 0, writtenBytes: 0 }
+
 /** What the host's own checks need of a session. */
 export interface SqlSession {
   run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
@@ -44,14 +46,7 @@ export class EngineSession {
   run(sql: string, format: string): Promise<SessionResult> {
     return this.#guard(async () => {
       const result = await this.#session.queryAsync(sql, { format })
-      return {
-        bytes: result.bytes(),
-        readRows: undefined,
-        readBytes: undefined,
-        writtenRows: 0,
-        writtenBytes: 0,
-        elapsedSeconds: result.elapsed,
-      }
+      return { ...noCounts, bytes: result.bytes(), elapsedSeconds: result.elapsed }
     })
   }
 
@@ -80,13 +75,8 @@ export class EngineSession {
     return this.#guard(async () => {
       const { table, columns } = target
       const format = target.format as 'JSONEachRow'
-      const written = await this.#session.insert({
-        table,
-        values: rows,
-        format,
-        settings,
-        ...(columns && { columns }),
-      })
+      const options = { table, values: rows, format, settings, ...(columns && { columns }) }
+      const written = await this.#session.insert(options)
       return {
         bytes: new Uint8Array(0),
         readRows: written.rowsWritten,

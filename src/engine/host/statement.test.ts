@@ -14,9 +14,7 @@ describe('inspectStatement', () => {
     ['', ''],
     ['-- nothing', ''],
     ['; ;', ''],
-  ])('the verb of %j is "%s"', (sql, verb) => {
-    expect(inspectStatement(sql).verb).toBe(verb)
-  })
+  ])('the verb of %j is "%s"', (sql, verb) => expect(inspectStatement(sql).verb).toBe(verb))
 
   test.each([
     'SELECT 1; SELECT 2',
@@ -25,9 +23,7 @@ describe('inspectStatement', () => {
     'SELECT 1;;',
     "SELECT ';'; SELECT 2",
     '; SELECT 1',
-  ])('%j has several statements', (sql) => {
-    expect(inspectStatement(sql).several).toBe(true)
-  })
+  ])('%j has several statements', (sql) => expect(inspectStatement(sql).several).toBe(true))
 
   test.each([
     'SELECT 1',
@@ -41,9 +37,7 @@ describe('inspectStatement', () => {
     "SELECT 'a\\'; SELECT 2'",
     "SELECT 'a''; SELECT 2'",
     'SELECT ‘;’, 2',
-  ])('%j is one statement', (sql) => {
-    expect(inspectStatement(sql).several).toBe(false)
-  })
+  ])('%j is one statement', (sql) => expect(inspectStatement(sql).several).toBe(false))
 
   test.each([
     "SELECT 1 INTO OUTFILE '/tmp/x'",
@@ -59,9 +53,7 @@ describe('inspectStatement', () => {
     "SELECT 1 // '\nINTO OUTFILE '/tmp/x' -- '",
     "SELECT 1 INTO\u200bOUTFILE '/tmp/x'",
     "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT CSV",
-  ])('%j touches a file', (sql) => {
-    expect(inspectStatement(sql).touchesFile).toBe(true)
-  })
+  ])('%j touches a file', (sql) => expect(inspectStatement(sql).touchesFile).toBe(true))
 
   test.each([
     "SELECT 'INTO OUTFILE'",
@@ -73,9 +65,7 @@ describe('inspectStatement', () => {
     'INSERT INTO t (outfile) SELECT 1',
     'SELECT outfile FROM t',
     'SELECT $$INTO OUTFILE$$',
-  ])('%j touches no file', (sql) => {
-    expect(inspectStatement(sql).touchesFile).toBe(false)
-  })
+  ])('%j touches no file', (sql) => expect(inspectStatement(sql).touchesFile).toBe(false))
 
   test('finds placeholders outside of strings and comments', () => {
     const { placeholders } = inspectStatement(
@@ -98,9 +88,7 @@ describe('inspectStatement', () => {
     'SELECT [1, 2][1]::String',
     'SELECT metadata.a.:Int64',
     "SELECT 1 SETTINGS additional_table_filters = {'t': 'a = 1'}",
-  ])('%j has no placeholder', (sql) => {
-    expect(inspectStatement(sql).placeholders).toEqual([])
-  })
+  ])('%j has no placeholder', (sql) => expect(inspectStatement(sql).placeholders).toEqual([]))
 })
 
 describe('the tail of a statement', () => {
@@ -143,9 +131,7 @@ describe('writing statements', () => {
     'EXISTS TABLE t',
     'FROM t SELECT a',
     "SELECT 'INSERT INTO t'",
-  ])('%j reads', (sql) => {
-    expect(inspectStatement(sql).writes).toBe(false)
-  })
+  ])('%j reads', (sql) => expect(inspectStatement(sql).writes).toBe(false))
 
   test.each([
     'INSERT INTO t SELECT 1',
@@ -164,9 +150,7 @@ describe('writing statements', () => {
     '/* SELECT */ DROP TABLE t',
     "'SELECT' DROP TABLE t",
     '',
-  ])('%j writes', (sql) => {
-    expect(inspectStatement(sql).writes).toBe(true)
-  })
+  ])('%j writes', (sql) => expect(inspectStatement(sql).writes).toBe(true))
 })
 
 describe('parseInsert', () => {
@@ -201,9 +185,7 @@ describe('parseInsert', () => {
     'INSERT INTO t SETTINGS async_insert = 1 FORMAT CSV',
     "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT CSV",
     'DROP TABLE t; INSERT INTO t FORMAT CSV',
-  ])('does not parse %j', (sql) => {
-    expect(parseInsert(sql)).toBeUndefined()
-  })
+  ])('does not parse %j', (sql) => expect(parseInsert(sql)).toBeUndefined())
 })
 
 describe('quote', () => {

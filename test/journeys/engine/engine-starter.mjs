@@ -8,11 +8,8 @@ const supervised = new EngineProcess({
   environment: process.env,
   host: { sessions: 8 },
   log: quiet,
-  heartbeatMs: 500,
-  hangsAfterMs: 2_000,
-  startWithinMs: 30_000,
+  patience: 1,
   backoffMs: [0, 0, 24 * 3_600_000],
-  steadyAfterMs: 10_000,
   onCrash: () => {},
 })
 supervised.start().catch(() => {})

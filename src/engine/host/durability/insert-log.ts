@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unlessMissing } from './missing-file.ts'
+import { unlessMissing } from './disk.ts'
 
 /** Folder of a table in which the engine logs its inserts, with an operation, a part and a token on each line. */
 export const insertLogFolder = 'deduplication_logs'
@@ -67,9 +67,4 @@ async function readFrom(path: string, start: number, sync: boolean): Promise<str
   } finally {
     await file.close()
   }
-}
-
-export async function syncPath(path: string): Promise<void> {
-  const file = await open(path, 'r').catch(unlessMissing)
-  await file?.sync().finally(() => file.close())
 }

@@ -4,15 +4,8 @@ import { LRUCache } from 'lru-cache'
 import { exceptions } from '../exceptions.ts'
 import type { SqlSession } from '../session.ts'
 import { quote } from '../statement.ts'
-import {
-  insertLogFiles,
-  insertLogFolder,
-  type LogPosition,
-  logPath,
-  readInsertLog,
-  syncPath,
-} from './insert-log.ts'
-import { unlessMissing } from './missing-file.ts'
+import { syncPath, unlessMissing } from './disk.ts'
+import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
 import { isCovered, parsePart } from './part-name.ts'
 import { checksumsFile } from './recover.ts'
 

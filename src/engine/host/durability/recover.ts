@@ -1,14 +1,7 @@
 import { appendFile, mkdir, open, readdir, readFile, rename, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import {
-  type InsertLog,
-  insertLogFiles,
-  insertLogFolder,
-  logPath,
-  readInsertLog,
-  syncPath,
-} from './insert-log.ts'
-import { unlessMissing } from './missing-file.ts'
+import { syncPath, unlessMissing } from './disk.ts'
+import { type InsertLog, insertLogFiles, insertLogFolder, logPath, readInsertLog } from './insert-log.ts'
 import { isCovered, parsePart } from './part-name.ts'
 
 /** The engine writes this file of a part last. If it is empty, so may be the others. */
