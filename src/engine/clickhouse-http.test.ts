@@ -68,42 +68,27 @@ test('decompresses a response, and limits the decompressed bytes', async () => {
   await expect(ask({ path: '/long' })).rejects.toMatchObject({ code: 'too_large' })
 })
 
+const coded = { 'X-ClickHouse-Exception-Code': '60' }
+const tagged = { 'X-ClickHouse-Exception-Tag': 'FOOBARBAZQUXABCD' }
+const unknownTable = { code: 60, type: 'UNKNOWN_TABLE', message: 'Unknown table t (or (NOT_A_TYPE) maybe).' }
+const tableExists = { code: 57, type: 'TABLE_ALREADY_EXISTS', message: 'Table exists.' }
+const late = (tag: string) =>
+  `{"n":1}\n\r\n__exception__\r\n${tag}\r\n${exception}${exception.length} ${tag}\r\n__exception__\r\n`
+const inner = 'Code: 57. DB::Exception: Table exists. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)'
+const wrapped = `Code: 57. DB::Exception: ${inner}. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)`
+
 test.each([
-  [500, { 'X-ClickHouse-Exception-Code': '60' }],
-  [200, { 'X-ClickHouse-Exception-Code': '60' }],
-  [404, {}],
-])('parses an exception with status %d and headers %j', async (status, headers) => {
-  const { ask } = await serve((_, response) => response.writeHead(status, headers).end(exception))
-  await expect(ask()).rejects.toMatchObject({
-    code: 60,
-    type: 'UNKNOWN_TABLE',
-    message: 'Unknown table t (or (NOT_A_TYPE) maybe).',
-  })
-})
-
-test('finds an exception at the end of a response with status 200', async () => {
-  const tag = 'FOOBARBAZQUXABCD'
-  const { ask } = await serve((_, response) => {
-    response.setHeader('X-ClickHouse-Exception-Tag', tag)
-    response.write('{"n":1}\n')
-    const end = `${exception.length} ${tag}\r\n__exception__\r\n`
-    response.end(`\r\n__exception__\r\n${tag}\r\n${exception}${end}`)
-  })
-  await expect(ask()).rejects.toMatchObject({ code: 60, message: 'Unknown table t (or (NOT_A_TYPE) maybe).' })
-})
-
-test('does not take a result that looks like an exception for one', async () => {
-  const text = `\r\n__exception__\r\nOTHER\r\n${exception}98 OTHER\r\n__exception__\r\n`
-  const { ask } = await serve((_, response) => {
-    response.setHeader('X-ClickHouse-Exception-Tag', 'FOOBARBAZQUXABCD')
-    response.end(text)
-  })
-  expect((await ask()).body.toString()).toBe(text)
-})
-
-test('reports an error page of a proxy with its status', async () => {
-  const { ask } = await serve((_, response) => response.writeHead(502).end('<html>Bad gateway</html>'))
-  await expect(ask()).rejects.toThrow('HTTP status 502: <html>Bad gateway</html>')
+  ['an exception', 500, coded, exception, unknownTable],
+  ['an exception with status 200', 200, coded, exception, unknownTable],
+  ['an exception without a code', 404, {}, exception, unknownTable],
+  ['an exception after a result', 200, tagged, late('FOOBARBAZQUXABCD'), unknownTable],
+  ['a result that looks like an exception', 200, tagged, late('OTHER'), undefined],
+  ['an exception that servers of a cluster pass on', 500, {}, wrapped, tableExists],
+  ['a page of a proxy', 502, {}, '<html>Bad', { message: 'HTTP status 502: <html>Bad' }],
+])('recognizes %s', async (_, status, headers, body, error) => {
+  const { ask } = await serve((_, response) => response.writeHead(status, headers).end(body))
+  if (error) await expect(ask()).rejects.toMatchObject(error)
+  else expect((await ask()).body.toString()).toBe(body)
 })
 
 test('cuts off a very long exception', async () => {
@@ -117,17 +102,6 @@ test('cuts off a very long exception', async () => {
   const error = await ask().catch((reason) => reason)
   expect(error).toMatchObject({ code: 60, message: expect.stringMatching(/^Unknown table t+$/) })
   expect(error.message.length).toBeLessThanOrEqual(2 ** 20)
-})
-
-test('unwraps an exception that servers of a cluster pass on', async () => {
-  const inner = 'Code: 57. DB::Exception: Table exists. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)'
-  const wrapped = `Code: 57. DB::Exception: ${inner}. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)`
-  const { ask } = await serve((_, response) => response.writeHead(500).end(wrapped))
-  await expect(ask()).rejects.toMatchObject({
-    code: 57,
-    type: 'TABLE_ALREADY_EXISTS',
-    message: 'Table exists.',
-  })
 })
 
 test('rejects a response that breaks off', async () => {

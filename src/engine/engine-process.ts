@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../base/log.ts'
 import type { EngineState } from './engine.ts'
-import type { FromHost, HostOptions, StartFailure, ToHost } from './host/protocol.ts'
+import { EngineStartError, type FromHost, type HostOptions, type ToHost } from './host/protocol.ts'
 import { ReadyWaiters } from './readiness.ts'
 
 export interface EngineProcessOptions {
@@ -17,15 +17,6 @@ export interface EngineProcessOptions {
   backoffMs?: readonly number[]
   /** Called for each unexpected end, with the query that ignored its time limit, if any. */
   onCrash: (overdueQueryId: string | undefined) => void
-}
-
-/** The engine cannot start here, and a retry would not help. */
-export class EngineStartError extends Error {
-  readonly reason: StartFailure
-  constructor(reason: StartFailure, message: string) {
-    super(message)
-    this.reason = reason
-  }
 }
 
 /** Why a process ended, as far as it reported that. */

@@ -5,7 +5,13 @@ import { isLocked, ownerOf } from './directory-lock.ts'
 import { recover } from './durability/recover.ts'
 import { checkDurability, checkSession, writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
-import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
+import {
+  EngineStartError,
+  type FromHost,
+  type HostOptions,
+  type StartFailure,
+  type ToHost,
+} from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits until the service stops it.
@@ -23,17 +29,9 @@ function report(message: FromHost, then: () => void = () => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, then)
 }
 
-class StartError extends Error {
-  readonly reason: StartFailure
-  constructor(reason: StartFailure, message: string) {
-    super(message)
-    this.reason = reason
-  }
-}
-
 async function loadSessions(directory: string, database: string, connectionArgs: string[]) {
   const { EngineSession } = await import('./session.ts').catch((error: Error) => {
-    throw new StartError('no-engine', error.message)
+    throw new EngineStartError('no-engine', error.message)
   })
   return async () => {
     const session = new EngineSession(directory, connectionArgs)
@@ -54,7 +52,7 @@ function prepareDirectory(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     accessSync(directory, constants.W_OK)
   } catch (error) {
-    throw new StartError('unwritable', (error as Error).message)
+    throw new EngineStartError('unwritable', (error as Error).message)
   }
 }
 
@@ -103,11 +101,11 @@ async function start(options: HostOptions): Promise<Stop> {
 function checkOwner(directory: string): void {
   const { uid, mode } = lstatSync(directory)
   if (uid === process.getuid?.() && (mode & 0o077) === 0) return
-  throw new StartError('unwritable', `${directory} must belong to this user alone`)
+  throw new EngineStartError('unwritable', `${directory} must belong to this user alone`)
 }
 
 function explain(error: unknown, directory: string): { reason: StartFailure; message: string } {
-  if (error instanceof StartError) return { reason: error.reason, message: error.message }
+  if (error instanceof EngineStartError) return { reason: error.reason, message: error.message }
   const message = error instanceof Error ? error.message : String(error)
   // The binding does not say why it cannot open a directory.
   const owner = ownerOf(`${directory}/store/status`)

@@ -18,6 +18,15 @@ export interface HostOptions {
 
 export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'other'
 
+/** The engine cannot start here, and a retry would not help. */
+export class EngineStartError extends Error {
+  readonly reason: StartFailure
+  constructor(reason: StartFailure, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
 /** Messages between the service and its engine process, besides queries. */
 export type ToHost =
   | { type: 'start'; options: HostOptions }

@@ -5,7 +5,7 @@ import { measuredFormat, rowFormOf } from './measured-rows.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
-import { PoolFull, SessionPool } from './session-pool.ts'
+import { SessionPool } from './session-pool.ts'
 import { type InsertTarget, inspectStatement, parseInsert, quote, type Statement } from './statement.ts'
 
 export interface QueryRunnerOptions {
@@ -61,7 +61,6 @@ export class QueryRunner {
         this.#runIn(session, request, target ?? statement, stop.signal, limitAt),
       )
     } catch (error) {
-      if (error instanceof PoolFull) throw exceptions.tooMany()
       const exception = stop.signal.reason === 'late' ? exceptions.timeout(limitSeconds) : fromNative(error)
       // When the engine opens its store, it detaches damaged parts and uses those they were merged from.
       if (exception.isOfBrokenPart) this.#options.restart('a part on disk is damaged')

@@ -1,4 +1,4 @@
-export class PoolFull extends Error {}
+import { exceptions } from './exceptions.ts'
 
 export interface PooledSession {
   readonly spoiled: boolean
@@ -64,7 +64,7 @@ export class SessionPool<S extends PooledSession> {
       this.#lent++
       return undefined
     }
-    if (this.#waiting.size >= this.#options.maxWaiting) throw new PoolFull()
+    if (this.#waiting.size >= this.#options.maxWaiting) throw exceptions.tooMany()
     return new Promise((resolve, reject) => {
       const start = () => {
         stop.removeEventListener('abort', leave)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EmbeddedEngine } from '../../../src/engine/embedded-engine.ts'
 import { socketPathFor } from '../../../src/engine/embedded-engine.ts'
 import { engineCodeOf } from '../../../src/engine/engine-errors.ts'
-import { EngineStartError } from '../../../src/engine/engine-process.ts'
+import { EngineStartError } from '../../../src/engine/host/protocol.ts'
 import { embeddedEngine, emulated, openEmbedded } from '../../support/engines.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 
