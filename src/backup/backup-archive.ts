@@ -12,7 +12,7 @@ export interface ArchivedFile {
   from: string
 }
 
-export type ArchiveTotals = Pick<Manifest, 'files' | 'bytes' | 'checksums_sha256'>
+type ArchiveTotals = Pick<Manifest, 'files' | 'bytes' | 'checksums_sha256'>
 
 export interface ArchiveContent {
   files: AsyncIterable<ArchivedFile>

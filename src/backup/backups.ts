@@ -16,7 +16,7 @@ import { removeSnapshot, snapshotTables, type TableSnapshot } from '../engine/ta
 import { type ArchivedFile, filesBelow, packBackup } from './backup-archive.ts'
 import { dataFolder, formatManifest } from './manifest.ts'
 
-export interface BackupsOptions {
+interface BackupsOptions {
   engine: Engine
   catalog: Pick<Catalog, 'hold'>
   clock: Clock
@@ -25,13 +25,6 @@ export interface BackupsOptions {
   dataDir: string | undefined
   /** A reader that takes nothing for this time loses the backup, because its snapshot takes space. */
   stalledAfterMs: number
-}
-
-export interface RunningBackup {
-  /** A tar archive. */
-  stream: Readable
-  /** Total size of its files. */
-  bytes: number
 }
 
 /** Files of the service itself. */
@@ -52,8 +45,8 @@ export class Backups {
     }
   }
 
-  /** Resolves when the snapshot is complete. */
-  async begin(): Promise<RunningBackup> {
+  /** Resolves when the snapshot is complete, with a tar archive and the total size of its files. */
+  async begin(): Promise<{ stream: Readable; bytes: number }> {
     const { dataDir, engine, catalog, clock } = this.#options
     if (dataDir === undefined) {
       throw backupUnavailable(

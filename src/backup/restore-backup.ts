@@ -19,7 +19,7 @@ import {
 } from './manifest.ts'
 import { checkSpace, StagedDirectory } from './staged-directory.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   from: string
   to: string
   /** Versions that this Wellhead supports. */

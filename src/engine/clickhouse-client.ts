@@ -7,7 +7,7 @@ import { type RequestOutcome, toWellheadError } from './engine-errors.ts'
 /** Longer parameters are sent in the body, because the length of a URL is limited. */
 const maxUrlParameterBytes = 4096
 
-export interface ClientLimits {
+interface ClientLimits {
   maxResultBytes: number
   /** Time after its deadline in which the engine should report the end of a query. */
   graceMs: number

@@ -36,7 +36,7 @@ export interface HttpResponse {
   summary: string | undefined
 }
 
-export interface PendingResponse {
+interface PendingResponse {
   response: Promise<HttpResponse>
   /** Closes the connection, which makes the server stop the query. */
   cancel(): void

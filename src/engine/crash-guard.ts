@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Blame } from './engine.ts'
 
-export interface CrashGuardOptions {
+interface CrashGuardOptions {
   clock: Clock
   /** Number of crashes within the window after which a statement is refused. */
   crashes: number
@@ -12,7 +12,7 @@ export interface CrashGuardOptions {
   maxEntries: number
 }
 
-export interface BlamedBounds {
+interface BlamedBounds {
   windowMs: number
   /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
   refusalMs: number
@@ -32,14 +32,9 @@ export interface Refusal {
   forMs: number
 }
 
-interface Crash {
-  at: number
-  /** 1 for the statement that crashed the engine; less for one that was running then. */
-  weight: number
-}
-
 interface CrashRecord {
-  crashes: Crash[]
+  /** The weight is 1 for the statement that crashed the engine, and less for one that was running then. */
+  crashes: { at: number; weight: number }[]
   refusedUntil: number
 }
 

@@ -21,7 +21,7 @@ import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, S
 import { EngineProcess } from './engine-process.ts'
 import { whenReady } from './readiness.ts'
 
-export interface EmbeddedEngineOptions {
+interface EmbeddedEngineOptions {
   dataDir: string
   memoryBytes: number
   /** Factor for all timeouts of the engine process. */

@@ -5,7 +5,7 @@ import type { EngineState } from './engine.ts'
 import { EngineStartError, type FromHost, type HostOptions, type ToHost } from './host/protocol.ts'
 import { ReadyWaiters } from './readiness.ts'
 
-export interface EngineProcessOptions {
+interface EngineProcessOptions {
   /** Node executable that runs the engine process. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
@@ -50,8 +50,7 @@ export class EngineProcess {
   #child: ChildProcess | undefined
   #state: EngineState = { kind: 'starting', reason: 'The engine is starting.', restarts: 0 }
   #failuresInARow = 0
-  #everReady = false
-  #readySince = 0
+  #readySince: number | undefined
   readonly #waiters = new ReadyWaiters()
   #stopping = false
   #restartTimer: NodeJS.Timeout | undefined
@@ -88,7 +87,7 @@ export class EngineProcess {
   }
 
   #spawn(): void {
-    const { node, environment, host } = this.#options
+    const { node, environment, host, log } = this.#options
     const child = spawn(node, [fileURLToPath(hostMain)], {
       // An INSERT could read the standard input.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -107,18 +106,13 @@ export class EngineProcess {
       else if (message.type === 'failed') end.failure = new EngineStartError(message.reason, message.message)
       else if (message.type === 'giving-up') {
         end.overdueQueryId = message.queryId
-        this.#options.log.error(
-          { queryId: message.queryId },
-          'a query ignored its time limit; restarting the engine',
-        )
+        log.error({ queryId: message.queryId }, 'a query ignored its time limit; restarting the engine')
       } else if (message.type === 'restarting') {
         end.isRestarting = true
-        this.#options.log.warn({ reason: message.reason }, 'restarting the engine')
+        log.warn({ reason: message.reason }, 'restarting the engine')
       } else if (message.type === 'repairs-skipped') {
-        this.#options.log.warn(
-          { directory: host.directory },
-          'another process seems to use the data directory; skipping the repairs before the start',
-        )
+        const { directory } = host
+        log.warn({ directory }, 'another process seems to use the data directory; skipping the repairs')
       }
     })
     const exited = new Promise<string>((resolve) => {
@@ -166,7 +160,6 @@ export class EngineProcess {
   }
 
   #becomeReady(engineVersion: string): void {
-    this.#everReady = true
     this.#readySince = performance.now()
     this.#state = { kind: 'ready', engineVersion, restarts: this.#state.restarts }
     this.#options.log.info({ engineVersion, pid: this.#child?.pid }, 'engine ready')
@@ -176,10 +169,7 @@ export class EngineProcess {
   #onExit({ failure, overdueQueryId, isRestarting }: EndReport, how: string, errorOutput: string): void {
     const wasReady = this.#state.kind === 'ready'
     const { restarts } = this.#state
-    if (this.#stopping) {
-      this.#close()
-      return
-    }
+    if (this.#stopping) return this.#close()
     const reason = failure?.message ?? `The engine process ended (${how}).`
     this.#state = { kind: 'down', reason, restarts: restarts + 1 }
     this.#options.log.error(
@@ -188,12 +178,10 @@ export class EngineProcess {
     )
     if (wasReady && !isRestarting) this.#options.onCrash(overdueQueryId)
     // An engine that was ready before may start again; one that never was cannot start here.
-    if (failure && !this.#everReady) {
-      this.#waiters.reject(failure)
-      return
-    }
+    if (failure && this.#readySince === undefined) return this.#waiters.reject(failure)
     const { backoffMs = defaultBackoffMs } = this.#options
-    if (wasReady && performance.now() - this.#readySince > steadyAfterMs) this.#failuresInARow = 0
+    const isSteady = wasReady && performance.now() - (this.#readySince ?? 0) > steadyAfterMs
+    if (isSteady) this.#failuresInARow = 0
     const delayMs = backoffMs[Math.min(this.#failuresInARow++, backoffMs.length - 1)] ?? 0
     this.#restartTimer = setTimeout(() => this.#spawn(), delayMs)
   }

@@ -14,7 +14,7 @@ export function writeJsonRows(rows: readonly object[]): Buffer {
   return Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 }
 
-export interface RowMember {
+interface RowMember {
   name: string
   sql: string
   /** The value is JSON text, which becomes part of the row unchanged. */

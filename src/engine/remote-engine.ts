@@ -6,7 +6,7 @@ import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, S
 import { isUnreachable } from './engine-errors.ts'
 import { ReadyWaiters, whenReady } from './readiness.ts'
 
-export interface RemoteEngineOptions {
+interface RemoteEngineOptions {
   url: string
   user?: string | undefined
   password?: string | undefined

@@ -8,7 +8,7 @@ import { insertLogFolder } from './host/durability/insert-log.ts'
 import { parsePart } from './host/durability/part-name.ts'
 import { readJsonRows } from './json-rows.ts'
 
-export interface FrozenTable {
+interface FrozenTable {
   name: string
   rows: number
   /** Names of its parts that have rows. */

@@ -73,11 +73,9 @@ async function start(options: HostOptions): Promise<Stop> {
   const { bytes } = await control.run('SELECT version()', 'TabSeparated')
   const engineVersion = Buffer.from(bytes).toString().trim()
   const runner = new QueryRunner({
+    ...options,
     control,
     open,
-    sessions: options.sessions,
-    maxWaiting: options.maxWaiting,
-    graceMs: options.graceMs,
     giveUp: (queryId) => report({ type: 'giving-up', queryId }, die),
     restart: (reason) => report({ type: 'restarting', reason }, die),
   })

@@ -1,10 +1,3 @@
-/** Rows of JSON with the number of rows and bytes that were read for them. */
-export interface MeasuredRows {
-  bytes: Buffer
-  readRows: number
-  readBytes: number
-}
-
 /** Unlike the binding, this format reports what was read: lines of progress between the rows, and the columns first. */
 export const measuredFormat = 'JSONEachRowWithProgress'
 
@@ -57,7 +50,7 @@ export function rowFormOf(sql: string, settings: ReadonlyMap<string, string>): R
  * Converts rows of the measured format. Throws if anything stands before the line of columns, or if there are two such
  * lines: that is output of another query.
  */
-export function measuredRows(output: Uint8Array, form: RowForm): MeasuredRows {
+export function measuredRows(output: Uint8Array, form: RowForm) {
   const lines = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
   const bytes = Buffer.allocUnsafe(
     lines.length + Buffer.byteLength(form.before) + Buffer.byteLength(form.after),
@@ -122,7 +115,7 @@ function writeText(row: Buffer, bytes: Buffer, length: number): number {
 }
 
 /** Progress is cumulative, so the last line has the totals. */
-function readFrom(line: Buffer | undefined): { readRows: number; readBytes: number } {
+function readFrom(line: Buffer | undefined) {
   if (line === undefined) return { readRows: 0, readBytes: 0 }
   const { progress } = JSON.parse(line.toString()) as { progress: Record<string, string> }
   return { readRows: Number(progress.read_rows ?? 0), readBytes: Number(progress.read_bytes ?? 0) }

@@ -2,19 +2,17 @@ import { assignments, type ComposedStatement, composeStatement } from './compose
 import { InsertWitness } from './durability/insert-witness.ts'
 import { EngineException, exceptions, fromNative } from './exceptions.ts'
 import { measuredFormat, rowFormOf } from './measured-rows.ts'
+import type { HostOptions } from './protocol.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
 import { SessionPool } from './session-pool.ts'
 import { type InsertTarget, inspectStatement, parseInsert, quote, type Statement } from './statement.ts'
 
-export interface QueryRunnerOptions {
+interface QueryRunnerOptions extends Pick<HostOptions, 'sessions' | 'maxWaiting' | 'graceMs'> {
   /** Session that stops the queries of the others. */
   control: EngineSession
   open: () => Promise<EngineSession>
-  sessions: number
-  maxWaiting: number
-  graceMs: number
   /** Called when a query ignores its time limit; must end the process. */
   giveUp: (queryId: string) => void
   /** Called when the engine's memory and disk differ; must end the process. */
@@ -37,12 +35,8 @@ export class QueryRunner {
   constructor(options: QueryRunnerOptions) {
     this.#options = options
     this.#killer = new QueryKiller(options.control, options.open)
-    this.#pool = new SessionPool({
-      open: options.open,
-      size: options.sessions,
-      maxWaiting: options.maxWaiting,
-      maxClosing,
-    })
+    const { open, sessions, maxWaiting } = options
+    this.#pool = new SessionPool({ open, size: sessions, maxWaiting, maxClosing })
   }
 
   async run(request: EngineRequest, gone: AbortSignal): Promise<SessionResult> {
@@ -83,7 +77,7 @@ export class QueryRunner {
     let timer: NodeJS.Timeout | undefined
     const onStop = () => {
       // A late KILL must not stop the next query of the session.
-      session.spoil()
+      session.spoiled = true
       this.#killer.kill(tag)
       if (limitAt === undefined) return
       // A query that ignores even its time limit would keep its session forever.
@@ -161,7 +155,7 @@ async function runStatement(
   const composed = composeStatement(request, statement, tag, form && measuredFormat)
   if (composed === undefined) {
     // The settings stay in the session, so it must not be used again.
-    session.spoil()
+    session.spoiled = true
     const bound = [...parameters].map(([name, value]) => `param_${name} = ${quote(value)}, `)
     await session.set(`${bound.join('')}${assignments(settings, tag)}`)
     return session.run(sql, format)

@@ -6,7 +6,7 @@ export interface PooledSession {
   close(): Promise<void>
 }
 
-export interface SessionPoolOptions<S> {
+interface SessionPoolOptions<S> {
   open: () => Promise<S>
   size: number
   maxWaiting: number

@@ -28,18 +28,11 @@ const operations = new Set<Promise<unknown>>()
  */
 export class EngineSession {
   readonly #session: Session
-  #spoiled = false
+  /** Set to make the current query the last one. */
+  spoiled = false
 
   constructor(directory: string, connectionArgs: readonly string[]) {
     this.#session = new Session(directory, { connectionArgs })
-  }
-
-  get spoiled(): boolean {
-    return this.#spoiled
-  }
-
-  spoil(): void {
-    this.#spoiled = true
   }
 
   /** Runs a statement of the host. */
@@ -66,7 +59,7 @@ export class EngineSession {
   async set(assignments: string): Promise<void> {
     const { bytes } = await this.run(`SET ${assignments}`, 'TabSeparated')
     if (bytes.length === 0) return
-    this.#spoiled = true
+    this.spoiled = true
     throw new Error(foreignOutput)
   }
 
@@ -94,7 +87,7 @@ export class EngineSession {
     try {
       return await working
     } catch (error) {
-      this.#spoiled = true
+      this.spoiled = true
       throw error
     } finally {
       operations.delete(working)
@@ -103,7 +96,7 @@ export class EngineSession {
 
   /** Resolves when the engine has freed the session. */
   async close(): Promise<void> {
-    this.#spoiled = true
+    this.spoiled = true
     this.#session.close()
     await Promise.allSettled(operations)
   }

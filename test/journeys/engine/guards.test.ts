@@ -121,7 +121,7 @@ describe('the guards of the embedded engine', () => {
       (error) => error instanceof EngineStartError && error.reason === 'in-use',
     )
     await second.close()
-    expect(lines[0]).toContain('skipping the repairs before the start')
+    expect(lines[0]).toContain('skipping the repairs')
     expect(await text('SELECT 1')).toBe('1\n')
   })
 

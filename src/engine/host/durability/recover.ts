@@ -31,13 +31,12 @@ export async function recover(storeDirectory: string): Promise<void> {
 /** `store/<first three digits of the id>/<id>`. */
 async function tableDirectories(storeDirectory: string): Promise<string[]> {
   const root = join(storeDirectory, 'store')
-  const prefixes = ((await readdir(root).catch(unlessMissing)) ?? []).filter((name) =>
-    /^[0-9a-f]{3}$/.test(name),
-  )
-  const tables = await Promise.all(
-    prefixes.map(async (prefix) => (await readdir(join(root, prefix))).map((id) => join(root, prefix, id))),
-  )
-  return tables.flat()
+  const tables: string[] = []
+  for (const prefix of (await readdir(root).catch(unlessMissing)) ?? []) {
+    if (!/^[0-9a-f]{3}$/.test(prefix)) continue
+    for (const id of await readdir(join(root, prefix))) tables.push(join(root, prefix, id))
+  }
+  return tables
 }
 
 /**
