@@ -169,7 +169,7 @@ export class EngineProcess {
   #onExit({ failure, overdueQueryId, isRestarting }: EndReport, how: string, errorOutput: string): void {
     const wasReady = this.#state.kind === 'ready'
     const { restarts } = this.#state
-    if (this.#stopping) return this.#close()
+    if (this.#stopping) return void this.#close()
     const reason = failure?.message ?? `The engine process ended (${how}).`
     this.#state = { kind: 'down', reason, restarts: restarts + 1 }
     this.#options.log.error(
@@ -178,7 +178,7 @@ export class EngineProcess {
     )
     if (wasReady && !isRestarting) this.#options.onCrash(overdueQueryId)
     // An engine that was ready before may start again; one that never was cannot start here.
-    if (failure && this.#readySince === undefined) return this.#waiters.reject(failure)
+    if (failure && this.#readySince === undefined) return void this.#waiters.reject(failure)
     const { backoffMs = defaultBackoffMs } = this.#options
     const isSteady = wasReady && performance.now() - (this.#readySince ?? 0) > steadyAfterMs
     if (isSteady) this.#failuresInARow = 0
