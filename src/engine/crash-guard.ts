@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import type { Blame } from './engine.ts'
 
@@ -51,22 +52,24 @@ const maxCrashesKept = 100
  */
 export class CrashGuard {
   readonly #options: CrashGuardOptions
-  readonly #statements = new Map<string, CrashRecord>()
-  readonly #blamed = new Map<string, CrashRecord>()
+  readonly #statements: LRUCache<string, CrashRecord>
+  readonly #blamed: LRUCache<string, CrashRecord>
 
   constructor(options: CrashGuardOptions) {
     this.#options = options
+    this.#statements = new LRUCache({ max: options.maxEntries })
+    this.#blamed = new LRUCache({ max: options.maxEntries })
   }
 
   /** How long the statement is still refused; 0 if it may run. */
   refusedForMs(statement: string): number {
-    return this.#leftMs(this.#statements.get(statement))
+    return this.#leftMs(this.#statements.peek(statement))
   }
 
   /** How long statements of any of these origins are still refused. */
   blamedForMs(blame: readonly Blame[]): number {
     if (this.#blamed.size === 0) return 0
-    return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.get(key))))
+    return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.peek(key))))
   }
 
   /** Records a crash with a known cause. Returns what is refused from now on. */
@@ -112,20 +115,17 @@ export class CrashGuard {
   }
 
   /** Records a crash and returns the weight of all within the window. */
-  #count(records: Map<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
+  #count(records: LRUCache<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
     const now = this.#options.clock.now()
     const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }
     record.crashes = [...record.crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }].slice(
       -maxCrashesKept,
     )
-    // Move the key to the end, because the oldest is evicted first.
-    records.delete(key)
     records.set(key, record)
-    while (records.size > this.#options.maxEntries) records.delete(records.keys().next().value as string)
     return record.crashes.reduce((sum, crash) => sum + crash.weight, 0)
   }
 
-  #refuse(records: Map<string, CrashRecord>, key: string, forMs: number): Refusal {
+  #refuse(records: LRUCache<string, CrashRecord>, key: string, forMs: number): Refusal {
     const record = records.get(key)
     if (record) record.refusedUntil = this.#options.clock.now() + forMs
     return { key, forMs }

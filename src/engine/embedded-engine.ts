@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { cpus, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import {
   callerRefused,
@@ -50,8 +51,6 @@ const defaults = {
   blamed: { windowMs: 24 * 3_600_000, refusalMs: 300_000, growth: 4, maxRefusalMs: 6 * 3_600_000 },
 } as const
 
-const maxAbandoned = 1_000
-
 /** A crash is detected only after the process has been silent for a while. */
 const recentlyMs = 10_000
 
@@ -85,7 +84,7 @@ export class EmbeddedEngine implements Engine {
   readonly #guard: CrashGuard
   readonly #running = new Map<string, Suspect>()
   /** Queries whose callers left. They may still be running and crash the engine. */
-  readonly #abandoned = new Map<string, Suspect & { leftAt: number }>()
+  readonly #abandoned = new LRUCache<string, Suspect & { leftAt: number }>({ max: 1_000 })
   #overdueQueryId: string | undefined
 
   constructor(options: EmbeddedEngineOptions) {
@@ -202,7 +201,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   #refusals(overdueQueryId: string | undefined): Refusal[] {
-    const abandoned = new Map(this.#abandoned)
+    const abandoned = new Map(this.#abandoned.entries())
     // None of them runs in the next process.
     this.#abandoned.clear()
     if (overdueQueryId === undefined) {
@@ -216,12 +215,8 @@ export class EmbeddedEngine implements Engine {
   }
 
   #rememberAbandoned(queryId: string, suspect: Suspect, deadlineMs: number): void {
-    if (this.#abandoned.size >= maxAbandoned) {
-      this.#abandoned.delete(this.#abandoned.keys().next().value as string)
-    }
-    this.#abandoned.set(queryId, { ...suspect, leftAt: performance.now() })
-    const graceMs = 2 * defaults.graceMs * this.#options.patience
-    setTimeout(() => this.#abandoned.delete(queryId), deadlineMs + graceMs).unref()
+    const ttl = Math.ceil(deadlineMs + 2 * defaults.graceMs * this.#options.patience)
+    this.#abandoned.set(queryId, { ...suspect, leftAt: performance.now() }, { ttl })
   }
 
   async close(): Promise<void> {

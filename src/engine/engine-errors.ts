@@ -95,8 +95,8 @@ function storageError(error: ClickHouseError): WellheadError | undefined {
 
 /** Whether the disk is the cause, so that an immediate retry does not help. */
 export function isDiskTrouble(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof ClickHouseError && storageError(cause) !== undefined
+  const cause = causeOf(error)
+  return cause !== undefined && storageError(cause) !== undefined
 }
 
 /** Whether the engine did not respond at all. */
@@ -106,8 +106,11 @@ export function isUnreachable(error: unknown): boolean {
 
 /** ClickHouse's code of the error that caused this one. */
 export function engineCodeOf(error: unknown): number | undefined {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof ClickHouseError ? cause.code : undefined
+  return causeOf(error)?.code
+}
+
+function causeOf(error: unknown): ClickHouseError | undefined {
+  return error instanceof Error && error.cause instanceof ClickHouseError ? error.cause : undefined
 }
 
 /** Codes of errors in the text of a row. */

@@ -81,11 +81,8 @@ export class RemoteEngine implements Engine {
   }
 
   async #ping(): Promise<void> {
-    const { response, cancel } = this.#checker.send({
-      path: '/ping',
-      maxResponseBytes: 1024,
-      repeatable: true,
-    })
+    const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
+    const { response, cancel } = this.#checker.send(ping)
     const timer = setTimeout(cancel, defaults.pingWithinMs)
     await response.finally(() => clearTimeout(timer))
   }
@@ -162,11 +159,9 @@ export class RemoteEngine implements Engine {
 
 /** Uses a client without a default database, because a server refuses requests that name a missing one. */
 async function createEngineDatabase(server: ClickHouseServer, cluster?: string): Promise<void> {
-  const client = new ClickHouseClient(new ClickHouseHttp(server), {
-    maxResultBytes: defaults.maxResultBytes,
-    graceMs: defaults.graceMs,
-    repeatQueries: false,
-  })
+  const { maxResultBytes, graceMs } = defaults
+  const limits = { maxResultBytes, graceMs, repeatQueries: false }
+  const client = new ClickHouseClient(new ClickHouseHttp(server), limits)
   const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   try {
     await client.command(

@@ -5,7 +5,7 @@ import { engineDatabase } from '../sql/names.ts'
 import type { Engine } from './engine.ts'
 import { unlessMissing } from './host/durability/disk.ts'
 import { insertLogFolder } from './host/durability/insert-log.ts'
-import { parsePart } from './host/durability/part-name.ts'
+import { checksumsFile, parsePart } from './host/durability/part-name.ts'
 import { readJsonRows } from './json-rows.ts'
 
 interface FrozenTable {
@@ -172,7 +172,7 @@ async function keepPartsWithRows(table: string, directory: string): Promise<Omit
   let rows = 0
   for (const name of (await readdir(directory)).filter(parsePart)) {
     const count = (await readFile(join(directory, name, 'count.txt'), 'utf8').catch(unlessMissing)) ?? ''
-    const sums = await stat(join(directory, name, 'checksums.txt')).catch(unlessMissing)
+    const sums = await stat(join(directory, name, checksumsFile)).catch(unlessMissing)
     if (!/^\d+$/.test(count) || !sums?.size) {
       throw backupUnavailable(
         `Part ${name} of table ${table} is damaged on disk. Restart the service to repair it, then take the backup again.`,

@@ -108,9 +108,8 @@ function explain(error: unknown, directory: string): { reason: StartFailure; mes
   // The binding does not say why it cannot open a directory.
   const owner = ownerOf(`${directory}/store/status`)
   if (owner !== undefined) return { reason: 'in-use', message: `Process ${owner} has it open.` }
-  if (/permission denied|read-only file system|no space left/i.test(message))
-    return { reason: 'unwritable', message }
-  return { reason: 'other', message }
+  const isUnwritable = /permission denied|read-only file system|no space left/i.test(message)
+  return { reason: isUnwritable ? 'unwritable' : 'other', message }
 }
 
 let stop: Stop | undefined

@@ -33,21 +33,14 @@ export class QueryKiller {
         // SYNC never returns in the embedded engine.
         await this.#session.run(`KILL QUERY WHERE Settings['log_comment'] IN (${tags}) ASYNC`, 'Null')
       } catch {
-        await this.#replaceSession()
+        const failed = this.#session
+        // Even a spoiled session can stop queries, because nobody reads its output.
+        this.#session = await this.#open().catch(() => failed)
+        if (this.#session !== failed) void failed.close()
       }
       await new Promise((resolve) => setTimeout(resolve, repeatMs))
     }
     this.#running = false
-  }
-
-  async #replaceSession(): Promise<void> {
-    const failed = this.#session
-    try {
-      this.#session = await this.#open()
-      void failed.close()
-    } catch {
-      // A spoiled session can still stop queries, because nobody reads its output.
-    }
   }
 
   close(): void {

@@ -6,8 +6,7 @@ import type { SqlSession } from '../session.ts'
 import { quote } from '../statement.ts'
 import { syncPath, unlessMissing } from './disk.ts'
 import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
-import { isCovered, parsePart } from './part-name.ts'
-import { checksumsFile } from './recover.ts'
+import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
 /** An insert that is running, with what its table looked like before. */
 export interface PendingInsert {

@@ -1,3 +1,6 @@
+/** The engine writes this file of a part last. If it is empty, so may be the others. */
+export const checksumsFile = 'checksums.txt'
+
 /** The range of inserts in a part, which its name states. */
 export interface Part {
   partition: string

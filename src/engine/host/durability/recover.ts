@@ -2,10 +2,7 @@ import { appendFile, mkdir, open, readdir, readFile, rename, stat, truncate } fr
 import { dirname, join } from 'node:path'
 import { syncPath, unlessMissing } from './disk.ts'
 import { type InsertLog, insertLogFiles, insertLogFolder, logPath, readInsertLog } from './insert-log.ts'
-import { isCovered, parsePart } from './part-name.ts'
-
-/** The engine writes this file of a part last. If it is empty, so may be the others. */
-export const checksumsFile = 'checksums.txt'
+import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
 /** From the moment this file exists, the log entry of an insert is synced before the insert is confirmed. */
 const markName = 'insert-logs-are-synced'
