@@ -10,12 +10,10 @@ export interface ClickHouseServer {
   socketPath?: string
   user?: string
   password?: string
-  /** Default database. */
   database?: string
   maxConnections: number
   /** Closes idle connections after this time. Must be shorter than the server's own limit. */
   idleMs: number
-  /** Requests compressed responses. */
   compress: boolean
 }
 

@@ -15,7 +15,6 @@ export interface Engine {
 export interface Statement {
   readonly sql: string
   readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
-  /** One of ClickHouse's output formats. */
   readonly format: string
   readonly settings?: Readonly<Record<string, string | number>>
 }

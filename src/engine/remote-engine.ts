@@ -14,7 +14,6 @@ interface RemoteEngineOptions {
   cluster?: string | undefined
   log: Log
   maxResultBytes?: number
-  /** Interval of the health checks. */
   checkEveryMs?: number
 }
 
