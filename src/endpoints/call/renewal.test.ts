@@ -2,13 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../base/clock.ts'
 import { Arrivals } from '../../catalog/arrivals.ts'
-import type { EndpointAnswer, Part } from './endpoint-runner.ts'
-import { bodyOf, planRenewal, rowsOf } from './incremental.ts'
-import { type OldResult, RenewingRun } from './renewing-run.ts'
+import type { Part, RunResult } from './endpoint-runner.ts'
+import { bodyOf, type PreviousResult, planRenewal, Renewal, rowsOf } from './renewal.ts'
 
 const second = 1_000_000n
 
-describe('what a renewal computes', () => {
+describe('a renewal computes', () => {
   const span = { window_seconds: 3600, bucket_seconds: 60 }
   const at = (seconds: number) => BigInt(seconds) * second
   const plan = (before: number, now: number, earliest?: number, wholeBuckets = true) =>
@@ -28,28 +27,28 @@ describe('what a renewal computes', () => {
   })
   const whole = { unchanged: undefined, part: undefined }
 
-  test('is nothing while no entry came and no bucket turned', () => {
+  test('nothing if no entry arrived and no bucket ended', () => {
     expect(plan(7200, 7259).unchanged).toEqual({ unlessIn: undefined })
-    // Where the window begins within a bucket, that one loses entries, and is computed with the open one.
+    // A window that starts within a bucket loses entries of that bucket.
     expect(plan(7230, 7259, undefined, false)).toEqual({
       ...part(3660, 7200),
       unchanged: { unlessIn: at(3600) },
     })
   })
 
-  test('is the newest buckets, and the first one where the window begins within it', () => {
+  test('the newest buckets, and the first one if the window starts within it', () => {
     expect(plan(7230, 7290)).toEqual(part(3660, 7200))
     expect(plan(7230, 7290, undefined, false)).toEqual(part(3720, 7200))
     expect(plan(7230, 7240, 7235)).toEqual(part(3600, 7200))
   })
 
-  test('is everything from the bucket of a late entry on', () => {
+  test('everything from the bucket of a late entry on', () => {
     expect(plan(7230, 7240, 5000)).toEqual(part(3600, 4980))
     expect(plan(7230, 7240, 3601)).toEqual(whole)
     expect(plan(7230, 7240, 10)).toEqual(whole)
   })
 
-  test('is everything after a long pause, and where the clock was put back', () => {
+  test('everything after a long pause, or if the clock was set back', () => {
     expect(plan(7200, 90_000)).toEqual(whole)
     expect(plan(7200, 7199)).toEqual(whole)
   })
@@ -57,12 +56,12 @@ describe('what a renewal computes', () => {
 
 const everything = { sources: ['s'], column: 'timestamp', maxRows: 10_000 }
 
-function answerOf(rows: string[]): EndpointAnswer {
+function answerOf(rows: string[]): RunResult {
   const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
   return { body: bodyOf(rows), rows: rows.length, truncated: false, ...cost }
 }
 
-test('rows that are not in the order of their buckets, or have none, are computed anew', async () => {
+test('a result whose rows have no buckets, or are not in their order, is computed as a whole', async () => {
   const clock = manualClock(Date.UTC(2026, 0, 2))
   const span = { window_seconds: 3600, bucket_seconds: 60 }
   for (const rows of [['{"timestamp":2}', '{"timestamp":1}'], ['{"timestamp":null}'], ['{"other":1}']]) {
@@ -71,22 +70,21 @@ test('rows that are not in the order of their buckets, or have none, are compute
       parts.push(part)
       return answerOf(rows)
     }
-    const renewing = new RenewingRun()
-    const options = { ...everything, run, clock, arrivals: new Arrivals(), span, wholeBuckets: true }
-    const first = (await renewing.run(undefined, options)) as EndpointAnswer
-    expect(await renewing.run(first, options)).not.toBe('unchanged')
+    const renewal = new Renewal({ ...everything, clock, arrivals: new Arrivals(), span, wholeBuckets: true })
+    const first = (await renewal.run(undefined, run)) as RunResult
+    expect(await renewal.run(first, run)).not.toBe('unchanged')
     expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
   }
 })
 
-test('rows survive being taken apart', () => {
+test('a body is made of the rows that it was split into', () => {
   for (const rows of [[], ['{"a":1}'], ['{"a":"],[\\n"}', '{"b":",\\n"}']]) {
     expect(rowsOf(bodyOf(rows))).toEqual(rows)
   }
   expect(rowsOf(Buffer.from('a,b\n'))).toBeUndefined()
 })
 
-/** A query that counts entries by bucket, over entries in memory: dense or sparse, from a bucket's begin or from within. */
+/** A query that counts entries in memory by bucket. With whole buckets, it also returns empty ones. */
 function counting(
   entries: bigint[],
   wholeBuckets: boolean,
@@ -96,7 +94,7 @@ function counting(
   const window = BigInt(span.window_seconds) * second
   const start = (micros: bigint) => micros - (micros % bucket)
   let read = 0
-  const run = async ({ nowMicros = 0n, range }: Part): Promise<EndpointAnswer> => {
+  const run = async ({ nowMicros = 0n, range }: Part): Promise<RunResult> => {
     const from = wholeBuckets ? start(nowMicros - window) : nowMicros - window
     const counts = new Map<bigint, number>()
     if (wholeBuckets) for (let b = from; b <= start(nowMicros); b += bucket) counts.set(b, 0)
@@ -116,7 +114,7 @@ function counting(
 
 type Step = { advance: number; arrive: number[]; lose: boolean }
 
-test('a renewed result is the whole one, byte for byte, whatever arrives in whatever order', async () => {
+test('a renewed result equals the whole one, byte for byte, in random histories', async () => {
   const step = fc.record({
     advance: fc.oneof(
       fc.constant(0),
@@ -142,8 +140,8 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
       const arrivals = new Arrivals()
       const entries: bigint[] = []
       const { run } = counting(entries, wholeBuckets, span)
-      const renewing = new RenewingRun()
-      let kept: OldResult | undefined
+      const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+      let kept: PreviousResult | undefined
       for (const { advance, arrive, lose } of steps as Step[]) {
         clock.advance(advance * 1000)
         for (const seconds of arrive) {
@@ -151,11 +149,11 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
           entries.push(micros)
           arrivals.note('s', micros)
         }
-        const answer = await renewing.run(kept, { ...everything, run, clock, arrivals, span, wholeBuckets })
-        const result: OldResult = answer === 'unchanged' ? (kept as OldResult) : answer
+        const answer = await renewal.run(kept, run)
+        const result: PreviousResult = answer === 'unchanged' ? (kept as PreviousResult) : answer
         const whole = await run({ nowMicros: BigInt(clock.now()) * 1000n })
         expect(result.body.toString()).toBe(whole.body.toString())
-        // Sometimes a result is made that nobody keeps.
+        // Not every result is stored.
         if (!lose) kept = result
       }
     }),
@@ -163,7 +161,7 @@ test('a renewed result is the whole one, byte for byte, whatever arrives in what
   )
 })
 
-/** A week of an entry a minute, counted by the day, and its first result. */
+/** A week with an entry every minute, counted by day, and its first result. */
 async function weekOfEntries(wholeBuckets: boolean) {
   const clock = manualClock(Date.UTC(2026, 0, 2, 12))
   const now = BigInt(clock.now()) * 1000n
@@ -171,9 +169,8 @@ async function weekOfEntries(wholeBuckets: boolean) {
   const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
   const { run, read } = counting(entries, wholeBuckets, span)
   const arrivals = new Arrivals()
-  const renewing = new RenewingRun()
-  const options = { ...everything, run, clock, arrivals, span, wholeBuckets }
-  const first = (await renewing.run(undefined, options)) as EndpointAnswer
+  const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+  const first = (await renewal.run(undefined, run)) as RunResult
   const whole = read()
   return {
     clock,
@@ -181,14 +178,14 @@ async function weekOfEntries(wholeBuckets: boolean) {
       entries.push(now)
       arrivals.note('s', now)
     },
-    renew: async () => (await renewing.run(first, options)) as EndpointAnswer,
+    renew: async () => (await renewal.run(first, run)) as RunResult,
     whole: () => run({ nowMicros: BigInt(clock.now()) * 1000n }),
-    /** What was read since the first result, as a share of what that took. */
+    /** Entries read since the first result, as a share of those read for it. */
     readShare: () => (read() - whole) / whole,
   }
 }
 
-test('a renewal reads what is new, not the window', async () => {
+test('a renewal reads only what is new', async () => {
   const { arrive, renew, readShare, whole } = await weekOfEntries(true)
   arrive()
   const answer = await renew()
@@ -196,7 +193,7 @@ test('a renewal reads what is new, not the window', async () => {
   expect(answer.body.toString()).toBe((await whole()).body.toString())
 })
 
-test('a quiet window that begins within a bucket has its first and its open bucket read, and no more', async () => {
+test('a renewal of a quiet window that starts within a bucket reads only the first and the open bucket', async () => {
   const { clock, renew, readShare, whole } = await weekOfEntries(false)
   clock.advance(300_000)
   const answer = await renew()

@@ -1,28 +1,22 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualTime } from '../base/clock.ts'
-import { type HotKey, HotKeysFile, type HotKeysFileOptions } from './hot-keys-file.ts'
-
-const directories: string[] = []
-
-afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
+import { type WarmKey, WarmKeysFile, type WarmKeysFileOptions } from './warm-keys-file.ts'
 
 function scratch(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'wellhead-hot-'))
-  directories.push(directory)
+  const directory = mkdtempSync(join(tmpdir(), 'wellhead-warm-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-function openFile(options: Partial<HotKeysFileOptions> = {}) {
-  const keys: HotKey[] = []
+function openFile(options: Partial<WarmKeysFileOptions> = {}) {
+  const keys: WarmKey[] = []
   const failures: unknown[] = []
   const time = manualTime()
   const path = join(scratch(), 'hot-keys.json')
-  const file = new HotKeysFile({
+  const file = new WarmKeysFile({
     path,
     time,
     everyMs: 5000,
@@ -32,26 +26,29 @@ function openFile(options: Partial<HotKeysFileOptions> = {}) {
     onFailure: (error) => failures.push(error),
     ...options,
   })
-  return { file, keys, failures, time, path: options.path ?? path }
-}
-
-const hotKey = (name: string): HotKey => ({ recipe: { name }, lastAskedMs: 1, heat: 2.5 })
-
-describe('the file of hot keys', () => {
-  test('gives back what was written, and only its owner may read it', async () => {
-    const { file, keys, path, failures } = openFile()
-    keys.push(hotKey('a'), hotKey('"b"\n'))
-    writeFileSync(path, 'open to all')
-    chmodSync(path, 0o644)
+  const write = async (...names: string[]) => {
+    keys.push(...names.map(warmKey))
     file.start()
     await file.stop()
+  }
+  return { file, keys, failures, time, write, path: options.path ?? path }
+}
+
+const warmKey = (name: string): WarmKey => ({ recipe: { name }, lastUsedMs: 1, uses: 2.5 })
+
+describe('the file of warm keys', () => {
+  test('returns the keys that were written, and only its owner can read it', async () => {
+    const { file, keys, path, failures, write } = openFile()
+    writeFileSync(path, 'open to all')
+    chmodSync(path, 0o644)
+    await write('a', '"b"\n')
     expect(await file.load()).toEqual(keys)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(join(path, '..'))).toEqual(['hot-keys.json'])
     expect(failures).toEqual([])
   })
 
-  test('is empty where there is none, and told of where it cannot be read', async () => {
+  test('is empty if it is missing, and reported if it cannot be read', async () => {
     const { file, path, failures } = openFile()
     expect(await file.load()).toEqual([])
     expect(failures).toEqual([])
@@ -63,10 +60,10 @@ describe('the file of hot keys', () => {
     }
   })
 
-  test('is written once in a while, where something changed, and at the end', async () => {
+  test('is written at intervals if the keys have changed, and at the end', async () => {
     const { file, keys, path, time } = openFile()
     file.start()
-    keys.push(hotKey('a'))
+    keys.push(warmKey('a'))
     time.advance(4999)
     await file.load().then((loaded) => expect(loaded).toEqual([]))
     time.advance(1)
@@ -76,47 +73,44 @@ describe('the file of hot keys', () => {
     time.advance(5000)
     await file.save()
     expect(statSync(path).ino).toBe(ino)
-    keys.push(hotKey('b'))
+    keys.push(warmKey('b'))
     await file.stop()
     expect(await file.load()).toHaveLength(2)
-    keys.push(hotKey('c'))
+    keys.push(warmKey('c'))
     time.advance(60_000)
     expect(await file.load()).toHaveLength(2)
   })
 
-  test('keeps as many of the hottest as it may', async () => {
+  test('keeps as many of the most used keys as it may', async () => {
+    const names = Array.from({ length: 50 }, (_, i) => `key ${i}`)
     const few = openFile({ maxKeys: 3 })
-    for (let i = 0; i < 10; i++) few.keys.push(hotKey(`key ${i}`))
-    few.file.start()
-    await few.file.stop()
-    expect((await few.file.load()).map(({ recipe }) => recipe)).toEqual(
-      [0, 1, 2].map((i) => ({ name: `key ${i}` })),
-    )
+    await few.write(...names)
+    expect(await few.file.load()).toEqual(names.slice(0, 3).map(warmKey))
     const small = openFile({ maxBytes: 1000 })
-    for (let i = 0; i < 50; i++) small.keys.push(hotKey(`key ${i}`))
-    small.file.start()
-    await small.file.stop()
+    await small.write(...names)
     expect(readFileSync(small.path).length).toBeLessThanOrEqual(1000)
     expect((await small.file.load()).length).toBeGreaterThan(10)
   })
 
-  test('that cannot be written is told of, and stops nothing', async () => {
-    const { file, keys, failures } = openFile({ path: join(scratch(), 'missing', 'hot-keys.json') })
-    keys.push(hotKey('a'))
-    file.start()
-    await file.stop()
+  test('is reported if it cannot be written', async () => {
+    const { failures, write } = openFile({ path: join(scratch(), 'missing', 'hot-keys.json') })
+    await write('a')
     expect(failures).toHaveLength(1)
   })
 
-  test('is left as it is by a run that ends before it has begun to write', async () => {
+  test('is not changed by a service that stops before it has started to write', async () => {
     const first = openFile()
-    first.keys.push(hotKey('a'))
-    first.file.start()
-    await first.file.stop()
+    await first.write('a')
     const second = openFile({ path: first.path })
     await second.file.stop()
     second.file.start()
     second.time.advance(5000)
     expect(await second.file.load()).toEqual(first.keys)
+  })
+
+  test('is read in the format of earlier versions', async () => {
+    const { file, path } = openFile()
+    writeFileSync(path, '{"version":1,"keys":[\n{"recipe":{"name":"a"},"lastAskedMs":1,"heat":2.5}\n]}\n')
+    expect(await file.load()).toEqual([warmKey('a')])
   })
 })

@@ -1,54 +1,55 @@
-import { open, readFile, rename, stat } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Timers } from '../base/clock.ts'
 
-const hotKeyShape = z.object({
-  /** From which the request can be made again. */
-  recipe: z.unknown(),
-  lastAskedMs: z.number(),
-  heat: z.number(),
+export interface WarmKey {
+  /** JSON from which the request can be rebuilt. */
+  recipe: unknown
+  lastUsedMs: number
+  uses: number
+}
+
+/** The names in the file stay, so that files of earlier versions can be read. */
+const fileShape = z.object({
+  version: z.literal(1),
+  keys: z.array(z.object({ recipe: z.unknown(), lastAskedMs: z.number(), heat: z.number() })),
 })
 
-export type HotKey = z.infer<typeof hotKeyShape>
-
-const fileShape = z.object({ version: z.literal(1), keys: z.array(hotKeyShape) })
-
-export interface HotKeysFileOptions {
+export interface WarmKeysFileOptions {
   path: string
   time: Timers
-  /** Written at most so often, beside once at the end. */
   everyMs: number
-  /** So many keys are kept. */
   maxKeys: number
-  /** A larger file is not read, and keys beyond it are not written. */
+  /** A larger file is not read, and keys that do not fit are not written. */
   maxBytes: number
-  /** The keys as they are now, the hottest first. */
-  read: (limit: number) => HotKey[]
-  /** Hot keys are a help, not a promise: that they could not be kept stops nothing. */
+  /** The current keys, the most used first. */
+  read: (limit: number) => WarmKey[]
   onFailure: (error: unknown) => void
 }
 
-/** Which keys are hot, for the next start. It holds parameters of callers, so only its owner may read it. */
-export class HotKeysFile {
-  readonly #options: HotKeysFileOptions
+/** Saves the keys to warm at the next start. They hold parameters of callers, so only the owner can read the file. */
+export class WarmKeysFile {
+  readonly #options: WarmKeysFileOptions
   #written = ''
   #writing: Promise<void> = Promise.resolve()
   #cancelTimer: () => void = () => {}
   #started = false
   #stopped = false
 
-  constructor(options: HotKeysFileOptions) {
+  constructor(options: WarmKeysFileOptions) {
     this.#options = options
   }
 
-  /** What the last run left; nothing where there is no file, or none that can be read. */
-  async load(): Promise<HotKey[]> {
+  /** Returns no keys if the file is missing or cannot be read. */
+  async load(): Promise<WarmKey[]> {
     const { path, maxBytes, maxKeys, onFailure } = this.#options
     try {
       const { size } = await stat(path)
       if (size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes.`)
       const { keys } = fileShape.parse(JSON.parse(await readFile(path, 'utf8')))
-      return keys.slice(0, maxKeys)
+      return keys
+        .slice(0, maxKeys)
+        .map(({ recipe, lastAskedMs, heat }) => ({ recipe, lastUsedMs: lastAskedMs, uses: heat }))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') onFailure(error)
       return []
@@ -81,14 +82,9 @@ export class HotKeysFile {
       const text = textOf(read(maxKeys), maxBytes)
       if (text === this.#written) return
       const temporary = `${path}.new`
-      const file = await open(temporary, 'w', 0o600)
-      try {
-        await file.chmod(0o600)
-        await file.writeFile(text)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      // The mode applies to new files only.
+      await rm(temporary, { force: true })
+      await writeFile(temporary, text, { mode: 0o600, flush: true })
       await rename(temporary, path)
       this.#written = text
     } catch (error) {
@@ -97,12 +93,12 @@ export class HotKeysFile {
   }
 }
 
-/** As many of the hottest as fit. */
-function textOf(keys: HotKey[], maxBytes: number): string {
+/** As many of the most used keys as fit. */
+function textOf(keys: WarmKey[], maxBytes: number): string {
   const lines: string[] = []
   let left = maxBytes - 64
-  for (const key of keys) {
-    const line = JSON.stringify(key)
+  for (const { recipe, lastUsedMs, uses } of keys) {
+    const line = JSON.stringify({ recipe, lastAskedMs: lastUsedMs, heat: uses })
     left -= Buffer.byteLength(line) + 2
     if (left < 0) break
     lines.push(line)
