@@ -1,27 +1,20 @@
-import { useCallback } from 'react'
-import type { CallableEndpoint, Whoami } from '../../api/api-types.ts'
 import { callEndpoint } from '../../api/call-endpoint.ts'
+import type { CallableEndpoint, Whoami } from '../../api/shapes.ts'
 import { PageHead } from '../../ui/page-head.tsx'
-import { useAddress } from '../../ui/use-address.ts'
-import { EndpointResult, type ResultView } from './endpoint-result.tsx'
-import { ParameterForm } from './parameter-form.tsx'
-import { RunButton } from './run-button.tsx'
-import { useCheckedRun } from './use-checked-run.ts'
+import { EndpointResult } from '../result/endpoint-result.tsx'
+import { ParameterForm, RunButton } from './parameter-form.tsx'
 import { useParameterValues } from './use-parameter-values.ts'
-import { refusedParameter, useRun } from './use-run.ts'
-import { useRunShortcut } from './use-run-shortcut.ts'
+import { useRun } from './use-run.ts'
 
-/** For whoever may call an endpoint and not change it. */
+/** The page of an endpoint for tokens that can call it but not change it. */
 export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; who: Whoami }) {
   const { name, description, parameters, columns } = endpoint
-  const [address, setAddress] = useAddress()
   const parameterValues = useParameterValues(parameters)
   const { values, change } = parameterValues
-  const { run, start, stop } = useRun(
-    useCallback((signal) => callEndpoint(name, values, { signal }), [name, values]),
+  const { run, begin, stop, problem } = useRun(
+    (signal) => callEndpoint(name, values, signal),
+    parameterValues,
   )
-  const { begin, problem } = useCheckedRun(parameterValues, start)
-  useRunShortcut(begin)
   return (
     <div className="page">
       <PageHead title={name}>
@@ -37,9 +30,9 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
         <div className="form-grid">
           <ParameterForm
             parameters={parameters}
-            fixed={Object.fromEntries(Object.entries(who.parameters))}
+            fixed={who.parameters}
             values={values}
-            problem={problem ?? refusedParameter(run)}
+            problem={problem}
             seenAt={() => undefined}
             onChange={change}
           />
@@ -48,14 +41,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
           <RunButton run={run} stop={stop} />
         </div>
       </form>
-      <EndpointResult
-        run={run}
-        columns={columns}
-        name={name}
-        values={values}
-        view={(address.get('_view') as ResultView | null) ?? 'table'}
-        onView={(view) => setAddress({ _view: view === 'table' ? undefined : view }, 'replace')}
-      />
+      <EndpointResult run={run} columns={columns} name={name} values={values} />
     </div>
   )
 }
