@@ -59,7 +59,7 @@ export function Retention({ source }: { source: Source }) {
         change.mutate()
       }}
     >
-      <TextField {...retention} value={days} onChange={setDays} />
+      <TextField {...retention} label="Days" value={days} onChange={setDays} />
       <button
         type="submit"
         className="button"
