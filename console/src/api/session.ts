@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { watchable } from '../ui/watchable.ts'
+import { watchable } from './watchable.ts'
 
 const key = 'wellhead.token'
 const watched = watchable()

@@ -5,8 +5,8 @@ import { queries } from '../api/queries.ts'
 import type { Whoami } from '../api/shapes.ts'
 import { MissingPage } from '../ui/page-head.tsx'
 import { Loaded } from '../ui/states.tsx'
+import { EndpointCaller } from './endpoint-caller.tsx'
 import { EndpointWorkbench } from './endpoint-workbench.tsx'
-import { EndpointCaller } from './run/endpoint-caller.tsx'
 
 /** One endpoint: editable for admins, callable for everybody else. */
 export default function EndpointPage({ who, name }: { who: Whoami; name: string | undefined }) {

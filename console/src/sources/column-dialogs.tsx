@@ -35,6 +35,19 @@ function useColumnChange(
   })
 }
 
+export function CreateColumn({ path, onClick }: { path: string; onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      className="button small"
+      aria-label={`Create a column: metadata.${path}`}
+      onClick={onClick}
+    >
+      Create a column
+    </button>
+  )
+}
+
 /** Creates a typed column for a path of metadata. */
 export function NewColumn(props: NewColumnProps) {
   const { source, path, onClose } = props

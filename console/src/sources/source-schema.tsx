@@ -5,7 +5,7 @@ import type { Entry, SourcePath } from '../api/shapes.ts'
 import { count } from '../ui/format.ts'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Breakable, Table } from '../ui/table.tsx'
-import { NewColumn, RemoveColumn } from './column-dialogs.tsx'
+import { CreateColumn, NewColumn, RemoveColumn } from './column-dialogs.tsx'
 import { canBeColumn, kindsOf, shareOf } from './typed-columns.ts'
 
 interface SchemaRow {
@@ -149,19 +149,6 @@ function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: Colu
         Remove
       </button>
     </span>
-  )
-}
-
-export function CreateColumn({ path, onClick }: { path: string; onClick: () => void }) {
-  return (
-    <button
-      type="button"
-      className="button small"
-      aria-label={`Create a column: metadata.${path}`}
-      onClick={onClick}
-    >
-      Create a column
-    </button>
   )
 }
 

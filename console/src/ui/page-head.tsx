@@ -37,13 +37,3 @@ export function MissingPage({ name, title, children }: { name: string; title: st
     </div>
   )
 }
-
-export function Figure({ name, value, under }: { name: string; value: ReactNode; under?: ReactNode }) {
-  return (
-    <div className="figure">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-      <dd className="under">{under}</dd>
-    </div>
-  )
-}

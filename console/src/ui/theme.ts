@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { watchable } from './watchable.ts'
+import { watchable } from '../api/watchable.ts'
 
 export type Theme = 'light' | 'dark'
 

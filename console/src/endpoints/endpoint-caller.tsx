@@ -1,10 +1,10 @@
-import { callEndpoint } from '../../api/call-endpoint.ts'
-import type { CallableEndpoint, Whoami } from '../../api/shapes.ts'
-import { PageHead } from '../../ui/page-head.tsx'
-import { EndpointResult } from '../result/endpoint-result.tsx'
-import { ParameterForm, RunButton } from './parameter-form.tsx'
-import { useParameterValues } from './use-parameter-values.ts'
-import { useRun } from './use-run.ts'
+import { callEndpoint } from '../api/call-endpoint.ts'
+import type { CallableEndpoint, Whoami } from '../api/shapes.ts'
+import { PageHead } from '../ui/page-head.tsx'
+import { EndpointResult } from './result/endpoint-result.tsx'
+import { ParameterForm, RunButton } from './run/parameter-form.tsx'
+import { useParameterValues } from './run/use-parameter-values.ts'
+import { useRun } from './run/use-run.ts'
 
 /** The page of an endpoint for tokens that can call it but not change it. */
 export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; who: Whoami }) {
