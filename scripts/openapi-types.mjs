@@ -1,6 +1,6 @@
 /**
- * Prints the types that openapi-typescript makes of the document on standard input. It needs the interface of an
- * older compiler than the one that builds Wellhead, so it gets that one under the name that it asks for.
+ * Prints the types that openapi-typescript makes from the document on standard input. openapi-typescript needs the API of
+ * an older compiler than the one that builds Wellhead, so imports of "typescript" are redirected to that one.
  */
 import { register } from 'node:module'
 import { text } from 'node:stream/consumers'

@@ -1,49 +1,48 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { queries } from '../api/queries.ts'
+import { ZoneChoice } from '../ui/choices.tsx'
+import { SelectField } from '../ui/fields.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { SnippetBox } from '../ui/snippet.tsx'
 import { sendSnippets } from '../ui/snippets.ts'
 import { Empty, Failure, Waiting } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
-import { ZoneChoice } from '../ui/zone-choice.tsx'
 import { EntryList } from './entry-list.tsx'
-import { ProjectChoice, SearchField, SourceChoice } from './explore-fields.tsx'
 import { Histogram } from './histogram.tsx'
 import { LiveStatus } from './live-status.tsx'
 import { RangePicker } from './range-picker.tsx'
+import { SearchField } from './search-field.tsx'
 import { parseSearch, pathOf, withCondition } from './search-query.ts'
 import { readRange } from './time-range.ts'
 import { type EntrySearch, useEntries, useHistogram } from './use-entries.ts'
 import { useLiveEntries } from './use-live-entries.ts'
 
-/** While entries come they are counted so often. */
 const countEveryMs = 10_000
 const dayMs = 86_400_000
 
-/** Looking for entries. The address holds the whole view. */
-export default function Explore() {
+/** Searches the entries of a source. The address holds the whole view. */
+export default function LogsPage() {
   const [address, setAddress] = useAddress()
-  const [askedMs, setAskedMs] = useState(() => Date.now())
+  const [requestedMs, setRequestedMs] = useState(() => Date.now())
   const [paused, setPaused] = useState(false)
   const source = address.get('source') ?? 'edge_logs'
   const project = address.get('project') ?? undefined
   const live = address.get('live') === '1'
   const query = address.get('q') ?? ''
   const search: EntrySearch = useMemo(() => {
-    const { fromMs, toMs } = readRange(address, askedMs)
-    return { source, project, fromMs, toMs, askedMs, ...parseSearch(query) }
-  }, [address, source, project, askedMs, query])
-  const countedMs = useCountedTime(askedMs, live && !paused)
+    const { fromMs, toMs } = readRange(address, requestedMs)
+    return { source, project, fromMs, toMs, requestedMs, ...parseSearch(query) }
+  }, [address, source, project, requestedMs, query])
+  const countedMs = useCountedTime(requestedMs, live && !paused)
   const range = useMemo(
-    () => readRange(address, live ? countedMs : askedMs),
-    [address, live, countedMs, askedMs],
+    () => readRange(address, live ? countedMs : requestedMs),
+    [address, live, countedMs, requestedMs],
   )
-  const counted = live ? { ...search, fromMs: range.fromMs, toMs: range.toMs } : search
 
   const found = useEntries(search, !live)
-  const counts = useHistogram(counted, true)
+  const counts = useHistogram(live ? { ...search, fromMs: range.fromMs, toMs: range.toMs } : search)
   const tail = useLiveEntries(search, live, paused)
   const before = useMemo(() => found.data?.pages.flat() ?? [], [found.data])
   const isTail = live && (tail.hasBegun || tail.entries.length > 0)
@@ -51,19 +50,20 @@ export default function Explore() {
   const isOld = live ? !tail.hasBegun : found.isPlaceholderData
   const error = live ? tail.error : found.error
   const hasList = isTail || found.data !== undefined
-  const { data: seen } = useQuery(queries.values(source, 'project', 168))
+  const { data: sources = [] } = useQuery(queries.sources())
+  const { data: values } = useQuery(queries.values(source, 'project'))
   const projects = useMemo(
-    () => (seen ?? []).map(({ value }) => value).filter((value) => value !== ''),
-    [seen],
+    () => (values ?? []).map(({ value }) => value).filter((value) => value !== ''),
+    [values],
   )
 
   const { hasNextPage, isFetching, fetchNextPage } = found
   const more = useCallback(() => {
     if (!isFetching) fetchNextPage()
   }, [isFetching, fetchNextPage])
-  /** Whatever is asked for, it is asked up to now. */
+  /** Every search reaches up to the time of its request. */
   const ask = (changes: Parameters<typeof setAddress>[0]) => {
-    setAskedMs(Date.now())
+    setRequestedMs(Date.now())
     setAddress(changes)
   }
   const filter = (keys: string[], value: string, exclude: boolean) =>
@@ -77,6 +77,12 @@ export default function Explore() {
       range: undefined,
       live: undefined,
     })
+  const toggleLive = () => {
+    setPaused(false)
+    // A live view has no fixed end.
+    ask(live ? { live: undefined } : { live: '1', from: undefined, to: undefined })
+  }
+  const unique = (names: readonly string[]) => [...new Set(names)].map((name) => [name] as const)
   return (
     <div className="page">
       <PageHead
@@ -92,18 +98,14 @@ export default function Explore() {
                 onClick={() => setPaused(!paused)}
               >
                 <Icon name={paused ? 'run' : 'pause'} />
-                {paused ? 'Go on' : 'Pause'}
+                {paused ? 'Resume' : 'Pause'}
               </button>
             )}
             <button
               type="button"
               className={`button${live ? ' primary' : ''}`}
               aria-pressed={live}
-              onClick={() => {
-                setPaused(false)
-                // What comes is not between two instants of the past.
-                ask(live ? { live: undefined } : { live: '1', from: undefined, to: undefined })
-              }}
+              onClick={toggleLive}
             >
               {live ? 'Live' : 'Follow live'}
             </button>
@@ -117,15 +119,25 @@ export default function Explore() {
       >
         {live ? <LiveStatus tail={tail} paused={paused} /> : <p>Entries of a source, newest first.</p>}
       </PageHead>
-      <div className="explore-bar">
-        <SourceChoice source={source} onChange={(chosen) => ask({ source: chosen, project: undefined })} />
+      <div className="logs-bar">
+        <SelectField
+          label="Source"
+          value={source}
+          options={unique([...sources.map(({ name }) => name), source])}
+          onChange={(chosen) => ask({ source: chosen, project: undefined })}
+        />
         <RangePicker
           range={range}
           onRelative={(chosen) => ask({ range: chosen, from: undefined, to: undefined, live: undefined })}
           onAbsolute={between}
         />
         <SearchField query={query} onSearch={(q) => ask({ q })} />
-        <ProjectChoice seen={projects} project={project} onChange={(chosen) => ask({ project: chosen })} />
+        <SelectField
+          label="Project"
+          value={project ?? ''}
+          options={[['', 'All projects'], ...unique([...(project ? [project] : []), ...projects])]}
+          onChange={(chosen) => ask({ project: chosen || undefined })}
+        />
       </div>
       <Histogram
         counts={counts.data}
@@ -140,7 +152,7 @@ export default function Explore() {
       {hasList && (
         <EntryList
           entries={entries}
-          question={JSON.stringify([live, search])}
+          searchKey={JSON.stringify([live, search])}
           isOld={isOld}
           grows={live}
           showDay={range.toMs - range.fromMs > dayMs}
@@ -150,8 +162,8 @@ export default function Explore() {
         />
       )}
       {!live && !isOld && found.data && entries.length === 0 && (
-        <Empty title="No entries here">
-          <p>Choose a longer time or fewer conditions, or send one:</p>
+        <Empty title="No entries found">
+          <p>Choose a longer time range, remove conditions, or send an entry:</p>
           <SnippetBox label="Send an entry" text={sendSnippets(location.origin, source)[0]?.text ?? ''} />
         </Empty>
       )}
@@ -159,14 +171,14 @@ export default function Explore() {
   )
 }
 
-/** Goes on from time to time while entries come in. */
-function useCountedTime(askedMs: number, goesOn: boolean): number {
-  const [nowMs, setNowMs] = useState(askedMs)
+/** The end of the counted range, which advances while the view is live. */
+function useCountedTime(requestedMs: number, advances: boolean): number {
+  const [nowMs, setNowMs] = useState(requestedMs)
   useEffect(() => {
-    if (!goesOn) return
+    if (!advances) return
     setNowMs(Date.now())
     const timer = setInterval(() => setNowMs(Date.now()), countEveryMs)
     return () => clearInterval(timer)
-  }, [goesOn])
-  return Math.max(nowMs, askedMs)
+  }, [advances])
+  return Math.max(nowMs, requestedMs)
 }
