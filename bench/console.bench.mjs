@@ -20,7 +20,7 @@ const clickToPaint = `new Promise((resolve) => {
   const cost = document.querySelector('.cost')
   const since = performance.now()
   const watcher = new MutationObserver(() => {
-    if (!/in all/.test(document.querySelector('.cost')?.textContent ?? '')) return
+    if (!/ total/.test(document.querySelector('.cost')?.textContent ?? '')) return
     watcher.disconnect()
     requestAnimationFrame(() => setTimeout(() => {
       const [call] = performance.getEntriesByType('resource').filter(({ name }) => /endpoints\\/query/.test(name)).slice(-1)

@@ -14,7 +14,7 @@ const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
 
 const run = async (page) => {
   await page.getByRole('button', { name: /^Run/ }).click()
-  await page.getByText('in all').waitFor()
+  await page.getByText('total', { exact: false }).last().waitFor()
 }
 
 /** Name of the picture, address, and what is done there first. */
@@ -51,7 +51,7 @@ const pages = [
     'new-endpoint',
     '/console/new-endpoint',
     async (page) => {
-      await page.getByText('The query compiles.').waitFor()
+      await page.getByText('The query is valid.').waitFor()
       await page.getByLabel('Name').fill('shop.requests')
       await run(page)
     },
