@@ -1,4 +1,4 @@
-import type { RequestCounts } from '../observability/request-counts.ts'
+import type { RequestCounts } from '../observability/metrics.ts'
 import type { RequestEnds } from './request-ends.ts'
 import { pathOf } from './request-path.ts'
 import { traceFields } from './request-traces.ts'

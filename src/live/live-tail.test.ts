@@ -30,6 +30,7 @@ function openTail(choices: Partial<LiveTailOptions> = {}) {
   let atMs = nowMs + 0.123_456_7
   const time = {
     now: () => atMs,
+    wall: { now: () => atMs },
     after: (ms: number, run: () => void) => {
       const timer = { atMs: atMs + ms, run }
       due.push(timer)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Service, startService } from '../app.ts'
 import type { ErrorDetails } from '../base/errors.ts'
+import { systemTime } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
 import type { NewSource } from '../catalog/source.ts'
@@ -66,7 +67,7 @@ export class Workbench {
       const settings = settingsFor(options, directory)
       const service = await startService({
         settings,
-        clock: { now: () => now },
+        time: systemTime({ now: () => now }),
         log: createLog(settings.logLevel),
         node: options.node,
         environment: options.environment,

@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { promtoolProblems } from '../../support/promtool.ts'
+import { promtoolProblems } from '../../support/metrics.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const patient = { timeout: 60_000 }
