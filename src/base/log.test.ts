@@ -7,7 +7,7 @@ function capture(level: 'info' | 'warn') {
   return { log, lines, write: lineWriterOf(log) as NonNullable<ReturnType<typeof lineWriterOf>> }
 }
 
-test('a line whose fields are written by hand is the one that the log writes', () => {
+test('writes serialized fields as the same line that the log writes', () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   try {
     const { log, lines, write } = capture('info')
@@ -17,9 +17,9 @@ test('a line whose fields are written by hand is the one that the log writes', (
       log.info({ path, status: 200, ms: 0.02 }, 'request')
       write(`"path":${JSON.stringify(path)},"status":200,"ms":0.02`, 'request')
       log.flush()
-      const [usual, byHand] = lines.splice(0)
-      expect(byHand).toBe(usual)
-      expect(JSON.parse(byHand ?? '')).toEqual({
+      const [usual, serialized] = lines.splice(0)
+      expect(serialized).toBe(usual)
+      expect(JSON.parse(serialized ?? '')).toEqual({
         level: 30,
         time: at,
         path,
@@ -33,7 +33,7 @@ test('a line whose fields are written by hand is the one that the log writes', (
   }
 })
 
-test('what the level leaves out is not written by hand either', () => {
+test('writes no line below the log level', () => {
   const { log, lines, write } = capture('warn')
   write('"status":200', 'request')
   log.flush()
@@ -44,7 +44,7 @@ test('what the level leaves out is not written by hand either', () => {
   expect(lines).toHaveLength(1)
 })
 
-test('lines written by hand reach the output together, and before any other line', () => {
+test('writes serialized lines together, and before any other line', () => {
   const { log, lines, write } = capture('info')
   for (let status = 0; status < 3; status++) write(`"status":${status}`, 'request')
   expect(lines).toEqual([])
@@ -57,7 +57,7 @@ test('lines written by hand reach the output together, and before any other line
   expect(lines).toHaveLength(3)
 })
 
-test('lines written by hand do not wait for a next one', async () => {
+test('writes a serialized line without waiting for the next one', async () => {
   const { lines, write } = capture('info')
   write('"status":200', 'request')
   await vi.waitFor(() => expect(lines).toHaveLength(1))

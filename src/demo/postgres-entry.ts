@@ -69,7 +69,7 @@ function eventOf({ project, random, trouble }: Moment): Event {
   ])
 }
 
-/** A line of the database's own log, taken apart as its collector does. */
+/** A line of the database's log, parsed as its collector does. */
 export const postgresEntry: EntryMaker = (moment) => {
   const { project, random } = moment
   const { severity, state, message, query, detail } = eventOf(moment)
