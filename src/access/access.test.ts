@@ -30,7 +30,7 @@ describe('access', () => {
   test('knows the admin by any text that the operator chose', () => {
     expect(access.admit('the token of the operator').caller).toMatchObject({ id: 'admin', isAdmin: true })
     for (const wrong of [undefined, '', 'the token of the operato', 'the token of the operator ']) {
-      expect(() => access.admit(wrong)).toThrow('A valid access token is needed')
+      expect(() => access.admit(wrong)).toThrow('A valid access token is required')
     }
   })
 

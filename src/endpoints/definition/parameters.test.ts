@@ -121,13 +121,13 @@ describe('a parameter that is not sent', () => {
     expect(refused({ required: true })).toEqual({
       code: 'missing_parameter',
       status: 400,
-      message: 'x is required.',
+      message: 'Parameter "x" is required.',
       parameter: 'x',
     })
     expect(refused({ required: true, enum: ['a', 'b'] })).toEqual({
       code: 'missing_parameter',
       status: 400,
-      message: 'x is required: one of a, b.',
+      message: 'Parameter "x" is required. Use one of a, b.',
       parameter: 'x',
       allowed: ['a', 'b'],
     })

@@ -98,7 +98,11 @@ describe('a service', () => {
     const missing = await fetch(`${url}/nowhere`, { headers: { 'X-Request-Id': 'my-id.1' } })
     expect([missing.status, missing.headers.get('x-request-id')]).toEqual([404, 'my-id.1'])
     expect(await missing.json()).toEqual({
-      error: { code: 'not_found', message: 'There is no GET /nowhere.', request_id: 'my-id.1' },
+      error: {
+        code: 'not_found',
+        message: 'Nothing is at GET /nowhere. See /openapi.json for all paths.',
+        request_id: 'my-id.1',
+      },
     })
     const method = await fetch(`${url}/health`, { method: 'DELETE' })
     expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
