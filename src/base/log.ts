@@ -23,7 +23,6 @@ export function createLog(
     periodicFlush: 100,
   }),
 ): Log {
-  const time = isoTimes()
   let gathered = ''
   const flush = () => {
     if (gathered !== '') output.write(gathered)
@@ -37,12 +36,12 @@ export function createLog(
     flush,
     flushSync: () => output.flushSync?.(),
   }
-  const log = pino({ level, base: null, timestamp: time }, inOrder)
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, inOrder)
   const opening = `{"level":${pino.levels.values.info}`
   writers.set(log, (fields, message) => {
     if (!log.isLevelEnabled('info')) return
     if (gathered === '') setTimeout(flush, gatheredForMs).unref()
-    gathered += `${opening}${time()},${fields},"msg":"${message}"}\n`
+    gathered += `${opening}${pino.stdTimeFunctions.isoTime()},${fields},"msg":"${message}"}\n`
     if (gathered.length >= maxGathered) flush()
   })
   return log
@@ -54,19 +53,4 @@ export function createLog(
  */
 export function lineWriterOf(log: Log): LineWriter | undefined {
   return writers.get(log)
-}
-
-/** Formats the date once a second: a busy service writes most lines within the same one. */
-function isoTimes(): () => string {
-  let second = Number.NaN
-  let date = ''
-  return () => {
-    const now = Date.now()
-    const ms = now % 1000
-    if (now - ms !== second) {
-      second = now - ms
-      date = new Date(now).toISOString().slice(0, -4)
-    }
-    return `,"time":"${date}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z"`
-  }
 }

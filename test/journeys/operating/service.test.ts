@@ -231,9 +231,9 @@ describe('a service that cannot start says in one line what to do', () => {
     expect(lines).toEqual([
       'wellhead: --colour is no flag of serve. wellhead serve --help lists them.',
       'wellhead: Argument 4 belongs to no flag of serve.',
-      'wellhead: --port must be a whole number from 0 to 65535; "eighty" was given.',
-      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
-      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+      'wellhead: --port must be a whole number from 0 to 65535, not "eighty".',
+      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces.',
+      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     ])
   })
 
