@@ -11,23 +11,14 @@ test('writes serialized fields as the same line that the log writes', () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   try {
     const { log, lines, write } = capture('info')
-    for (const at of ['2026-02-03T04:05:06.007Z', '2026-02-03T04:05:06.070Z', '2026-12-31T23:59:59.999Z']) {
-      vi.setSystemTime(new Date(at))
-      const path = '/a"b\\c\u0001é'
-      log.info({ path, status: 200, ms: 0.02 }, 'request')
-      write(`"path":${JSON.stringify(path)},"status":200,"ms":0.02`, 'request')
-      log.flush()
-      const [usual, serialized] = lines.splice(0)
-      expect(serialized).toBe(usual)
-      expect(JSON.parse(serialized ?? '')).toEqual({
-        level: 30,
-        time: at,
-        path,
-        status: 200,
-        ms: 0.02,
-        msg: 'request',
-      })
-    }
+    const fields = { path: '/a"b\\c\u0001é', status: 200, ms: 0.02 }
+    log.info(fields, 'request')
+    write(JSON.stringify(fields).slice(1, -1), 'request')
+    log.flush()
+    const [usual, serialized] = lines
+    expect(serialized).toBe(usual)
+    const time = new Date().toISOString()
+    expect(JSON.parse(serialized ?? '')).toEqual({ level: 30, time, ...fields, msg: 'request' })
   } finally {
     vi.useRealTimers()
   }

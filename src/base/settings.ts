@@ -4,22 +4,16 @@ import process from 'node:process'
 import { z } from 'zod'
 
 /** A row of the table of settings, from which flags, help and the check of docs/settings.md come. */
-interface SettingDefinition<T, D extends string | undefined = string | undefined> {
+interface SettingDefinition {
   /** Environment variable. The flag follows from it: WELLHEAD_DATA_DIR, --data-dir. */
   env: `WELLHEAD_${string}`
-  schema: z.ZodType<T, string>
-  /** As a user would write it; undefined if there is none. */
-  default: D
+  schema: z.ZodType<unknown, string>
+  /** As a user would write it. */
+  default?: string
   /** Completes the error message "… must be". */
   expected: string
   description: string
   secret?: true
-}
-
-function setting<T, D extends string | undefined>(
-  definition: SettingDefinition<T, D>,
-): SettingDefinition<T, D> {
-  return definition
 }
 
 const text = z.string().min(1)
@@ -64,155 +58,151 @@ function availableMemory(): number {
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-export const settingDefinitions = {
-  host: setting({
+const definitions = {
+  host: {
     env: 'WELLHEAD_HOST',
     schema: text,
     default: '127.0.0.1',
     expected: 'an address or host name',
     description: 'Address to listen on. 0.0.0.0 accepts connections from other machines.',
-  }),
-  port: setting({
+  },
+  port: {
     env: 'WELLHEAD_PORT',
     ...wholeNumber(0, 65_535),
     default: '4000',
     description: 'Port to listen on. 0 chooses a free one.',
-  }),
-  dataDir: setting({
+  },
+  dataDir: {
     env: 'WELLHEAD_DATA_DIR',
     schema: text.transform((value) => resolve(value)),
     default: './data',
     expected: 'a directory',
     description: 'Directory for all data. Created if it does not exist.',
-  }),
-  adminToken: setting({
+  },
+  adminToken: {
     env: 'WELLHEAD_ADMIN_TOKEN',
     schema: z
       .string()
       .min(16)
       .regex(/^[\x21-\x7e]+$/),
-    default: undefined,
     expected: 'at least 16 printable characters without spaces',
     description: 'The admin token. Default: created at the first start and stored in <data>/admin-token.',
     secret: true,
-  }),
-  authFailuresPerMinute: setting({
+  },
+  authFailuresPerMinute: {
     env: 'WELLHEAD_AUTH_FAILURES_PER_MINUTE',
     ...wholeNumber(1, 1_000_000),
     default: '60',
     description:
       'Maximum number of requests with an invalid token per minute and client address. Further ones get 429.',
-  }),
-  corsOrigins: setting({
+  },
+  corsOrigins: {
     env: 'WELLHEAD_CORS_ORIGINS',
     schema: originList,
-    default: undefined,
     expected: 'a comma-separated list of origins such as https://app.example.com, or *',
     description: 'Origins of web pages that may use the API, or * for all. Default: none.',
-  }),
-  clickhouseUrl: setting({
+  },
+  clickhouseUrl: {
     env: 'WELLHEAD_CLICKHOUSE_URL',
     schema: z.string().refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)),
-    default: undefined,
     expected: 'an http:// or https:// URL',
     description: 'ClickHouse server to use. Default: the embedded engine.',
     secret: true,
-  }),
-  clickhouseUser: setting({
+  },
+  clickhouseUser: {
     env: 'WELLHEAD_CLICKHOUSE_USER',
     schema: text,
-    default: undefined,
     expected: 'a user name',
     description: 'User of the ClickHouse server. Overrides the user in the URL.',
-  }),
-  clickhousePassword: setting({
+  },
+  clickhousePassword: {
     env: 'WELLHEAD_CLICKHOUSE_PASSWORD',
     schema: z.string(),
-    default: undefined,
     expected: 'a password',
     description: 'Password of that user. Overrides the password in the URL.',
     secret: true,
-  }),
-  clickhouseCluster: setting({
+  },
+  clickhouseCluster: {
     env: 'WELLHEAD_CLICKHOUSE_CLUSTER',
     schema: z.string().regex(/^[A-Za-z_][\w-]*$/),
-    default: undefined,
     expected: 'the name of a cluster',
     description: 'Name of the ClickHouse cluster. Default: a single server.',
-  }),
-  engineMemory: setting({
+  },
+  engineMemory: {
     env: 'WELLHEAD_ENGINE_MEMORY',
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),
     default: `${Math.max(512, Math.floor(availableMemory() / 2 / 2 ** 20))}MiB`,
     expected: 'a size of at least 512MiB, such as 4GiB',
     description: 'Memory limit of the embedded engine. Default: half of the machine or container.',
-  }),
-  cacheMemory: setting({
+  },
+  cacheMemory: {
     env: 'WELLHEAD_CACHE_MEMORY',
     schema: byteSize.refine((value) => value >= 2 ** 20),
     default: '128MiB',
     expected: 'a size of at least 1MiB, such as 256MiB',
     description: 'Memory limit of cached results. The least recently used are evicted first.',
-  }),
-  liveStreams: setting({
+  },
+  liveStreams: {
     env: 'WELLHEAD_LIVE_STREAMS',
     ...wholeNumber(1, 100_000),
     default: '1000',
     description: 'Maximum number of open live streams, shared fairly among tokens.',
-  }),
-  diskReserve: setting({
+  },
+  diskReserve: {
     env: 'WELLHEAD_DISK_RESERVE',
     schema: byteSize,
     default: '256MiB',
     expected: 'a size, such as 1GiB',
     description: 'Free disk space below which logs are refused.',
-  }),
-  engineNode: setting({
+  },
+  engineNode: {
     env: 'WELLHEAD_ENGINE_NODE',
     schema: text,
-    default: undefined,
     expected: 'the path of an executable',
     description: 'Node executable of the engine process. Default: the one that runs the service.',
-  }),
-  enginePatience: setting({
+  },
+  enginePatience: {
     env: 'WELLHEAD_ENGINE_PATIENCE',
     schema: number(1, 100, /^\d+(\.\d+)?$/),
     default: '1',
     expected: 'a number from 1 to 100',
     description:
       'Multiplies the time limits of waiting queries and of an engine without response. For slow machines.',
-  }),
-  statistics: setting({
+  },
+  statistics: {
     env: 'WELLHEAD_STATISTICS',
     schema: onOrOff,
     default: 'on',
     expected: 'on or off',
     description: 'Records requests to endpoints for statistics, metrics and the list of slow requests.',
-  }),
-  metrics: setting({
+  },
+  metrics: {
     env: 'WELLHEAD_METRICS',
     schema: z.enum(['token', 'open']),
     default: 'token',
     expected: 'token or open',
     description: 'Who can read /metrics: token for admins, open for everyone.',
-  }),
-  logLevel: setting({
+  },
+  logLevel: {
     env: 'WELLHEAD_LOG_LEVEL',
     schema: z.enum(logLevels),
     default: 'info',
     expected: `one of ${logLevels.join(', ')}`,
     description: 'Minimum level of log lines.',
-  }),
-} satisfies Record<string, SettingDefinition<unknown>>
+  },
+} satisfies Record<string, SettingDefinition>
 
-type Definitions = typeof settingDefinitions
+type Definitions = typeof definitions
 
 export type SettingName = keyof Definitions
 
-type Value<D> =
-  D extends SettingDefinition<infer T, infer Default> ? (Default extends string ? T : T | undefined) : never
+type Value<D extends SettingDefinition> =
+  | z.output<D['schema']>
+  | (D extends { default: string } ? never : undefined)
 
 export type Settings = Readonly<{ [N in SettingName]: Value<Definitions[N]> }>
+
+export const settingDefinitions: Record<SettingName, SettingDefinition> = definitions
 
 export function flagOf(name: SettingName): string {
   return settingDefinitions[name].env.replace('WELLHEAD_', '').toLowerCase().replaceAll('_', '-')
@@ -237,7 +227,7 @@ export function readSettings(
     }
   }
   for (const name of settingNames) {
-    const definition: SettingDefinition<unknown> = settingDefinitions[name]
+    const definition = settingDefinitions[name]
     const flag = flags[name]
     // An empty variable counts as unset, as in most tools.
     const fromEnvironment = environment[definition.env] || undefined
