@@ -255,7 +255,7 @@ describe('a service that cannot start says in one line what to do', () => {
     const { code, lines } = await start(['--port', '0', '--data-dir', '/dev/null/data'])
     expect(code).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatch(/^wellhead: The data directory \/dev\/null\/data cannot be made: /)
+    expect(lines[0]).toMatch(/^wellhead: Cannot create the data directory \/dev\/null\/data: /)
   })
 
   test('an engine executable that is not there', async () => {
