@@ -4,7 +4,7 @@
  */
 import { edgeEntry } from '../../dist/demo/edge-entry.js'
 import { invocationEntry } from '../../dist/demo/function-entries.js'
-import { randomOf } from '../../dist/demo/random.js'
+import { randomOf, uuidOf } from '../../dist/demo/random.js'
 import { projects as demoProjects } from '../../dist/demo/world.js'
 
 const projectCount = 2_000
@@ -36,7 +36,7 @@ export function createLogs(seed) {
   const rank = zipf(random, projectCount)
   const make = (maker, micros, owner, ref) => {
     const project = { ...demoProjects[owner % demoProjects.length], ref }
-    return { ...maker({ project, random, trouble: false }), timestamp: isoOf(micros) }
+    return { id: uuidOf(random), ...maker({ project, random, trouble: false }), timestamp: isoOf(micros) }
   }
 
   /** A request at the edge; `lean` is about 400 bytes of JSON, `full` about 1,300. */

@@ -7,7 +7,7 @@ interface EdgeRequest {
   search: string
   success: number
   /** Statuses of its failures, with their weights. */
-  failures: readonly (readonly [number, number])[]
+  failures: Record<number, number>
   failureRate: number
   medianMs: number
   contentType?: string
@@ -16,12 +16,7 @@ interface EdgeRequest {
 
 function rest({ project, random }: Moment): EdgeRequest {
   const table = random.weighted(project.tables.map((name, i) => [name, 1 / (i + 1)] as const))
-  const method = random.weighted([
-    ['GET', 12],
-    ['POST', 4],
-    ['PATCH', 2],
-    ['DELETE', 1],
-  ])
+  const method = random.key({ GET: 12, POST: 4, PATCH: 2, DELETE: 1 })
   const filter = random.chance(0.7)
     ? `&${random.pick(['id', 'user_id', 'team_id'])}=eq.${uuidOf(random)}`
     : ''
@@ -31,13 +26,7 @@ function rest({ project, random }: Moment): EdgeRequest {
     path: `/rest/v1/${table}`,
     search: method === 'GET' ? search : '',
     success: method === 'POST' ? 201 : 200,
-    failures: [
-      [401, 3],
-      [404, 2],
-      [406, 2],
-      [409, 1],
-      [400, 2],
-    ],
+    failures: { 400: 2, 401: 3, 404: 2, 406: 2, 409: 1 },
     failureRate: 0.03,
     medianMs: method === 'GET' ? 24 : 41,
   }
@@ -50,11 +39,7 @@ function auth({ random }: Moment): EdgeRequest {
     [['GET', '/auth/v1/user', ''], 6],
     [['POST', '/auth/v1/signup', ''], 1],
   ] as const)
-  const failures = [
-    [400, 5],
-    [401, 3],
-    [429, 1],
-  ] as const
+  const failures = { 400: 5, 401: 3, 429: 1 }
   return { method, path, search, success: 200, failures, failureRate: 0.08, medianMs: 65 }
 }
 
@@ -70,10 +55,7 @@ function storage({ random }: Moment): EdgeRequest {
     path: `/storage/v1/object/${read ? visibility : ''}${bucket}/${uuidOf(random)}.${type}`,
     search: '',
     success: 200,
-    failures: [
-      [404, 6],
-      [400, 1],
-    ],
+    failures: { 400: 1, 404: 6 },
     failureRate: 0.04,
     medianMs: read ? 38 : 140,
     contentType: 'image/webp',
@@ -87,18 +69,13 @@ function realtime(): EdgeRequest {
     path: '/realtime/v1/websocket',
     search: '?vsn=1.0.0',
     success: 101,
-    failures: [[403, 1]],
+    failures: { 403: 1 },
     failureRate: 0.01,
     medianMs: 12,
   }
 }
 
-const serverFailures = [
-  [500, 4],
-  [502, 1],
-  [503, 2],
-  [504, 1],
-] as const
+const serverFailures = { 500: 4, 502: 1, 503: 2, 504: 1 }
 
 /** A request at the edge, the most frequent kind of traffic. */
 export const edgeEntry: EntryMaker = (moment) => {
@@ -112,9 +89,9 @@ export const edgeEntry: EntryMaker = (moment) => {
   const request = area(moment)
   const { method, path, search } = request
   const status = random.chance(trouble ? 0.12 : 0.006)
-    ? random.weighted(serverFailures)
+    ? Number(random.key(serverFailures))
     : random.chance(request.failureRate)
-      ? random.weighted(request.failures)
+      ? Number(random.key(request.failures))
       : request.success
   const host = `${project.ref}.example.com`
   const url = `https://${host}${path}${search}`
@@ -125,7 +102,6 @@ export const edgeEntry: EntryMaker = (moment) => {
   const originMs = random.longTail(request.medianMs * (trouble ? 4 : 1), 0.7)
   const browser = agent.startsWith('Mozilla')
   return {
-    id: uuidOf(random),
     project: project.ref,
     event_message: `${method} | ${status} | ${address} | ${ray} | ${url} | ${agent}`,
     metadata: {
@@ -147,11 +123,7 @@ export const edgeEntry: EntryMaker = (moment) => {
         },
         cf: {
           ...place,
-          httpProtocol: random.weighted([
-            ['HTTP/2', 7],
-            ['HTTP/3', 4],
-            ['HTTP/1.1', 1],
-          ]),
+          httpProtocol: random.key({ 'HTTP/2': 7, 'HTTP/3': 4, 'HTTP/1.1': 1 }),
           tlsCipher: random.pick(['AEAD-AES128-GCM-SHA256', 'AEAD-CHACHA20-POLY1305-SHA256']),
           tlsVersion: 'TLSv1.3',
         },

@@ -16,14 +16,7 @@ export const invocationEntry: EntryMaker = (moment) => {
   const { project, random, trouble } = moment
   const invoked = functionOf(moment)
   const failed = random.chance(invoked.errorRate * (trouble ? 5 : 1))
-  const status = failed
-    ? random.weighted([
-        [500, 5],
-        [400, 3],
-        [504, 1],
-        [401, 2],
-      ])
-    : 200
+  const status = failed ? Number(random.key({ 400: 3, 401: 2, 500: 5, 504: 1 })) : 200
   // A timeout takes the maximum duration.
   const ms = status === 504 ? 60_000 : random.longTail(invoked.medianMs * (trouble ? 2 : 1), 0.6)
   const method = random.chance(0.9) ? 'POST' : 'GET'
@@ -31,7 +24,6 @@ export const invocationEntry: EntryMaker = (moment) => {
   const deployment = deploymentOf(project, invoked.name)
   const region = random.weighted(regions)
   return {
-    id: uuidOf(random),
     event_message: `${method} | ${status} | https://${host}/${invoked.name}`,
     metadata: {
       project_ref: project.ref,
@@ -78,7 +70,6 @@ export const functionEventEntry: EntryMaker = (moment) => {
     UncaughtException: random.pick(errorLines),
   } as const
   return {
-    id: uuidOf(random),
     event_message: messages[kind],
     metadata: {
       project_ref: project.ref,

@@ -1,4 +1,3 @@
-import { uuidOf } from './random.ts'
 import { addressOf, type EntryMaker, type Moment } from './world.ts'
 
 type Event = readonly [severity: string, state: string, message: string, query?: string, detail?: string]
@@ -28,7 +27,6 @@ export const postgresEntry: EntryMaker = (moment) => {
   const { project, random } = moment
   const [severity, state, message, query, detail] = eventOf(moment)
   return {
-    id: uuidOf(random),
     project: project.ref,
     event_message: message,
     metadata: {

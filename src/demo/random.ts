@@ -9,6 +9,8 @@ export interface Random {
   pick<T>(values: readonly T[]): T
   /** Picks by weight: `[value, weight]`. */
   weighted<T>(values: readonly (readonly [T, number])[]): T
+  /** Picks a key by its weight: `{ key: weight }`. */
+  key(weights: Record<string, number>): string
   /** A log-normal distribution, as durations have: most near the median, few far above. */
   longTail(median: number, spread: number): number
   hex(digits: number): string
@@ -24,19 +26,21 @@ export function randomOf(...seed: readonly (string | number)[]): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const whole = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
+  const weighted: Random['weighted'] = (values) => {
+    let rest = next() * values.reduce((sum, [, weight]) => sum + weight, 0)
+    for (const [value, weight] of values) {
+      rest -= weight
+      if (rest < 0) return value
+    }
+    return values.at(-1)?.[0] as never
+  }
   return {
     next,
     whole,
     chance: (probability) => next() < probability,
     pick: (values) => values[Math.floor(next() * values.length)] as never,
-    weighted: (values) => {
-      let rest = next() * values.reduce((sum, [, weight]) => sum + weight, 0)
-      for (const [value, weight] of values) {
-        rest -= weight
-        if (rest < 0) return value
-      }
-      return values.at(-1)?.[0] as never
-    },
+    weighted,
+    key: (weights) => weighted(Object.entries(weights)),
     longTail: (median, spread) => {
       // Box-Muller transform; 1 - x avoids the logarithm of zero.
       const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())

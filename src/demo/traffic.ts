@@ -1,9 +1,16 @@
 import { edgeEntry } from './edge-entry.ts'
 import { functionEventEntry, invocationEntry } from './function-entries.ts'
 import { postgresEntry } from './postgres-entry.ts'
-import { randomOf } from './random.ts'
+import { randomOf, uuidOf } from './random.ts'
 import { authEntry, poolerEntry, postgrestEntry, realtimeEntry, storageEntry } from './service-entries.ts'
-import { type DemoEntry, type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
+import {
+  type DemoEntry,
+  type DemoProject,
+  type EntryMaker,
+  type Moment,
+  projects,
+  troubleIn,
+} from './world.ts'
 
 const hourMs = 3_600_000
 
@@ -30,7 +37,11 @@ const keptShare = 0.33
 
 export interface TimedEntry {
   atMs: number
-  entry: DemoEntry & { timestamp: number }
+  entry: DemoEntry & { id: string; timestamp: number }
+}
+
+function demoEntry(make: EntryMaker, moment: Moment, timestamp: number): TimedEntry['entry'] {
+  return { id: uuidOf(moment.random), ...make(moment), timestamp }
 }
 
 /**
@@ -71,10 +82,10 @@ function* hourOf(source: DemoSource, project: DemoProject, hour: number): Genera
     yield {
       atMs: atMicros / 1000,
       rank,
-      entry: () => ({
-        ...make({ project, random: randomOf('entry', source, project.ref, hour, i), trouble }),
-        timestamp: atMicros,
-      }),
+      entry: () => {
+        const seeded = randomOf('entry', source, project.ref, hour, i)
+        return demoEntry(make, { project, random: seeded, trouble }, atMicros)
+      },
     }
   }
 }

@@ -111,6 +111,6 @@ export interface Moment {
   trouble: boolean
 }
 
-/** An entry without its timestamp. */
+/** An entry without its id and timestamp. */
 export type DemoEntry = Record<string, unknown> & { event_message: string }
 export type EntryMaker = (moment: Moment) => DemoEntry
