@@ -32,6 +32,16 @@ function open(insert: (attempt: number) => Promise<void> = async () => {}, bound
   return { time, stored, statistics, add }
 }
 
+/** Inserts that end when `finish` is called. */
+function pendingInserts() {
+  let resolve = () => {}
+  const insert = () =>
+    new Promise<void>((done) => {
+      resolve = done
+    })
+  return { insert, finish: () => resolve() }
+}
+
 describe('request statistics', () => {
   test('are stored within a second, with one insert for all records', async () => {
     const { time, stored, statistics, add } = open()
@@ -49,14 +59,8 @@ describe('request statistics', () => {
   })
 
   test('are stored with one insert at a time; later records go into the next one', async () => {
-    let finish: () => void = () => {}
-    const { stored, statistics, add } = open((attempt) =>
-      attempt > 1
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            finish = resolve
-          }),
-    )
+    const { insert, finish } = pendingInserts()
+    const { stored, statistics, add } = open((attempt) => (attempt > 1 ? Promise.resolve() : insert()))
     add(1)
     const first = statistics.flush()
     add(2)
@@ -68,12 +72,8 @@ describe('request statistics', () => {
   })
 
   test('need few inserts under steady load, with shared entries for equal requests', async () => {
-    let finish: () => void = () => {}
-    // An insert ends when the next requests have arrived.
-    const insert = () =>
-      new Promise<void>((resolve) => {
-        finish = resolve
-      })
+    // Each insert ends when the next requests have arrived.
+    const { insert, finish } = pendingInserts()
     const { time, stored, statistics, add } = open(insert, { maxRecords: 2 ** 15, maxEntries: 20_000 })
     for (let ms = 0; ms < 6_000; ms += 10) {
       add(8)
@@ -90,13 +90,8 @@ describe('request statistics', () => {
   })
 
   test('store what arrived during a slow insert as soon as it ends, and not before', async () => {
-    let finish: () => void = () => {}
-    const { time, stored, add } = open(
-      () =>
-        new Promise((resolve) => {
-          finish = resolve
-        }),
-    )
+    const { insert, finish } = pendingInserts()
+    const { time, stored, add } = open(insert)
     add(1)
     time.advance(750)
     expect(stored).toHaveLength(1)
