@@ -8,7 +8,7 @@ import { createObservability } from './app/create-observability.ts'
 import { createStorage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/data-directory.ts'
-import { readDefinitions } from './endpoints/definition/definition-directory.ts'
+import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Engine } from './engine/engine.ts'
 import type { CallStatistics } from './observability/call-statistics.ts'
 

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { WellheadError } from '../base/errors.ts'
-import { HotKeysFile } from '../cache/hot-keys-file.ts'
 import { ResultCache } from '../cache/result-cache.ts'
+import { WarmKeysFile } from '../cache/warm-keys-file.ts'
 import { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from '../endpoints/call/query-queue.ts'
@@ -87,12 +87,12 @@ export function createEndpoints(
       clock,
       arrivals: arrivalsOfAll,
     }),
-    warmKeys: new HotKeysFile({
+    warmKeys: new WarmKeysFile({
       path: join(settings.dataDir, 'hot-keys.json'),
       time,
       ...warmKeys,
-      read: (limit) => cache.hotKeys(limit),
-      onFailure: (error) => log.warn({ err: error }, 'the list of warm keys could not be written'),
+      read: (limit) => cache.warmKeys(limit),
+      onFailure: (error) => log.warn({ err: error }, 'the file of warm keys could not be read or written'),
     }),
   }
 }
