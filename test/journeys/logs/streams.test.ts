@@ -21,7 +21,7 @@ import { followResult } from '../../../src/http/streams/follow-result.ts'
 import { readEntry } from '../../../src/intake/entry.ts'
 import { LiveResults } from '../../../src/live/live-results.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
-import { RequestCounts } from '../../../src/observability/request-counts.ts'
+import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { type EventReader, openEvents } from '../../support/event-reader.ts'
 
 const admin = 'the-token-of-the-admin'

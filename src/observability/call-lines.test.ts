@@ -1,20 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
-import { CallPage } from './call-page.ts'
+import { callLines } from './call-lines.ts'
 import { type CallRecord, cacheUses } from './call-record.ts'
-import { callLines } from './call-rows.ts'
 
 const wallMs = Date.UTC(2026, 0, 1)
 
-function entriesOf(calls: readonly CallRecord[]) {
-  const page = new CallPage(Math.max(1, calls.length))
-  for (const call of calls) expect(page.add(call)).toBe(true)
-  return callLines(page, (ms) => wallMs + ms).map((line) => JSON.parse(line))
+function entriesOf(records: readonly CallRecord[]) {
+  return callLines(records, (ms) => wallMs + ms).map((line) => JSON.parse(line))
 }
 
-describe('entries of calls', () => {
-  test('a call is an entry with everything that is known of it', () => {
+describe('entries of requests', () => {
+  test('have all fields of the record', () => {
     const [entry] = entriesOf([
       callRecord({ status: 504, cache: 'none', totalMs: 1000.12345, engineMs: 12, code: 'query_timeout' }),
     ])
@@ -42,15 +39,16 @@ describe('entries of calls', () => {
     })
   })
 
-  test('up to five hundred calls have an entry each; of more, those that are alike share one', () => {
-    const alike = (count: number) => Array.from({ length: count }, () => callRecord())
-    expect(entriesOf(alike(500))).toHaveLength(500)
-    const [shared, ...more] = entriesOf(alike(501))
+  test('up to 500 requests have an entry each; beyond that, equal requests share one', () => {
+    const equal = (count: number) =>
+      Array.from({ length: count }, () => callRecord({ subject: { ...subject } }))
+    expect(entriesOf(equal(500))).toHaveLength(500)
+    const [shared, ...more] = entriesOf(equal(501))
     expect(more).toEqual([])
     expect(shared.metadata).toMatchObject({ calls: 501, rows: 1002, bytes: 50_100 })
   })
 
-  test('whatever came, all calls, rows and bytes are in the entries, and no duration is off by more than 3 %', () => {
+  test('keep all requests, rows and bytes, and the total duration within 3 %', () => {
     const call = fc.record({
       status: fc.constantFrom(200, 304, 400, 404, 503),
       cache: fc.constantFrom(...cacheUses),
@@ -62,8 +60,8 @@ describe('entries of calls', () => {
       subject: fc.constantFrom(subject, { ...subject, tokenId: 'another' }),
     })
     fc.assert(
-      fc.property(fc.array(call, { minLength: 501, maxLength: 700 }), (given) => {
-        const calls = given.map((fields) => callRecord(fields))
+      fc.property(fc.array(call, { minLength: 501, maxLength: 700 }), (fields) => {
+        const calls = fields.map((one) => callRecord(one))
         const entries = entriesOf(calls).map(({ metadata }) => metadata)
         const sum = (field: string) => entries.reduce((total, entry) => total + entry[field], 0)
         expect(sum('calls')).toBe(calls.length)
@@ -79,12 +77,5 @@ describe('entries of calls', () => {
       }),
       { numRuns: 30 },
     )
-  })
-
-  test('a page that is full takes no more, and an empty one lets go of what was in it', () => {
-    const page = new CallPage(1)
-    expect([page.add(callRecord()), page.add(callRecord())]).toEqual([true, false])
-    page.clear()
-    expect([page.length, page.subject(0)]).toEqual([0, undefined])
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unspokenProtocol, wantedExporters } from './otel-wanted.ts'
+import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
 
 const endpoint = 'http://127.0.0.1:4318'
 
@@ -14,15 +14,15 @@ test.each<[Record<string, string>, string[]]>([
   [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
   [{ OTEL_TRACES_EXPORTER: 'zipkin', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
   [{ OTEL_SDK_DISABLED: 'TRUE', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
-])('with %j traces go to %j', (environment, exporters) => {
-  expect(wantedExporters(environment)).toEqual(exporters)
+])('%j sends traces to %j', (environment, exporters) => {
+  expect(traceExporters(environment)).toEqual(exporters)
 })
 
-test('a protocol that is not spoken is told', () => {
-  expect(unspokenProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })).toBeUndefined()
-  expect(unspokenProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toBe('grpc')
+test('reports an unsupported protocol', () => {
+  expect(unsupportedProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })).toBeUndefined()
+  expect(unsupportedProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toBe('grpc')
   expect(
-    unspokenProtocol({
+    unsupportedProtocol({
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
     }),
