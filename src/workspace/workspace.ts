@@ -5,45 +5,45 @@ import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinition } from '../endpoints/definition/definition-file.ts'
-import { type FileProblem, inOrder } from './file-problem.ts'
+import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
-import { readYamlFile } from './yaml-file.ts'
 
-/** A directory of endpoints, with the sources, fixtures and tests that belong to them. */
-export interface Project {
+/** A directory of endpoint files with their sources, fixtures and tests. */
+export interface Workspace {
   directory: string
-  endpoints: ProjectEndpoint[]
-  sources: ProjectSource[]
-  /** Files of each set, by its name. */
+  endpoints: WorkspaceEndpoint[]
+  sources: WorkspaceSource[]
+  /** Files of each fixture set, by name. */
   fixtures: ReadonlyMap<string, readonly FixtureFile[]>
   tests: TestFile[]
-  /** What cannot be read; the rest is there all the same. */
+  /** Unreadable files; all others are loaded anyway. */
   problems: FileProblem[]
 }
 
-export interface ProjectEndpoint {
+export interface WorkspaceEndpoint {
   file: string
   content: string
   definition: EndpointDefinition
-  /** Where the SQL begins. */
+  /** Start of the SQL. */
   queryAt: TextPosition
 }
 
-export interface ProjectSource {
+export interface WorkspaceSource {
   file: string
   source: NewSource
 }
 
-/** Files are read into memory. */
 const maxFileBytes = 64 * 2 ** 20
 
-export class NoProject extends Error {}
+export class NotAWorkspace extends Error {}
 
-export function readProject(directory: string): Project {
-  const files = new ProjectFiles(directory)
+export function readWorkspace(directory: string): Workspace {
+  const files = new WorkspaceFiles(directory)
   if (!files.isDirectory('endpoints')) {
-    throw new NoProject(`${directory} is no project: it has no directory endpoints. wellhead init makes one.`)
+    throw new NotAWorkspace(
+      `${directory} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
+    )
   }
   const sources = readSources(files)
   const known = new Set([
@@ -53,17 +53,17 @@ export function readProject(directory: string): Project {
   const endpoints = readEndpoints(files)
   const fixtures = readFixtures(files, known)
   const tests = readTests(files, new Set(endpoints.map(({ definition }) => definition.name)), fixtures)
-  return { directory, endpoints, sources, fixtures, tests, problems: inOrder(files.problems) }
+  return { directory, endpoints, sources, fixtures, tests, problems: sortProblems(files.problems) }
 }
 
-/** The endpoints alone, of a directory that need not be a project yet. */
-export function readEndpointFiles(directory: string): Pick<Project, 'endpoints' | 'problems'> {
-  const files = new ProjectFiles(directory)
+/** Reads the endpoints of a directory that may not be a workspace yet. */
+export function readEndpointFiles(directory: string): Pick<Workspace, 'endpoints' | 'problems'> {
+  const files = new WorkspaceFiles(directory)
   return { endpoints: readEndpoints(files), problems: files.problems }
 }
 
-/** The files of a directory, and what is wrong with them. */
-class ProjectFiles {
+/** The files of a directory and their problems. */
+class WorkspaceFiles {
   readonly #directory: string
   readonly problems: FileProblem[] = []
 
@@ -75,13 +75,12 @@ class ProjectFiles {
     try {
       return statSync(join(this.#directory, path)).isDirectory()
     } catch (error) {
-      // What lies on the way to it may be a file.
       if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
       throw error
     }
   }
 
-  /** Names in a directory, hidden ones left out; none where it is not there. */
+  /** Names in a directory, without hidden files; empty if the directory does not exist. */
   list(path: string): string[] {
     if (!this.isDirectory(path)) return []
     return readdirSync(join(this.#directory, path))
@@ -89,7 +88,7 @@ class ProjectFiles {
       .sort()
   }
 
-  /** What a file is read into, or its problems are kept. */
+  /** Reads a file; if that fails, records its problems and returns undefined. */
   read<T extends object>(
     file: string,
     reader: (content: string) => T | { problems: FileProblem[] },
@@ -103,7 +102,7 @@ class ProjectFiles {
       }
       bytes = readFileSync(path)
     } catch (error) {
-      this.report(file, `The file cannot be read: ${(error as Error).message}.`)
+      this.report(file, `Cannot read the file: ${(error as Error).message}.`)
       return undefined
     }
     let content: string
@@ -124,7 +123,7 @@ class ProjectFiles {
   }
 }
 
-function readEndpoints(files: ProjectFiles): ProjectEndpoint[] {
+function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
   const endpoints = files.list('endpoints').flatMap((name) => {
     if (!name.endsWith('.sql')) return []
     const file = `endpoints/${name}`
@@ -146,12 +145,12 @@ function readEndpoints(files: ProjectFiles): ProjectEndpoint[] {
   for (const { file, definition } of endpoints) {
     const first = firstOf.get(definition.id)
     if (first === undefined) firstOf.set(definition.id, file)
-    else files.report(file, `id is that of ${first}: each endpoint needs one of its own.`)
+    else files.report(file, `id is already used by ${first}. Each endpoint needs its own id.`)
   }
   return endpoints
 }
 
-function readSources(files: ProjectFiles): ProjectSource[] {
+function readSources(files: WorkspaceFiles): WorkspaceSource[] {
   const shape = newSourceShape.omit({ name: true })
   return files.list('sources').flatMap((entry) => {
     if (!/\.ya?ml$/.test(entry)) return []
@@ -159,44 +158,45 @@ function readSources(files: ProjectFiles): ProjectSource[] {
     const name = entry.replace(/\.ya?ml$/, '')
     const named = newSourceShape.shape.name.safeParse(name)
     if (!named.success) {
-      files.report(file, `The name of a source ${named.error.issues[0]?.message ?? 'does not fit'}.`)
+      files.report(file, `The source name ${named.error.issues[0]?.message ?? 'is invalid'}.`)
       return []
     }
     if (builtInSources.some((source) => source.name === name)) {
-      files.report(file, `The source ${name} is there in every service, and is not declared.`)
+      files.report(file, `The source ${name} is built in. Remove this file.`)
       return []
     }
     const found = files.read(file, (content) =>
-      readYamlFile(file, saysNothing(content) ? '{}' : content, shape, 'description: Orders of the shop.'),
+      readYamlFile(file, isBlank(content) ? '{}' : content, shape, 'description: Orders of the shop.'),
     )
     return found ? [{ file, source: { ...found.value, name } }] : []
   })
 }
 
-/** A source needs no more than its name. */
-function saysNothing(yaml: string): boolean {
+/** A source file may be empty. */
+function isBlank(yaml: string): boolean {
   return yaml.split('\n').every((line) => /^\s*(#|$)/.test(line))
 }
 
-/** fixtures/<source>.ndjson is the set "default", fixtures/<set>/<source>.ndjson another one. */
-function readFixtures(files: ProjectFiles, sources: ReadonlySet<string>): Map<string, FixtureFile[]> {
+/** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */
+function readFixtures(files: WorkspaceFiles, sources: ReadonlySet<string>): Map<string, FixtureFile[]> {
   const sets = new Map<string, FixtureFile[]>([[defaultSet, readSet(files, 'fixtures', sources)]])
   for (const name of files.list('fixtures')) {
     const path = `fixtures/${name}`
     if (!files.isDirectory(path)) continue
-    if (name === defaultSet) files.report(path, `The set ${defaultSet} is what lies in fixtures itself.`)
+    if (name === defaultSet)
+      files.report(path, `The default set is the files directly in fixtures/. Rename this directory.`)
     else sets.set(name, readSet(files, path, sources))
   }
   return sets
 }
 
-function readSet(files: ProjectFiles, path: string, sources: ReadonlySet<string>): FixtureFile[] {
+function readSet(files: WorkspaceFiles, path: string, sources: ReadonlySet<string>): FixtureFile[] {
   return files.list(path).flatMap((name) => {
     const file = `${path}/${name}`
     if (files.isDirectory(file) || !name.endsWith('.ndjson')) return []
     const source = basename(name, '.ndjson')
     if (!sources.has(source)) {
-      files.report(file, `${source} is no source. One of your own is declared in sources/${source}.yaml.`)
+      files.report(file, `Unknown source "${source}". Declare your own source in sources/${source}.yaml.`)
       return []
     }
     const found = files.read(file, (content) => readFixtureFile(file, source, content))
@@ -205,7 +205,7 @@ function readSet(files: ProjectFiles, path: string, sources: ReadonlySet<string>
 }
 
 function readTests(
-  files: ProjectFiles,
+  files: WorkspaceFiles,
   endpoints: ReadonlySet<string>,
   fixtures: ReadonlyMap<string, unknown>,
 ): TestFile[] {
@@ -216,15 +216,15 @@ function readTests(
     if (!found) return []
     const { tests, yaml } = found
     const endpoint = tests[0]?.endpoint ?? ''
-    // One that cannot be read is told already.
-    const unread = files.problems.some((problem) => problem.file === `endpoints/${endpoint}.sql`)
-    if (!endpoints.has(endpoint) && !unread) {
-      files.report(file, `There is no endpoints/${endpoint}.sql.`, yaml.positionOf(['endpoint']))
+    // An unreadable endpoint is already reported.
+    const isUnreadable = files.problems.some((problem) => problem.file === `endpoints/${endpoint}.sql`)
+    if (!endpoints.has(endpoint) && !isUnreadable) {
+      files.report(file, `endpoints/${endpoint}.sql does not exist.`, yaml.positionOf(['endpoint']))
     }
     for (const { index, fixtures: sets } of tests) {
       for (const set of sets.filter((each) => !fixtures.has(each))) {
         const at = yaml.positionOf(['tests', index, 'fixtures'])
-        files.report(file, `There is no directory fixtures/${set}.`, at)
+        files.report(file, `The directory fixtures/${set} does not exist.`, at)
       }
     }
     return [found]

@@ -1,27 +1,29 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
 import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
 import { BatchKeys } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
-import { recentAnswer } from '../service-answers.ts'
 import type { ServiceClient } from '../service-client.ts'
 
 export interface DemoOptions {
   client: ServiceClient
   now: () => number
   signal: AbortSignal
-  /** So far back the history reaches. */
+  /** Length of the history. */
   historyMs: number
-  /** Told once the history is there; with how many entries had to be sent for it. */
+  /** Called when the history is complete, with the number of entries that were sent. */
   onFilled: (entries: number) => void
 }
+
+const recentResponse = z.array(z.looseObject({ project: z.string(), timestamp: z.number() }))
 
 const livePauseMs = 1_000
 const maxBatchBytes = 6 * 2 ** 20
 const maxBatchEntries = 10_000
 const attempts = 8
 
-/** Fills in history through the front door, then goes on live until it is told to stop. */
+/** Sends history through the API, then live traffic until it is stopped. */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const { now, signal, historyMs, onFilled } = options
   const reached = new Map<DemoSource, number>()
@@ -41,7 +43,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   while (!signal.aborted) {
     await pause(livePauseMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    // What could not be sent goes along with what comes next.
+    // Entries that cannot be sent are sent with the next ones.
     for (const source of demoSources) await sendTo(source).catch(() => {})
   }
 }
@@ -52,7 +54,7 @@ interface Span {
   nowMs: number
 }
 
-/** Oldest first: whatever stops this, what is there then has no hole. */
+/** Sends the oldest entries first, so that an interrupted run leaves no gap. */
 async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
   const keys = new BatchKeys(source)
   let sent = 0
@@ -68,7 +70,7 @@ async function send({ client, signal }: DemoOptions, source: DemoSource, span: S
       pause: (ms) => pause(ms, undefined, { signal }),
       onWait: () => {},
       maxAttempts: attempts,
-      known: true,
+      wasReached: true,
     })
     sent += lines.length
     lines = []
@@ -84,12 +86,12 @@ async function send({ client, signal }: DemoOptions, source: DemoSource, span: S
   return sent
 }
 
-/** How far the history reaches that an earlier start has filled in. */
+/** Time of the newest entry that an earlier run has sent. */
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
   for (const limit of ['20', '1000']) {
     const path = `/api/sources/${source}/recent`
-    const recent = await client.json('GET', path, recentAnswer, { query: { limit } })
+    const recent = await client.json('GET', path, recentResponse, { query: { limit } })
     const newest = recent.find(({ project }) => ours.has(project))
     if (newest) return newest.timestamp / 1000
     if (recent.length < Number(limit)) break

@@ -12,7 +12,7 @@ async function* inChunks(text: string | Buffer, size: number): AsyncGenerator<Bu
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** The same however it is cut into chunks. */
+/** Checks that the chunk size makes no difference. */
 async function read(text: string | Buffer) {
   const readings = []
   for (const size of [1, 2, 7, 100_000]) {
@@ -30,8 +30,8 @@ async function read(text: string | Buffer) {
   return readings[0]
 }
 
-describe('entries are told apart', () => {
-  test('lines, with their numbers; empty ones are none', async () => {
+describe('readEntries', () => {
+  test('reads lines with their numbers and skips blank lines', async () => {
     expect(await read('{"a":1}\n\n  {"a":2}\r\n \t\n\x1e{"a":3}')).toEqual([
       [1, '{"a":1}'],
       [3, '{"a":2}'],
@@ -39,14 +39,14 @@ describe('entries are told apart', () => {
     ])
   })
 
-  test('nothing at all', async () => {
+  test('reads nothing from blank inputs', async () => {
     expect(await read('')).toEqual([])
     expect(await read('\n \n')).toEqual([])
     expect(await read('[]')).toEqual([])
     expect(await read(' [ \n ] ')).toEqual([])
   })
 
-  test('a line that is no JSON is one entry, and the others stay', async () => {
+  test('treats a line that is not JSON as one entry', async () => {
     expect(await read('{"a":1}\n{"a":\n{"a":3}\n')).toEqual([
       [1, '{"a":1}'],
       [2, '{"a":'],
@@ -58,7 +58,7 @@ describe('entries are told apart', () => {
     ])
   })
 
-  test('members of an array over several lines, with the lines where they begin', async () => {
+  test('reads the members of an array with the line where each starts', async () => {
     expect(await read('[\n  {"a": 1,\n   "b": "],}\\""},\n\n  {"a": [2, {}]}, 3,"x"\n]\n')).toEqual([
       [2, '{"a": 1,    "b": "],}\\""}'],
       [5, '{"a": [2, {}]}'],
@@ -67,12 +67,12 @@ describe('entries are told apart', () => {
     ])
   })
 
-  test('one object over several lines, and a batch, are documents', async () => {
+  test('reads an object of several lines, and a batch, as a document', async () => {
     expect(await read('{\n "a": 1\n}\n')).toEqual({ document: '{\n "a": 1\n}\n' })
     expect(await read('{"batch":[{"a":1}]}')).toEqual({ document: '{"batch":[{"a":1}]}' })
   })
 
-  test('what is too long is told and not held', async () => {
+  test('reports entries that are too long', async () => {
     expect(await read(`{"a":1}\n{"a":"${'x'.repeat(2_000)}"}\n{"a":2}`)).toEqual([
       [1, '{"a":1}'],
       [2, 'too long'],
@@ -85,12 +85,12 @@ describe('entries are told apart', () => {
     await expect(read(`{"batch":[${'1,'.repeat(4_000)}1]}`)).rejects.toThrow('one document of more than')
   })
 
-  test('an array that does not end, and one that goes on, are told', async () => {
+  test('rejects an incomplete array and content after an array', async () => {
     await expect(read('[{"a":1},')).rejects.toThrow('input ends in the middle of its array')
-    await expect(read('[{"a":1}]\n{}')).rejects.toThrow('input:2: there is something behind the array')
+    await expect(read('[{"a":1}]\n{}')).rejects.toThrow('input:2: unexpected content after the array')
   })
 
-  test('any entries come back, as lines and as an array', async () => {
+  test('returns any entries unchanged, from lines and from an array', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 }),
@@ -103,7 +103,7 @@ describe('entries are told apart', () => {
             if (/^\{\s*"batch"/.test(text)) continue
             const reading = await readEntries('input', inChunks(text, 13), roomy)
             const found: unknown[] = []
-            if (reading.kind === 'document') throw new Error('It was taken for a document.')
+            if (reading.kind === 'document') throw new Error('Read as a document.')
             for await (const entry of reading.entries) {
               if ('text' in entry) found.push(JSON.parse(entry.text.toString()))
             }
@@ -116,7 +116,7 @@ describe('entries are told apart', () => {
   })
 })
 
-describe('an input', () => {
+describe('readUnpacked', () => {
   const unpacked = async (input: Buffer) => {
     const io = memoryIo({ input })
     const [found] = await findInputs(['-'], io)
@@ -128,20 +128,22 @@ describe('an input', () => {
     return { text: Buffer.concat(parts).toString(), count }
   }
 
-  test('is unpacked where it is gzip, also of several parts, and counted as it is stored', async () => {
+  test('unpacks gzip, also of several members, and counts packed bytes', async () => {
     const packed = Buffer.concat([gzipSync('{"a":1}\n'), gzipSync('{"a":2}\n')])
     expect(await unpacked(packed)).toEqual({ text: '{"a":1}\n{"a":2}\n', count: packed.length })
     expect(await unpacked(Buffer.from('{}'))).toEqual({ text: '{}', count: 2 })
     expect(await unpacked(Buffer.alloc(0))).toEqual({ text: '', count: 0 })
   })
 
-  test('that is cut off is told', async () => {
-    await expect(unpacked(gzipSync('x'.repeat(1000)).subarray(0, -5))).rejects.toThrow('it is no whole gzip')
+  test('rejects truncated gzip', async () => {
+    await expect(unpacked(gzipSync('x'.repeat(1000)).subarray(0, -5))).rejects.toThrow(
+      'the gzip data is incomplete',
+    )
   })
 
-  test('that is not there is told before anything is read', async () => {
+  test('reports a missing file before reading anything', async () => {
     await expect(findInputs(['-', '/no/such/file'], memoryIo())).rejects.toThrow(
-      '/no/such/file cannot be read: it is not there.',
+      'Cannot read /no/such/file: it does not exist.',
     )
     await expect(findInputs(['/tmp'], memoryIo())).rejects.toThrow('it is a directory')
   })

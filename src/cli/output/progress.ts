@@ -1,20 +1,10 @@
-import type { Clock } from '../../base/clock.ts'
-import type { CommandOutput } from '../command-io.ts'
-import { formatBytes, formatCount } from './format-amount.ts'
-
-export interface ProgressOptions {
-  title: string
-  /** Undefined where nobody knows how much it will be. */
-  total: number | undefined
-  unit: 'bytes' | 'count'
-  output: CommandOutput
-  clock: Clock
-}
+import type { CommandIo } from '../command-io.ts'
+import { formatBytes } from './format-amount.ts'
 
 export interface Progress {
-  /** So much is done, of the total; with a few words on what it is at. */
-  update(done: number, words?: string): void
-  /** Takes the bar away. */
+  /** Sets how many bytes are done. */
+  update(done: number, note?: string): void
+  /** Removes the bar. */
   end(): void
 }
 
@@ -22,38 +12,44 @@ const redrawEveryMs = 100
 const lineEveryMs = 10_000
 const barCells = 24
 
-/** A bar on a terminal; elsewhere a line now and then, which is what a log of a long job wants. */
-export function startProgress({ title, total, unit, output, clock }: ProgressOptions): Progress {
-  const format = unit === 'bytes' ? formatBytes : formatCount
+/** Shows a bar on a terminal; elsewhere writes a line every ten seconds, for the log of a long job. */
+export function startProgress(
+  title: string,
+  /** Undefined if unknown. */
+  totalBytes: number | undefined,
+  { stderr: output, clock }: Pick<CommandIo, 'stderr' | 'clock'>,
+): Progress {
   const startedAt = clock.now()
   let writtenAt = output.isTerminal ? Number.NEGATIVE_INFINITY : startedAt
-  let drawn = false
-  const describe = (done: number, words: string) => {
-    const seconds = (clock.now() - startedAt) / 1000
-    const amount =
-      total === undefined
-        ? format(done)
-        : `${format(done)} of ${format(total)}, ${Math.floor(shareOf(done, total) * 100)} %`
-    const speed = seconds >= 1 ? `, ${format(done / seconds)}/s` : ''
-    return `${amount}${speed}${words === '' ? '' : `, ${words}`}`
-  }
+  let isDrawn = false
   return {
-    update(done, words = '') {
+    update(done, note = '') {
       const now = clock.now()
       if (now - writtenAt < (output.isTerminal ? redrawEveryMs : lineEveryMs)) return
       writtenAt = now
+      const share = totalBytes === undefined ? undefined : shareOf(done, totalBytes)
+      const seconds = (now - startedAt) / 1000
+      const text = [
+        share === undefined
+          ? formatBytes(done)
+          : `${formatBytes(done)} of ${formatBytes(totalBytes ?? 0)}, ${Math.floor(share * 100)} %`,
+        seconds >= 1 ? `${formatBytes(done / seconds)}/s` : '',
+        note,
+      ]
+        .filter((part) => part !== '')
+        .join(', ')
       if (!output.isTerminal) {
-        void output.write(`${title}: ${describe(done, words)}\n`)
+        void output.write(`${title}: ${text}\n`)
         return
       }
-      const bar = total === undefined ? '' : `${barOf(shareOf(done, total))} `
-      const room = Math.max(0, output.columns - title.length - (bar === '' ? 0 : barCells + 1) - 2)
-      void output.write(`\r\x1b[K${title} ${bar}${describe(done, words).slice(0, room)}`)
-      drawn = true
+      const bar = share === undefined ? '' : `${barOf(share)} `
+      const room = Math.max(0, output.columns - title.length - bar.length - 2)
+      void output.write(`\r\x1b[K${title} ${bar}${text.slice(0, room)}`)
+      isDrawn = true
     },
     end() {
-      if (drawn) void output.write('\r\x1b[K')
-      drawn = false
+      if (isDrawn) void output.write('\r\x1b[K')
+      isDrawn = false
     },
   }
 }

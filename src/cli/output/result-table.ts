@@ -1,10 +1,9 @@
 import type { CommandOutput } from '../command-io.ts'
 import { formatTable } from './table.ts'
 
-/** Longer values are cut before they are measured: nobody reads them in a table. */
+/** Longer values are truncated before they are measured, which is slow. */
 const maxCellLength = 2_000
 
-/** Rows of a result for people. */
 export function formatRows(rows: readonly Record<string, unknown>[], output: CommandOutput): string {
   const names = Object.keys(rows[0] ?? {})
   const columns = names.map((name) => ({
@@ -20,7 +19,7 @@ export function formatRows(rows: readonly Record<string, unknown>[], output: Com
 
 function cell(name: string, value: unknown): string {
   if (value === null || value === undefined) return ''
-  // Microseconds, which nobody can read.
+  // Timestamps are in microseconds.
   if (name === 'timestamp' && Number.isSafeInteger(value)) return isoMicros(value as number)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > maxCellLength ? `${text.slice(0, maxCellLength)}…` : text

@@ -225,8 +225,8 @@ describe('a service that cannot start says in one line what to do', () => {
     })
     expect(code).toBe(2)
     expect(lines).toEqual([
-      'wellhead: --colour is no flag of serve. wellhead serve --help lists them.',
-      'wellhead: Argument 4 belongs to no flag of serve.',
+      'wellhead: Unknown flag --colour. List all flags with: wellhead serve --help',
+      'wellhead: Argument 4 is unexpected.',
       'wellhead: --port must be a whole number from 0 to 65535; "eighty" was given.',
       'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
       'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
@@ -242,9 +242,7 @@ describe('a service that cannot start says in one line what to do', () => {
     other.close()
     directory.remove()
     expect(code).toBe(1)
-    expect(lines).toEqual([
-      `wellhead: 127.0.0.1:${port} is already in use. Choose another port with --port, or stop what listens there.`,
-    ])
+    expect(lines).toEqual([`wellhead: Port ${port} is already in use. Choose another with --port.`])
   })
 
   test('a data directory that cannot be made', async () => {
@@ -267,7 +265,7 @@ describe('a service that cannot start says in one line what to do', () => {
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toContain('There is no embedded engine for this machine')
+    expect(lines[0]).toContain('This machine has no embedded engine')
   })
 
   test('a ClickHouse server that is not there, without showing its password', async () => {
@@ -278,7 +276,7 @@ describe('a service that cannot start says in one line what to do', () => {
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toEqual([
-      'wellhead: The ClickHouse server cannot be used. Check WELLHEAD_CLICKHOUSE_URL, user and password.',
+      'wellhead: Cannot use the ClickHouse server. Check WELLHEAD_CLICKHOUSE_URL, user and password.',
     ])
   })
 })
