@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
@@ -115,15 +115,20 @@ function unreachable(url: string, error: unknown): ServiceFailure {
   return new ServiceFailure(message, { status: 0, code: cause?.code ?? 'unreachable', cause: error })
 }
 
-interface ErrorBody {
-  error: { code: string; message: string; parameter?: string; request_id?: string }
-}
+const errorBody = z.looseObject({
+  error: z.looseObject({
+    code: z.string(),
+    message: z.string(),
+    parameter: z.string().optional(),
+    request_id: z.string().optional(),
+  }),
+})
 
 async function errorOf(url: string, response: Response): Promise<ServiceFailure> {
   const { status } = response
-  const body = parseError(await response.text().catch(() => ''))
-  if (!body) return unexpectedResponse(url, status)
-  const { code, message, parameter, request_id } = body.error
+  const body = errorBody.safeParse(await response.json().catch(() => undefined))
+  if (!body.success) return unexpectedResponse(url, status)
+  const { code, message, parameter, request_id } = body.data.error
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   return new ServiceFailure(`${message} (${details.filter(Boolean).join(', ')})`, {
@@ -131,15 +136,6 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
   })
-}
-
-function parseError(text: string): ErrorBody | undefined {
-  try {
-    const body = JSON.parse(text) as ErrorBody
-    return typeof body.error.message === 'string' ? body : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Another program listens there, or an incompatible version of Wellhead. */

@@ -12,7 +12,7 @@ import type { CommandIo } from '../command-io.ts'
 import { embeddedEngine } from '../embedded-engine.ts'
 import { formatBytes, plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
-import { type Progress, startProgress } from '../output/progress.ts'
+import { Progress } from '../output/progress.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { explainStartProblem } from '../start-problems.ts'
 
@@ -33,14 +33,13 @@ export async function backUp(
   io: CommandIo,
 ) {
   const target = resolve(io.cwd, directory)
-  const progress = new TransferProgress(io)
+  const progress = new Progress('Backing up', io)
   let response: Response | undefined
   // Requested late: the service keeps its files until the response is read.
   async function* archive(): AsyncGenerator<Uint8Array> {
     response = await client.request('GET', '/api/backup')
-    const total = Number(response.headers.get('wellhead-backup-bytes'))
-    await checkSpace(dirname(target), { bytes: total, files: 0 })
-    progress.start('Backing up', total)
+    progress.totalBytes = Number(response.headers.get('wellhead-backup-bytes'))
+    await checkSpace(dirname(target), { bytes: progress.totalBytes, files: 0 })
     yield* response.body as AsyncIterable<Uint8Array>
   }
   try {
@@ -60,7 +59,7 @@ export async function backUp(
 
 export async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
   const target = resolve(io.cwd, options.dataDir)
-  const progress = new TransferProgress(io)
+  const progress = new Progress('Restoring', io)
   const check = (dataDir: string, expected: Manifest) => {
     progress.end()
     return openAndCheck(dataDir, expected, io)
@@ -72,7 +71,9 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
       here: { schema: schemaVersion, library: engineLibraryVersion() },
       signal: io.signal,
       check: options.open ? check : undefined,
-      onStart: ({ bytes }) => progress.start('Restoring', bytes),
+      onStart: ({ bytes }) => {
+        progress.totalBytes = bytes
+      },
       onBytes: (bytes) => progress.add(bytes),
     })
     progress.end()
@@ -86,30 +87,6 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
     throw explain(error, { what: 'The restore', directory: target, retry }, io)
   } finally {
     progress.end()
-  }
-}
-
-/** A progress bar whose total is known only after the transfer has started. */
-class TransferProgress {
-  readonly #io: CommandIo
-  #progress: Progress | undefined
-  #done = 0
-
-  constructor(io: CommandIo) {
-    this.#io = io
-  }
-
-  start(title: string, totalBytes: number): void {
-    this.#progress = startProgress(title, totalBytes, this.#io)
-  }
-
-  add(bytes: number): void {
-    this.#done += bytes
-    this.#progress?.update(this.#done)
-  }
-
-  end(): void {
-    this.#progress?.end()
   }
 }
 

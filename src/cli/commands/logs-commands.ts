@@ -6,12 +6,12 @@ import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
 import { readEntries } from '../logs/entry-reader.ts'
-import { BatchKeys, gatherBatches, type Rejection } from '../logs/log-batches.ts'
+import { batchKeys, gatherBatches, type Rejection } from '../logs/log-batches.ts'
 import { findInputs, type LogInput, readUnpacked } from '../logs/log-input.ts'
 import { sendBatch } from '../logs/send-batch.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
-import { startProgress } from '../output/progress.ts'
+import { Progress } from '../output/progress.ts'
 import { visible } from '../output/visible.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
@@ -91,11 +91,10 @@ async function sendInputs(
 ): Promise<Tally> {
   const tally: Tally = { source, batches: 0, accepted: 0, already_stored: 0, rejected: 0, errors: [] }
   const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
-  const total = hasSizes ? inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) : undefined
-  const progress = startProgress('Sending', total, io)
-  const keys = new BatchKeys(source, again ? randomUUID() : '')
+  const progress = new Progress('Sending', io)
+  if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
+  const keyOf = batchKeys(source, again ? randomUUID() : '')
   const bounds = { ...batchBounds, maxEntries: batchEntries }
-  let readBytes = 0
   const note = (text: string) => {
     progress.end()
     void io.stderr.write(`${text}\n`)
@@ -107,9 +106,7 @@ async function sendInputs(
   }
   try {
     for (const input of inputs) {
-      const chunks = readUnpacked(input, io.signal, (bytes) => {
-        readBytes += bytes
-      })
+      const chunks = readUnpacked(input, io.signal, (bytes) => progress.add(bytes))
       const reading = await readEntries(input.name, chunks, entryBounds)
       for await (const piece of gatherBatches(reading, bounds)) {
         if ('rejection' in piece) {
@@ -117,7 +114,7 @@ async function sendInputs(
           continue
         }
         const { batch } = piece
-        const sent = await sendBatch(batch, keys.next(batch), {
+        const sent = await sendBatch(batch, keyOf(batch), {
           client,
           source,
           maxAttempts,
@@ -132,7 +129,7 @@ async function sendInputs(
           const line = batch.lines[index]
           reject({ input: input.name, ...(line === undefined ? { index } : { line }), reason })
         }
-        progress.update(readBytes, `${entries(tally.accepted)} stored`)
+        progress.note = `${entries(tally.accepted)} stored`
       }
     }
   } catch (error) {

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { CommandIo } from '../command-io.ts'
@@ -84,8 +86,7 @@ export async function tailSource(
         throw unexpectedResponse(client.url, response.status, 'the body is not an event stream')
       }
       wasReached = true
-      const chunks = withoutSilence(response.body as AsyncIterable<Uint8Array>, maxSilenceMs)
-      for await (const event of readEventStream(chunks)) {
+      for await (const event of readEventStream(withTimeout(response.body as ReadableStream, maxSilenceMs))) {
         failures = 0
         lastId = event.id ?? lastId
         retryMs = event.retryMs ?? retryMs
@@ -122,22 +123,16 @@ function entryText({ timestamp, project, event_message, metadata }: TailedEntry,
   return [colors.dim(new Date(timestamp / 1000).toISOString()), ...projects, text].join('  ')
 }
 
-/** Throws if no chunk arrives within the time. */
-async function* withoutSilence(chunks: AsyncIterable<Uint8Array>, ms: number): AsyncGenerator<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]()
+async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGenerator<Uint8Array> {
+  const stream = Readable.fromWeb(body)
+  const silent = () => stream.destroy(new Error('The service stopped sending heartbeats.'))
+  const timer = setTimeout(silent, maxSilenceMs).unref()
   try {
-    while (true) {
-      const timer = new AbortController()
-      const silence = delay(ms, 'silent' as const, { signal: timer.signal, ref: false })
-      const next = await Promise.race([iterator.next(), silence]).finally(() => {
-        silence.catch(() => {})
-        timer.abort()
-      })
-      if (next === 'silent') throw new Error('The service stopped sending heartbeats.')
-      if (next.done) return
-      yield next.value
+    for await (const chunk of stream) {
+      timer.refresh()
+      yield chunk
     }
   } finally {
-    void iterator.return?.()?.catch(() => {})
+    clearTimeout(timer)
   }
 }

@@ -26,6 +26,7 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
     }
     if (left-- <= 0) throw new Error('The service has stopped.')
     const entries = String(request?.body)
+      .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
       .map((entry) => ({

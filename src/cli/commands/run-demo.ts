@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
-import { BatchKeys } from '../logs/log-batches.ts'
+import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
 import type { ServiceClient } from '../service-client.ts'
 
@@ -19,9 +19,7 @@ export interface DemoOptions {
 const recentResponse = z.array(z.looseObject({ project: z.string(), timestamp: z.number() }))
 
 const livePauseMs = 1_000
-const maxBatchBytes = 6 * 2 ** 20
-const maxBatchEntries = 10_000
-const attempts = 8
+const batchBounds = { maxBytes: 6 * 2 ** 20, maxEntries: 10_000 }
 
 /** Sends history through the API, then live traffic until it is stopped. */
 export async function runDemo(options: DemoOptions): Promise<void> {
@@ -56,33 +54,25 @@ interface Span {
 
 /** Sends the oldest entries first, so that an interrupted run leaves no gap. */
 async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
-  const keys = new BatchKeys(source)
+  const keyOf = batchKeys(source)
+  async function* entries() {
+    for (const { entry } of demoTraffic(source, span)) {
+      yield { text: Buffer.from(JSON.stringify(entry)), line: 0 }
+    }
+  }
   let sent = 0
-  let lines: string[] = []
-  let bytes = 0
-  const flush = async () => {
-    if (lines.length === 0) return
-    const body = Buffer.from(lines.join('\n'))
-    const batch = { body, contentType: 'application/x-ndjson', lines: [] } as const
-    await sendBatch(batch, keys.next(batch), {
+  for await (const piece of gatherBatches({ kind: 'entries', entries: entries() }, batchBounds)) {
+    if (!('batch' in piece)) continue
+    await sendBatch(piece.batch, keyOf(piece.batch), {
       client,
       source,
       pause: (ms) => pause(ms, undefined, { signal }),
       onWait: () => {},
-      maxAttempts: attempts,
+      maxAttempts: 8,
       wasReached: true,
     })
-    sent += lines.length
-    lines = []
-    bytes = 0
+    sent += piece.batch.lines.length
   }
-  for (const { entry } of demoTraffic(source, span)) {
-    const line = JSON.stringify(entry)
-    lines.push(line)
-    bytes += line.length
-    if (bytes >= maxBatchBytes || lines.length >= maxBatchEntries) await flush()
-  }
-  await flush()
   return sent
 }
 

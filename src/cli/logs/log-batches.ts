@@ -70,23 +70,14 @@ export async function* gatherBatches(
 
 /**
  * Creates idempotency keys from the content of a batch and its position among equal batches. Sending the same
- * input again produces the same keys, so nothing is stored twice.
+ * input again produces the same keys, so nothing is stored twice. A different salt makes the same input a new one.
  */
-export class BatchKeys {
-  readonly #source: string
-  readonly #salt: string
-  readonly #seen = new Map<string, number>()
-
-  /** A different salt makes the same input a new one. */
-  constructor(source: string, salt = '') {
-    this.#source = source
-    this.#salt = salt
-  }
-
-  next({ body }: Pick<LogBatch, 'body'>): string {
-    const content = createHash('sha256').update(`${this.#source}\0`).update(body).digest('hex')
-    const ordinal = this.#seen.get(content) ?? 0
-    this.#seen.set(content, ordinal + 1)
-    return `logs-send-${createHash('sha256').update(`${this.#salt}${content}:${ordinal}`).digest('hex')}`
+export function batchKeys(source: string, salt = ''): (batch: Pick<LogBatch, 'body'>) => string {
+  const seen = new Map<string, number>()
+  return ({ body }) => {
+    const content = createHash('sha256').update(`${source}\0`).update(body).digest('hex')
+    const ordinal = seen.get(content) ?? 0
+    seen.set(content, ordinal + 1)
+    return `logs-send-${createHash('sha256').update(`${salt}${content}:${ordinal}`).digest('hex')}`
   }
 }

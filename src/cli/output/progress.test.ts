@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
 import { manualClock } from '../../base/clock.ts'
 import { formatBytes, formatCount, plural } from './format-amount.ts'
-import { startProgress } from './progress.ts'
+import { Progress } from './progress.ts'
 
 const ioWith = (choices: { isTerminal?: boolean; columns?: number }) => {
   const clock = manualClock()
@@ -11,13 +11,15 @@ const ioWith = (choices: { isTerminal?: boolean; columns?: number }) => {
 
 test('draws a bar on a terminal, redraws it at most every 100 ms, and removes it', () => {
   const io = ioWith({ isTerminal: true, columns: 120 })
-  const progress = startProgress('Sending', 2048, io)
-  progress.update(0)
+  const progress = new Progress('Sending', io)
+  progress.totalBytes = 2048
+  progress.add(0)
   io.clock.advance(50)
-  progress.update(512)
+  progress.add(512)
   expect(io.stderr.text()).not.toContain('512')
   io.clock.advance(1950)
-  progress.update(1024, '3 entries stored')
+  progress.note = '3 entries stored'
+  progress.add(512)
   expect(io.stderr.text()).toContain(
     '████████████░░░░░░░░░░░░ 1.0 KiB of 2.0 KiB, 50 %, 512 B/s, 3 entries stored',
   )
@@ -27,20 +29,22 @@ test('draws a bar on a terminal, redraws it at most every 100 ms, and removes it
 
 test('elsewhere writes a line every ten seconds, and none for a short job', () => {
   const io = ioWith({})
-  const progress = startProgress('Sending', undefined, io)
-  progress.update(5)
+  const progress = new Progress('Sending', io)
+  progress.add(5)
   io.clock.advance(9_999)
-  progress.update(50)
+  progress.add(45)
   expect(io.stderr.text()).toBe('')
   io.clock.advance(1)
-  progress.update(1_000)
+  progress.add(950)
   progress.end()
   expect(io.stderr.text()).toBe('Sending: 1000 B, 100 B/s\n')
 })
 
 test('shows 100 % if the total is 0', () => {
   const io = ioWith({ isTerminal: true })
-  startProgress('x', 0, io).update(0)
+  const progress = new Progress('x', io)
+  progress.totalBytes = 0
+  progress.add(0)
   expect(io.stderr.text()).toContain('100 %')
 })
 

@@ -1,64 +1,63 @@
 import type { CommandIo } from '../command-io.ts'
 import { formatBytes } from './format-amount.ts'
 
-export interface Progress {
-  /** Sets how many bytes are done. */
-  update(done: number, note?: string): void
-  /** Removes the bar. */
-  end(): void
-}
-
 const redrawEveryMs = 100
 const lineEveryMs = 10_000
 const barCells = 24
 
 /** Shows a bar on a terminal; elsewhere writes a line every ten seconds, for the log of a long job. */
-export function startProgress(
-  title: string,
-  /** Undefined if unknown. */
-  totalBytes: number | undefined,
-  { stderr: output, clock }: Pick<CommandIo, 'stderr' | 'clock'>,
-): Progress {
-  const startedAt = clock.now()
-  let writtenAt = output.isTerminal ? Number.NEGATIVE_INFINITY : startedAt
-  let isDrawn = false
-  return {
-    update(done, note = '') {
-      const now = clock.now()
-      if (now - writtenAt < (output.isTerminal ? redrawEveryMs : lineEveryMs)) return
-      writtenAt = now
-      const share = totalBytes === undefined ? undefined : shareOf(done, totalBytes)
-      const seconds = (now - startedAt) / 1000
-      const text = [
-        share === undefined
-          ? formatBytes(done)
-          : `${formatBytes(done)} of ${formatBytes(totalBytes ?? 0)}, ${Math.floor(share * 100)} %`,
-        seconds >= 1 ? `${formatBytes(done / seconds)}/s` : '',
-        note,
-      ]
-        .filter((part) => part !== '')
-        .join(', ')
-      if (!output.isTerminal) {
-        void output.write(`${title}: ${text}\n`)
-        return
-      }
-      const bar = share === undefined ? '' : `${barOf(share)} `
-      const room = Math.max(0, output.columns - title.length - bar.length - 2)
-      void output.write(`\r\x1b[K${title} ${bar}${text.slice(0, room)}`)
-      isDrawn = true
-    },
-    end() {
-      if (isDrawn) void output.write('\r\x1b[K')
-      isDrawn = false
-    },
+export class Progress {
+  /** Undefined while unknown. */
+  totalBytes: number | undefined
+  note = ''
+  readonly #title: string
+  readonly #io: Pick<CommandIo, 'stderr' | 'clock'>
+  readonly #startedAt: number
+  #writtenAt: number
+  #doneBytes = 0
+  #isDrawn = false
+
+  constructor(title: string, io: Pick<CommandIo, 'stderr' | 'clock'>) {
+    this.#title = title
+    this.#io = io
+    this.#startedAt = io.clock.now()
+    this.#writtenAt = io.stderr.isTerminal ? Number.NEGATIVE_INFINITY : this.#startedAt
   }
-}
 
-function shareOf(done: number, total: number): number {
-  return total <= 0 ? 1 : Math.min(1, done / total)
-}
+  add(bytes: number): void {
+    this.#doneBytes += bytes
+    const { clock, stderr } = this.#io
+    const now = clock.now()
+    if (now - this.#writtenAt < (stderr.isTerminal ? redrawEveryMs : lineEveryMs)) return
+    this.#writtenAt = now
+    const text = this.#text((now - this.#startedAt) / 1000)
+    if (!stderr.isTerminal) {
+      void stderr.write(`${this.#title}: ${text}\n`)
+      return
+    }
+    const full = Math.floor((this.#share() ?? 0) * barCells)
+    const bar = this.#share() === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(barCells - full)} `
+    const room = Math.max(0, stderr.columns - this.#title.length - bar.length - 2)
+    void stderr.write(`\r\x1b[K${this.#title} ${bar}${text.slice(0, room)}`)
+    this.#isDrawn = true
+  }
 
-function barOf(share: number): string {
-  const full = Math.floor(share * barCells)
-  return '█'.repeat(full) + '░'.repeat(barCells - full)
+  /** Removes the bar. */
+  end(): void {
+    if (this.#isDrawn) void this.#io.stderr.write('\r\x1b[K')
+    this.#isDrawn = false
+  }
+
+  #share(): number | undefined {
+    if (this.totalBytes === undefined) return undefined
+    return this.totalBytes <= 0 ? 1 : Math.min(1, this.#doneBytes / this.totalBytes)
+  }
+
+  #text(seconds: number): string {
+    const share = this.#share()
+    const total =
+      share === undefined ? '' : ` of ${formatBytes(this.totalBytes ?? 0)}, ${Math.floor(share * 100)} %`
+    const speed = seconds < 1 ? '' : `, ${formatBytes(this.#doneBytes / seconds)}/s`
+    return `${formatBytes(this.#doneBytes)}${total}${speed}${this.note && `, ${this.note}`}`
+  }
 }
