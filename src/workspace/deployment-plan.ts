@@ -5,7 +5,6 @@ import {
   fieldProblems,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/format-definition.ts'
-import type { ContractChange } from '../endpoints/manage/contract-change.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
@@ -14,18 +13,13 @@ export interface ServerEndpoint {
   version: number
 }
 
-/** An endpoint as the API returns it, with fields that only the service sets. */
-interface ServerView {
-  name: string
-  version: number
-  [field: string]: unknown
-}
-
 /** An endpoint of a service with another version that no file can represent. */
 export class UnreadableEndpoint extends Error {}
 
-/** Reads the endpoints of a service without the fields that only the service sets. */
-export function readServerEndpoints(views: readonly ServerView[]): ServerEndpoint[] {
+/** Reads the endpoints that the API returns, without the fields that only the service sets. */
+export function readServerEndpoints(
+  views: readonly { name: string; version: number; [field: string]: unknown }[],
+): ServerEndpoint[] {
   return views.map((view) => {
     const { version, columns: _, created_at: _at, updated_at: _on, updated_by: _by, ...fields } = view
     const parsed = definitionShape.safeParse(fields)
@@ -94,9 +88,9 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
 
 /** The body of a deployment: each file replaces the version that it was compared with. */
 export function deploymentOf({ endpoints }: Comparison) {
-  return endpoints.map(({ definition, serverVersion }) => ({
+  return endpoints.map(({ definition, serverVersion: expected_version }) => ({
     ...definition,
-    expected_version: serverVersion,
+    expected_version,
   }))
 }
 
@@ -112,10 +106,6 @@ export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEnd
     const planned = byId.get(definition.id)
     return planned ? [{ file, server_version: serverVersion, ...planned, diff }] : []
   })
-}
-
-export function breakingChanges(plan: readonly PlannedEndpoint[]): ContractChange[] {
-  return plan.flatMap(({ changes }) => changes.filter(({ breaking }) => breaking))
 }
 
 export interface PulledFile {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Service, startService } from '../app.ts'
+import { type Service, type ServiceOptions, startService } from '../app.ts'
 import type { ErrorDetails } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
@@ -10,12 +10,6 @@ import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { engineDatabase } from '../sql/names.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
-
-export interface WorkbenchOptions {
-  environment: Readonly<Record<string, string | undefined>>
-  /** Node executable of the engine process, unless the environment names one. */
-  node: string
-}
 
 export interface BenchResponse {
   status: number
@@ -61,18 +55,18 @@ export class Workbench {
     this.#release = release
   }
 
-  static async open(options: WorkbenchOptions): Promise<Workbench> {
+  static async open({ environment, node }: Pick<ServiceOptions, 'environment' | 'node'>): Promise<Workbench> {
     const directory = mkdtempSync(join(tmpdir(), 'wellhead-'))
     const remove = () => rmSync(directory, { recursive: true, force: true })
     let now = loadingTimeMs
     try {
-      const settings = settingsFor(options, directory)
+      const settings = settingsFor(environment, directory)
       const service = await startService({
         settings,
         clock: { now: () => now },
         log: createLog(settings.logLevel),
-        node: options.node,
-        environment: options.environment,
+        node,
+        environment,
         shipped: [],
       })
       const setTime = (nowMs: number) => {
@@ -185,7 +179,7 @@ export class Workbench {
   }
 }
 
-function settingsFor({ environment }: WorkbenchOptions, directory: string): Settings {
+function settingsFor(environment: ServiceOptions['environment'], directory: string): Settings {
   const reading = readSettings({
     ...Object.fromEntries(sharedVariables.map((name) => [name, environment[name]])),
     WELLHEAD_PORT: '0',

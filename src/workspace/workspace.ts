@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { TextPosition } from '../base/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
@@ -62,6 +62,8 @@ export function readEndpointFiles(directory: string): Pick<Workspace, 'endpoints
   return { endpoints: readEndpoints(files), problems: files.problems }
 }
 
+type Reading<T> = T | { problems: FileProblem[] }
+
 /** The files of a directory and their problems. */
 class WorkspaceFiles {
   readonly #directory: string
@@ -82,65 +84,64 @@ class WorkspaceFiles {
 
   /** Names in a directory, without hidden files; empty if the directory does not exist. */
   list(path: string): string[] {
-    if (!this.isDirectory(path)) return []
-    return readdirSync(join(this.#directory, path))
-      .filter((name) => !name.startsWith('.'))
-      .sort()
+    const names = this.isDirectory(path) ? readdirSync(join(this.#directory, path)) : []
+    return names.filter((name) => !name.startsWith('.')).sort()
   }
 
-  /** Reads a file; if that fails, records its problems and returns undefined. */
-  read<T extends object>(
-    file: string,
-    reader: (content: string) => T | { problems: FileProblem[] },
-  ): T | undefined {
+  /** Reads the files of a directory that match; records the problems of unreadable files. */
+  readAll<T extends object>(
+    directory: string,
+    extension: RegExp,
+    reader: (file: string, name: string, content: string) => Reading<T>,
+  ): T[] {
+    return this.list(directory).flatMap((entry) => {
+      const file = `${directory}/${entry}`
+      if (!extension.test(entry) || this.isDirectory(file)) return []
+      const content = this.#read(file)
+      if (content === undefined) return []
+      const reading = reader(file, entry.replace(extension, ''), content)
+      if (!('problems' in reading)) return [reading]
+      this.problems.push(...reading.problems)
+      return []
+    })
+  }
+
+  #read(file: string): string | undefined {
     const path = join(this.#directory, file)
-    let bytes: Buffer
     try {
-      if (statSync(path).size > maxFileBytes) {
-        this.report(file, `The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
-        return undefined
-      }
-      bytes = readFileSync(path)
+      const isTooLarge = statSync(path).size > maxFileBytes
+      if (!isTooLarge) return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+      this.report(file, `The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
     } catch (error) {
-      this.report(file, `Cannot read the file: ${(error as Error).message}.`)
-      return undefined
+      const { code, message } = error as NodeJS.ErrnoException
+      const isInvalid = code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+      this.report(file, isInvalid ? 'The file is not valid UTF-8.' : `Cannot read the file: ${message}.`)
     }
-    let content: string
-    try {
-      content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    } catch {
-      this.report(file, 'The file is not valid UTF-8.')
-      return undefined
-    }
-    const reading = reader(content)
-    if (!('problems' in reading)) return reading
-    this.problems.push(...reading.problems)
     return undefined
   }
 
   report(file: string, message: string, at: TextPosition = { line: 1, column: 1 }): void {
-    this.problems.push({ file, ...at, message })
+    this.problems.push(problemIn(file, message, at))
   }
 }
 
+function problemIn(file: string, message: string, at: TextPosition = { line: 1, column: 1 }): FileProblem {
+  return { file, ...at, message }
+}
+
 function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
-  const endpoints = files.list('endpoints').flatMap((name) => {
-    if (!name.endsWith('.sql')) return []
-    const file = `endpoints/${name}`
-    const found = files.read(file, (content) => {
-      const reading = readDefinition(name, content)
+  const endpoints = files.readAll(
+    'endpoints',
+    /\.sql$/,
+    (file, name, content): Reading<WorkspaceEndpoint> => {
+      const reading = readDefinition(`${name}.sql`, content)
       if (!('problems' in reading)) return { file, content, ...reading }
-      return {
-        problems: reading.problems.map(({ line, column, field, message }) => ({
-          file,
-          line,
-          column,
-          message: `${field} ${message}.`,
-        })),
-      }
-    })
-    return found ? [found] : []
-  })
+      const problems = reading.problems.map(({ line, column, field, message }) =>
+        problemIn(file, `${field} ${message}.`, { line, column }),
+      )
+      return { problems }
+    },
+  )
   const firstOf = new Map<string, string>()
   for (const { file, definition } of endpoints) {
     const first = firstOf.get(definition.id)
@@ -152,56 +153,37 @@ function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
 
 function readSources(files: WorkspaceFiles): WorkspaceSource[] {
   const shape = newSourceShape.omit({ name: true })
-  return files.list('sources').flatMap((entry) => {
-    if (!/\.ya?ml$/.test(entry)) return []
-    const file = `sources/${entry}`
-    const name = entry.replace(/\.ya?ml$/, '')
-    const named = newSourceShape.shape.name.safeParse(name)
-    if (!named.success) {
-      files.report(file, `The source name ${named.error.issues[0]?.message ?? 'is invalid'}.`)
-      return []
+  return files.readAll('sources', /\.ya?ml$/, (file, name, content): Reading<WorkspaceSource> => {
+    const parsedName = newSourceShape.shape.name.safeParse(name)
+    if (!parsedName.success) {
+      const reason = parsedName.error.issues[0]?.message ?? 'is invalid'
+      return { problems: [problemIn(file, `The source name ${reason}.`)] }
     }
     if (builtInSources.some((source) => source.name === name)) {
-      files.report(file, `The source ${name} is built in. Remove this file.`)
-      return []
+      return { problems: [problemIn(file, `The source ${name} is built in. Remove this file.`)] }
     }
-    const found = files.read(file, (content) =>
-      readYamlFile(file, isBlank(content) ? '{}' : content, shape, 'description: Orders of the shop.'),
-    )
-    return found ? [{ file, source: { ...found.value, name } }] : []
+    const isBlank = content.split('\n').every((line) => /^\s*(#|$)/.test(line))
+    const reading = readYamlFile(file, isBlank ? '{}' : content, shape, 'description: Orders of the shop.')
+    return 'problems' in reading ? reading : { file, source: { ...reading.value, name } }
   })
-}
-
-/** A source file may be empty. */
-function isBlank(yaml: string): boolean {
-  return yaml.split('\n').every((line) => /^\s*(#|$)/.test(line))
 }
 
 /** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */
 function readFixtures(files: WorkspaceFiles, sources: ReadonlySet<string>): Map<string, FixtureFile[]> {
-  const sets = new Map<string, FixtureFile[]>([[defaultSet, readSet(files, 'fixtures', sources)]])
+  const readSet = (directory: string) =>
+    files.readAll(directory, /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
+      if (sources.has(source)) return readFixtureFile(file, source, content)
+      const message = `Unknown source "${source}". Declare your own source in sources/${source}.yaml.`
+      return { problems: [problemIn(file, message)] }
+    })
+  const sets = new Map([[defaultSet, readSet('fixtures')]])
   for (const name of files.list('fixtures')) {
     const path = `fixtures/${name}`
     if (!files.isDirectory(path)) continue
-    if (name === defaultSet)
-      files.report(path, `The default set is the files directly in fixtures/. Rename this directory.`)
-    else sets.set(name, readSet(files, path, sources))
+    if (name !== defaultSet) sets.set(name, readSet(path))
+    else files.report(path, 'The default set is the files directly in fixtures/. Rename this directory.')
   }
   return sets
-}
-
-function readSet(files: WorkspaceFiles, path: string, sources: ReadonlySet<string>): FixtureFile[] {
-  return files.list(path).flatMap((name) => {
-    const file = `${path}/${name}`
-    if (files.isDirectory(file) || !name.endsWith('.ndjson')) return []
-    const source = basename(name, '.ndjson')
-    if (!sources.has(source)) {
-      files.report(file, `Unknown source "${source}". Declare your own source in sources/${source}.yaml.`)
-      return []
-    }
-    const found = files.read(file, (content) => readFixtureFile(file, source, content))
-    return found ? [found] : []
-  })
 }
 
 function readTests(
@@ -209,24 +191,20 @@ function readTests(
   endpoints: ReadonlySet<string>,
   fixtures: ReadonlyMap<string, unknown>,
 ): TestFile[] {
-  return files.list('tests').flatMap((name) => {
-    if (!/\.ya?ml$/.test(name)) return []
-    const file = `tests/${name}`
-    const found = files.read(file, (content) => readTestFile(file, content))
-    if (!found) return []
-    const { tests, yaml } = found
-    const endpoint = tests[0]?.endpoint ?? ''
+  const tests = files.readAll('tests', /\.ya?ml$/, (file, _name, content) => readTestFile(file, content))
+  for (const { file, tests: cases, yaml } of tests) {
+    const endpoint = cases[0]?.endpoint ?? ''
     // An unreadable endpoint is already reported.
     const isUnreadable = files.problems.some((problem) => problem.file === `endpoints/${endpoint}.sql`)
     if (!endpoints.has(endpoint) && !isUnreadable) {
       files.report(file, `endpoints/${endpoint}.sql does not exist.`, yaml.positionOf(['endpoint']))
     }
-    for (const { index, fixtures: sets } of tests) {
+    for (const { index, fixtures: sets } of cases) {
       for (const set of sets.filter((each) => !fixtures.has(each))) {
         const at = yaml.positionOf(['tests', index, 'fixtures'])
         files.report(file, `The directory fixtures/${set} does not exist.`, at)
       }
     }
-    return [found]
-  })
+  }
+  return tests
 }

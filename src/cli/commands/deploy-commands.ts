@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { NewSource } from '../../catalog/source.ts'
 import {
-  breakingChanges,
   type Comparison,
   compareWithServer,
   deploymentOf,
@@ -69,10 +68,22 @@ export function addDeployCommands(program: Command, io: CommandIo): void {
       const workspace = await openChecked(directory, options.json, io)
       const created: string[] = []
       try {
-        if (!options.dryRun) await createSources(workspace, client, created, options, io)
-        await deployEndpoints(workspace, client, created, options, io)
+        // Endpoints need their sources first.
+        const missing = options.dryRun ? [] : missingSources(workspace, await sourcesOf(workspace, client))
+        for (const source of missing) {
+          await client.json('POST', '/api/sources', sourceResponse, { json: source })
+          created.push(source.name)
+          if (!options.json) await io.stdout.write(`created source ${source.name}\n`)
+        }
+        await deployWorkspace(await planFor(workspace, client), created, client, options, io)
       } catch (error) {
-        await removeSources(client, created, io)
+        for (const name of created) {
+          // The failure of the deployment matters more than a failure to clean up.
+          await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
+            () => io.stderr.write(`removed source ${name} again\n`),
+            () => io.stderr.write(`could not remove the new source ${name}\n`),
+          )
+        }
         throw error
       }
     },
@@ -134,16 +145,15 @@ function missingSources({ sources }: Workspace, current: readonly NewSource[]): 
   return sources.map(({ source }) => source).filter(({ name }) => !names.has(name))
 }
 
-async function deployEndpoints(
-  workspace: Workspace,
-  client: ServiceClient,
+async function deployWorkspace(
+  { comparison, endpoints: plan, changed }: Plan,
   created: readonly string[],
+  client: ServiceClient,
   options: DeployOptions,
   io: CommandIo,
 ): Promise<void> {
-  const { comparison, endpoints: plan, changed } = await planFor(workspace, client)
   const losing = changed.filter(({ loses }) => loses).length
-  const breaking = breakingChanges(plan).length + losing
+  const breaking = plan.flatMap(({ changes }) => changes).filter((change) => change.breaking).length + losing
   const isRefused = breaking > 0 && !options.breaking
   const isDeployed = !options.dryRun && !isRefused
   if (isDeployed) {
@@ -176,31 +186,6 @@ async function deployEndpoints(
   )
   const title = isDeployed ? 'Deployed' : 'Would deploy'
   await io.stdout.write(`${title} to ${client.url}: ${counts.join(', ')}.\n`)
-}
-
-/** Endpoints need their sources first; if the deployment fails, the sources are removed again. */
-async function createSources(
-  workspace: Workspace,
-  client: ServiceClient,
-  created: string[],
-  { json }: DeployOptions,
-  io: CommandIo,
-): Promise<void> {
-  for (const source of missingSources(workspace, await sourcesOf(workspace, client))) {
-    await client.json('POST', '/api/sources', sourceResponse, { json: source })
-    created.push(source.name)
-    if (!json) await io.stdout.write(`created source ${source.name}\n`)
-  }
-}
-
-async function removeSources(client: ServiceClient, created: readonly string[], io: CommandIo) {
-  for (const name of created) {
-    // The failure of the deployment matters more than this one.
-    await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
-      () => io.stderr.write(`removed source ${name} again\n`),
-      () => io.stderr.write(`could not remove the new source ${name}\n`),
-    )
-  }
 }
 
 function planText({ name, action, version, server_version, changes }: PlannedEndpoint, io: CommandIo) {

@@ -10,14 +10,9 @@ import { type ListColumn, printFields, printList, shortTime } from '../output/pr
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type SourceResponse, sourceList, sourceResponse } from '../service-responses.ts'
 
-interface CreateOptions {
+interface SourceOptions {
   description?: string
   alias?: string[]
-  retentionDays?: number
-  hotField?: HotField[]
-}
-
-interface UpdateOptions {
   retentionDays?: number
   hotField?: HotField[]
   removeHotField?: string[]
@@ -106,7 +101,7 @@ function addCreate(source: Command, io: CommandIo): void {
       'wellhead source create audit_logs --retention-days 365',
       'wellhead source create web_logs --hot-field request_url=request.url,searched --hot-field status=status,number',
     ],
-    request: (client, name: string, options: CreateOptions) => {
+    request: (client, name: string, options: SourceOptions) => {
       const json = {
         name,
         description: options.description,
@@ -131,7 +126,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       'wellhead source update web_logs --retention-days 30',
       'wellhead source update web_logs --hot-field country=request.cf.country --remove-hot-field status',
     ],
-    request: async (client, name: string, options: UpdateOptions) => {
+    request: async (client, name: string, options: SourceOptions) => {
       const { hot_fields: current } = await client.json('GET', pathOf(name), sourceResponse)
       const { hotField: added = [], removeHotField: removed = [], retentionDays } = options
       const unknown = removed.filter((column) => current.every((field) => field.column !== column))
