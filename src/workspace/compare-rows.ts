@@ -22,10 +22,10 @@ export function compareResponse(expected: Expected, { status, body }: BenchRespo
     return `Expected ${wanted.filter(Boolean).join(' ')}, got ${got}`
   }
   const rows: Row[] = body.result
-  if (expected.rowCount !== undefined) {
-    return rows.length === expected.rowCount
+  if (expected.row_count !== undefined) {
+    return rows.length === expected.row_count
       ? undefined
-      : `Expected ${rowsText(expected.rowCount)}, got ${rows.length}`
+      : `Expected ${rowsText(expected.row_count)}, got ${rows.length}`
   }
   if (expected.rows === undefined) {
     return expected.status === 200

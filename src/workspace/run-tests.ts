@@ -45,9 +45,9 @@ export async function runTests(
 
 async function runTest(test: EndpointTest, bench: Workbench): Promise<TestOutcome> {
   const response = await bench.call(test)
-  const message = compareResponse(test.expected, response)
+  const message = compareResponse(test, response)
   if (message === undefined) return { test, kind: 'passed' }
-  const { rows, code, status } = test.expected
+  const { rows, code, status } = test
   const wantsRows = rows !== undefined || (code === undefined && (status ?? 200) === 200)
   const updatable = wantsRows && response.status === 200
   return { test, kind: 'failed', message, ...(updatable && { rows: response.body.result }) }

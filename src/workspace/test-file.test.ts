@@ -29,32 +29,16 @@ describe('readTestFile', () => {
       '    token: { project: abc }',
       '    status: 400',
     )
-    const common = { file: 'tests/usage.yaml', endpoint: 'usage' }
-    const none = { rows: undefined, rowCount: undefined, status: undefined, code: undefined }
+    const common = { file: 'tests/usage.yaml', endpoint: 'usage', column: 5 }
     expect(tests).toEqual([
       {
-        ...common,
-        line: 5,
-        column: 5,
-        index: 0,
-        name: 'first',
-        nowMs: Date.UTC(2026, 0, 2, 3, 4, 5),
-        fixtures: ['busy'],
-        parameters: { hours: '3', on: 'true', project: 'abc' },
-        token: undefined,
-        expected: { ...none, rows: [{ n: 1 }] },
+        ...{ ...common, line: 5, index: 0, name: 'first', nowMs: Date.UTC(2026, 0, 2, 3, 4, 5) },
+        ...{ fixtures: ['busy'], parameters: { hours: '3', on: 'true', project: 'abc' }, rows: [{ n: 1 }] },
       },
       {
-        ...common,
-        line: 8,
-        column: 5,
-        index: 1,
-        name: 'second',
-        nowMs: Date.UTC(2026, 0, 2, 2, 4, 5, 678),
-        fixtures: ['quiet', 'default'],
-        parameters: {},
-        token: { project: 'abc' },
-        expected: { ...none, status: 400 },
+        ...{ ...common, line: 8, index: 1, name: 'second', nowMs: Date.UTC(2026, 0, 2, 2, 4, 5, 678) },
+        ...{ now: '2026-01-02T03:04:05.678+01:00', fixtures: ['quiet', 'default'], parameters: {} },
+        ...{ token: { project: 'abc' }, status: 400 },
       },
     ])
   })
@@ -157,9 +141,7 @@ tests:
     const once = updated(flat, { index: 0, rows: [{ s: 'yes: no # x', n: 1e21, empty: '' }] })
     expect(once).toContain('\n- name: a\n')
     const reading = readTestFile('tests/a.yaml', once)
-    expect('tests' in reading && reading.tests[0]?.expected.rows).toEqual([
-      { s: 'yes: no # x', n: 1e21, empty: '' },
-    ])
+    expect('tests' in reading && reading.tests[0]?.rows).toEqual([{ s: 'yes: no # x', n: 1e21, empty: '' }])
     expect(updated(once, { index: 0, rows: [{ s: 'yes: no # x', n: 1e21, empty: '' }] })).toBe(once)
   })
 })

@@ -86,27 +86,18 @@ const testFile = z
 /** The fixtures directly in fixtures/, not in a subdirectory. */
 export const defaultSet = 'default'
 
-export interface EndpointTest {
+export interface EndpointTest extends z.output<typeof test> {
   file: string
   line: number
   column: number
   /** Position in the list of tests. */
   index: number
   endpoint: string
-  name: string
   nowMs: number
-  fixtures: readonly string[]
-  parameters: Readonly<Record<string, string>>
-  token: { project?: string; parameters?: Record<string, string> } | undefined
-  expected: Expected
+  fixtures: string[]
 }
 
-export interface Expected {
-  rows: readonly Record<string, unknown>[] | undefined
-  rowCount: number | undefined
-  status: number | undefined
-  code: string | undefined
-}
+export type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>
 
 export interface TestFile {
   file: string
@@ -118,24 +109,15 @@ export function readTestFile(file: string, content: string): TestFile | { proble
   const reading = readYamlFile(file, content, testFile, 'endpoint: usage.api-counts')
   if ('problems' in reading) return reading
   const { value, yaml } = reading
-  const tests = value.tests.map((one, index): EndpointTest => {
-    const { project, parameters } = one.token ?? {}
-    return {
-      file,
-      ...yaml.positionOf(['tests', index, 'name']),
-      index,
-      endpoint: value.endpoint,
-      name: one.name,
-      nowMs: Number((parseIsoTimestamp(one.now ?? value.now ?? '') ?? 0n) / 1000n),
-      fixtures: one.fixtures ?? value.fixtures ?? [defaultSet],
-      parameters: one.parameters,
-      token: one.token && {
-        ...(project !== undefined && { project }),
-        ...(parameters !== undefined && { parameters }),
-      },
-      expected: { rows: one.rows, rowCount: one.row_count, status: one.status, code: one.code },
-    }
-  })
+  const tests = value.tests.map((one, index) => ({
+    ...one,
+    file,
+    ...yaml.positionOf(['tests', index, 'name']),
+    index,
+    endpoint: value.endpoint,
+    nowMs: Number((parseIsoTimestamp(one.now ?? value.now ?? '') ?? 0n) / 1000n),
+    fixtures: one.fixtures ?? value.fixtures ?? [defaultSet],
+  }))
   return { file, tests, yaml }
 }
 
@@ -150,7 +132,7 @@ export function updateRows({ yaml, tests }: TestFile, text: string, updates: rea
   const { document } = yaml
   for (const { index, rows } of updates) {
     const path = ['tests', index]
-    if (tests[index]?.expected.rowCount !== undefined) {
+    if (tests[index]?.row_count !== undefined) {
       document.setIn([...path, 'row_count'], rows.length)
       continue
     }

@@ -8,7 +8,7 @@ import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
-import { formatRows } from '../output/result-table.ts'
+import { formatRows } from '../output/table.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 

@@ -50,7 +50,7 @@ describe('logs tail', () => {
       (response) => void response.write(`event: missed\ndata: {"count":2}\n\n${entry('2', 'two')}`),
     )
     const { io, ended, stop, pausesMs } = openTail(url)
-    await vi.waitFor(() => expect(io.stdout.text()).toContain('two'))
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('two'), { timeout: 10_000 })
     stop()
     await ended
     const lines = io.stdout.text().trim().split('\n')
@@ -66,7 +66,7 @@ describe('logs tail', () => {
   test('escapes control characters on a terminal', async () => {
     const { url } = await serve((response) => void response.write(entry('1', 'one\\u001b[2J')))
     const { io, ended, stop } = openTail(url, true)
-    await vi.waitFor(() => expect(io.stdout.text()).not.toBe(''))
+    await vi.waitFor(() => expect(io.stdout.text()).not.toBe(''), { timeout: 10_000 })
     stop()
     await ended
     expect(io.stdout.text()).toBe('2026-01-01T00:00:00.123Z  p\\u001b  one\\u001b[2J\n')

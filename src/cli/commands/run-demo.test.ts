@@ -3,37 +3,25 @@ import { demoSources } from '../../demo/traffic.ts'
 import type { ServiceClient, ServiceRequest } from '../service-client.ts'
 import { runDemo } from './run-demo.ts'
 
-interface Stored {
-  id: string
-  timestamp: number
-  project: string
-}
-
 /** Stores entries by source and returns the newest; fails after a number of requests. */
 function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
-  const stored = new Map<string, Stored[]>()
+  const stored = new Map<string, { id: string; timestamp: number; project: string }[]>()
   let left = maxRequests
   const of = (source: string) => stored.get(source) ?? []
-  const json = async (
-    method: string,
-    path: string,
-    _shape: unknown,
-    request?: ServiceRequest,
-  ): Promise<unknown> => {
+  const json = async (method: string, path: string, _shape: unknown, request: ServiceRequest = {}) => {
     if (method === 'GET') {
       const source = path.split('/')[3] as string
-      return of(source).toReversed().slice(0, Number(request?.query?.limit))
+      return of(source).toReversed().slice(0, Number(request.query?.limit))
     }
     if (left-- <= 0) throw new Error('The service has stopped.')
-    const entries = String(request?.body)
+    const entries = String(request.body)
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line))
-      .map((entry) => ({
-        ...entry,
-        project: entry.project ?? entry.metadata.project_ref ?? entry.metadata.project,
-      }))
-    const source = request?.query?.source as string
+      .map((line) => {
+        const { metadata, project = metadata.project_ref ?? metadata.project, ...rest } = JSON.parse(line)
+        return { ...rest, project }
+      })
+    const source = request.query?.source as string
     stored.set(source, [...of(source), ...entries])
     return { accepted: entries.length, rejected: 0, errors: [] }
   }

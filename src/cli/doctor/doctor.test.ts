@@ -73,49 +73,30 @@ describe('wellhead doctor', () => {
   })
 })
 
-test.each([
-  ['v20.19.0', 'ok'],
-  ['v22.1.0', 'ok'],
-  ['v20.18.3', 'problem'],
-  ['v18.20.0', 'problem'],
-])('Node %s: %s', (version, status) => {
-  expect(checkNode(version).status).toBe(status)
-})
-
-test.each([
-  ['linux', 'problem'],
-  ['darwin', 'ok'],
-])('%s without glibc: %s', (platform, status) => {
-  const machine = { nodeVersion: 'v22.0.0', arch: 'x64', glibcVersion: () => undefined, platform }
-  expect(checkLibc(machine).status).toBe(status)
-})
-
-test.each([
-  ['1024', 'warning'],
-  ['65536', 'ok'],
-  ['unlimited', 'ok'],
-])('a limit of %s open files: %s', (soft, status) => {
-  const limits = `Limit Soft Hard Units\nMax open files            ${soft}    524288   files\n`
-  expect(checkOpenFiles(limits)[0]?.status).toBe(status)
-  expect(checkOpenFiles('')).toEqual([])
-})
-
-test.each([
-  [50, 'problem'],
-  [300, 'warning'],
-  [5_000, 'ok'],
-])('%d bytes free with a reserve of 100: %s', (free, status) => {
-  expect(judgeSpace(free, 100).status).toBe(status)
-})
-
+const machine = { nodeVersion: 'v22.0.0', arch: 'x64', glibcVersion: () => undefined }
+const openFiles = (soft: string) =>
+  checkOpenFiles(`Limit Soft Hard\nMax open files    ${soft}    524288   files\n`)[0]
 const now = Date.UTC(2026, 10, 15)
 
-test.each([
-  ['a plain clock', now, {}, 'ok'],
-  ['a clock close to the service', now, { serviceMs: now - 999, newestMs: now - 5 }, 'ok'],
-  ['a clock behind the newest entry', now, { newestMs: now + 3 * 3_600_000 }, 'problem'],
-  ['a clock apart from the service', now, { serviceMs: now + 60_000 }, 'warning'],
-  ['a clock in the past', 0, {}, 'problem'],
-])('%s', (_, nowMs, clocks, status) => {
-  expect(judgeClock(nowMs, clocks).status).toBe(status)
+test.each<[string, Finding | undefined, Finding['status'] | undefined]>([
+  ['the oldest Node', checkNode('v20.19.0'), 'ok'],
+  ['a newer Node', checkNode('v22.1.0'), 'ok'],
+  ['a Node that is too old', checkNode('v20.18.3'), 'problem'],
+  ['a much older Node', checkNode('v18.20.0'), 'problem'],
+  ['Linux without glibc', checkLibc({ ...machine, platform: 'linux' }), 'problem'],
+  ['macOS without glibc', checkLibc({ ...machine, platform: 'darwin' }), 'ok'],
+  ['few open files', openFiles('1024'), 'warning'],
+  ['many open files', openFiles('65536'), 'ok'],
+  ['unlimited open files', openFiles('unlimited'), 'ok'],
+  ['an unknown limit of open files', checkOpenFiles('')[0], undefined],
+  ['less space than the reserve', judgeSpace(50, 100), 'problem'],
+  ['little space', judgeSpace(300, 100), 'warning'],
+  ['enough space', judgeSpace(5_000, 100), 'ok'],
+  ['a plain clock', judgeClock(now, {}), 'ok'],
+  ['a clock close to the service', judgeClock(now, { serviceMs: now - 999, newestMs: now - 5 }), 'ok'],
+  ['a clock behind the newest entry', judgeClock(now, { newestMs: now + 3 * 3_600_000 }), 'problem'],
+  ['a clock apart from the service', judgeClock(now, { serviceMs: now + 60_000 }), 'warning'],
+  ['a clock in the past', judgeClock(0, {}), 'problem'],
+])('judges %s', (_, finding, status) => {
+  expect(finding?.status).toBe(status)
 })

@@ -1,8 +1,7 @@
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
-import { formatRows } from './result-table.ts'
-import { cutToWidth, formatTable } from './table.ts'
+import { cutToWidth, formatRows, formatTable } from './table.ts'
 import { visible } from './visible.ts'
 
 const columns = [{ title: 'NAME' }, { title: 'COUNT', align: 'right' as const }]
