@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { parseIsoTimestamp } from '../base/timestamps.ts'
 
-/** For repeatable options. */
 export function collect(value: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), value]
 }

@@ -16,7 +16,6 @@ function commandsOf(command: Command, words: readonly string[] = []): [string, C
 // The flags of serve are settings, which have their own page.
 const commands = commandsOf(createProgram(memoryIo())).filter(([name]) => name !== 'wellhead serve')
 
-/** Arguments and flags with their descriptions. */
 function rowsOf(command: Command): [string, string][] {
   const help = command.createHelp()
   const rows: [string, string][] = [
@@ -34,7 +33,6 @@ function talksToService({ options }: Command): boolean {
   return options.some(({ long }) => long === '--url')
 }
 
-/** The table rows of a command, without alignment. */
 function sectionOf(name: string): string[] | undefined {
   const section = page.split(/^##+ /m).find((part) => part.startsWith(`\`${name}\``))
   return section

@@ -8,7 +8,6 @@ export interface CommandOutput {
   /** Resolves when more text can be written. Never rejects: the process handles a closed pipe. */
   write(data: string | Uint8Array): Promise<void>
   isTerminal: boolean
-  /** Width of the terminal, or a default. */
   columns: number
   colors: Colors
 }
@@ -35,9 +34,7 @@ export interface CommandIo {
   signal: AbortSignal
   clock: Clock
   pid: number
-  /** Whether a process with this id exists. */
   isAlive(pid: number): boolean
-  /** Node executable that runs this command. */
   node: string
   machine: MachineFacts
 }

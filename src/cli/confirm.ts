@@ -4,7 +4,6 @@ import { CommandFailure, usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { visible } from './output/visible.ts'
 
-/** Asks for confirmation on a terminal; scripts need --yes. */
 export async function confirm(io: CommandIo, warning: string, yes: boolean | undefined): Promise<void> {
   if (yes) return
   if (!io.stdinIsTerminal) throw usageFailure(`${warning} Confirm with --yes.`)

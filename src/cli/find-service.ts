@@ -4,7 +4,6 @@ import { usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { readServiceFile, serviceFilePath } from './service-file.ts'
 
-/** Flags of every command that talks to a service. */
 export interface ServiceChoice {
   url?: string
   token?: string

@@ -50,7 +50,6 @@ export function createProgram(io: CommandIo): Command {
   return program
 }
 
-/** Runs a command and returns its exit code. */
 export async function runProgram(args: readonly string[], io: CommandIo): Promise<number> {
   // Parses its own arguments, to report all errors in flags and environment together.
   if (args[0] === 'serve') return serveCommand(args.slice(1), io)

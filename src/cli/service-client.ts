@@ -3,16 +3,14 @@ import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
 
+/** `json` is serialized; `body` is sent unchanged. */
 export interface ServiceRequest {
   query?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
   json?: unknown
-  /** Sent unchanged. */
   body?: string | Uint8Array<ArrayBuffer>
   headers?: Readonly<Record<string, string>>
 }
 
-/** The service returned an error or is unreachable. */
 export class ServiceFailure extends CommandFailure {
   /** 0 without a response. */
   readonly status: number

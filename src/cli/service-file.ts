@@ -10,7 +10,6 @@ const shape = z.object({
   started_at: z.string(),
 })
 
-/** The address of a running service, for commands on the same machine. */
 export type ServiceFile = z.output<typeof shape>
 
 export function serviceFilePath(dataDir: string): string {

@@ -39,7 +39,6 @@ function rowsText(count: number): string {
   return `${count} row${count === 1 ? '' : 's'}`
 }
 
-/** Rows are equal if their JSON is equal. */
 function plain(rows: readonly Row[]): unknown {
   return JSON.parse(JSON.stringify(rows))
 }

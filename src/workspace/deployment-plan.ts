@@ -44,7 +44,6 @@ export interface ComparedEndpoint {
 
 export interface Comparison {
   endpoints: ComparedEndpoint[]
-  /** Names of endpoints that only the service has. */
   onlyOnServer: string[]
 }
 

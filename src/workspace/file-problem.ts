@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { readYamlFields, type TextPosition, type YamlFields } from '../base/yaml-fields.ts'
 
-/** A problem in a workspace file. */
 export interface FileProblem extends TextPosition {
   /** Relative to the workspace, with slashes. */
   file: string

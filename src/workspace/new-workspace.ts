@@ -1,4 +1,3 @@
-/** The files of a new workspace: one endpoint with fixtures and tests. */
 export function newWorkspaceFiles(id: string): Record<string, string> {
   return {
     'endpoints/requests.by-status.sql': `/*

@@ -10,7 +10,6 @@ export type TestOutcome =
   | { test: EndpointTest; kind: 'failed'; message: string; rows?: readonly Record<string, unknown>[] }
 
 export interface TestRun {
-  /** Problems that prevent the tests from running. */
   problems: FileProblem[]
   outcomes: TestOutcome[]
 }

@@ -90,7 +90,6 @@ export interface EndpointTest extends z.output<typeof test> {
   file: string
   line: number
   column: number
-  /** Position in the list of tests. */
   index: number
   endpoint: string
   nowMs: number
@@ -122,7 +121,6 @@ export function readTestFile(file: string, content: string): TestFile | { proble
 }
 
 export interface RowsUpdate {
-  /** Position in the list of tests. */
   index: number
   rows: readonly Record<string, unknown>[]
 }

@@ -39,12 +39,10 @@ export class Workbench {
   readonly #setTime: (nowMs: number) => void
   readonly #release: () => Promise<void>
   readonly #tokens = new Map<string, string>()
-  /** Sources that have entries. */
   readonly #filled = new Set<string>()
   /** Sources whose entries do not expire. */
   readonly #permanent = new Set<string>()
 
-  /** Uses an open service whose clock can be set. */
   constructor(
     service: BenchService,
     setTime: (nowMs: number) => void,

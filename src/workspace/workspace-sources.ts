@@ -12,7 +12,6 @@ export interface ChangedSource {
 
 const updatableFields = ['description', 'aliases', 'retention_days'] as const
 
-/** Compares the sources that both the files and the service have. */
 export function sourceChanges(files: readonly NewSource[], service: readonly NewSource[]): ChangedSource[] {
   return files.flatMap((file) => {
     const current = service.find(({ name }) => name === file.name)

@@ -14,7 +14,6 @@ export interface Workspace {
   directory: string
   endpoints: WorkspaceEndpoint[]
   sources: WorkspaceSource[]
-  /** Files of each fixture set, by name. */
   fixtures: ReadonlyMap<string, readonly FixtureFile[]>
   tests: TestFile[]
   /** Unreadable files; all others are loaded anyway. */
@@ -25,7 +24,6 @@ export interface WorkspaceEndpoint {
   file: string
   content: string
   definition: EndpointDefinition
-  /** Start of the SQL. */
   queryAt: TextPosition
 }
 
@@ -64,7 +62,6 @@ export function readEndpointFiles(directory: string): Pick<Workspace, 'endpoints
 
 type Reading<T> = T | { problems: FileProblem[] }
 
-/** The files of a directory and their problems. */
 class WorkspaceFiles {
   readonly #directory: string
   readonly problems: FileProblem[] = []

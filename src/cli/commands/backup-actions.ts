@@ -16,10 +16,6 @@ import { Progress } from '../output/progress.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { explainStartProblem } from '../start-problems.ts'
 
-export interface BackupOptions {
-  json?: true
-}
-
 export interface RestoreOptions {
   dataDir: string
   open: boolean
@@ -28,7 +24,7 @@ export interface RestoreOptions {
 
 export async function backUp(
   directory: string,
-  { json }: BackupOptions,
+  json: true | undefined,
   client: ServiceClient,
   io: CommandIo,
 ) {
@@ -122,7 +118,6 @@ function amountOf({ tables, files, bytes }: Manifest): string {
 interface Attempt {
   what: string
   directory: string
-  /** Advice for unexpected failures. */
   retry: string
 }
 

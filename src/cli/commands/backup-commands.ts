@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import type { BackupOptions, RestoreOptions } from './backup-actions.ts'
+import type { RestoreOptions } from './backup-actions.ts'
 
 const backupHelp = `
 The backup contains everything the service stores at one moment: entries, endpoints with their versions, tokens, and the
@@ -25,9 +25,9 @@ export function addBackupCommands(program: Command, io: CommandIo): void {
     .addHelpText('after', backupHelp)
   addServiceAction(backup, io, {
     examples: ['wellhead backup backups/$(date +%F)'],
-    request: async (client, directory: string, options: BackupOptions) => {
+    request: async (client, directory: string, { json }: { json?: true }) => {
       const { backUp } = await import('./backup-actions.ts')
-      return backUp(directory, options, client, io)
+      return backUp(directory, json, client, io)
     },
   })
   const restore = program

@@ -21,11 +21,6 @@ import { deploymentResponse, sourceList, sourceResponse } from '../service-respo
 import { fetchEndpoints } from './pull-command.ts'
 import { openWorkspace, printProblems } from './workspace-commands.ts'
 
-interface DiffOptions {
-  exitCode?: true
-  json?: true
-}
-
 interface DeployOptions {
   dryRun?: true
   breaking?: true
@@ -40,7 +35,7 @@ export function addDeployCommands(program: Command, io: CommandIo): void {
     .option('--json', 'print JSON')
   addServiceAction(diff, io, {
     examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
-    request: async (client, directory: string, { exitCode, json }: DiffOptions) => {
+    request: async (client, directory: string, { exitCode, json }: { exitCode?: true; json?: true }) => {
       const plan = await planFor(await openChecked(directory, json, io), client)
       const { endpoints, missing, changed, comparison } = plan
       if (json) {
@@ -93,7 +88,6 @@ export function addDeployCommands(program: Command, io: CommandIo): void {
 interface Plan {
   comparison: Comparison
   endpoints: PlannedEndpoint[]
-  /** Sources of the workspace that the service does not have. */
   missing: NewSource[]
   changed: ChangedSource[]
 }
@@ -107,7 +101,6 @@ async function openChecked(directory: string, json: true | undefined, io: Comman
   throw new CommandFailure(`${plural(problems.length, 'problem')} found; nothing was deployed.`)
 }
 
-/** Asks the service for the effect of a deployment. */
 async function planFor(workspace: Workspace, client: ServiceClient): Promise<Plan> {
   const server = await fetchEndpoints(client)
   const comparison = compareWithServer(workspace, server)

@@ -4,7 +4,7 @@ import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
@@ -41,6 +41,12 @@ const resultColumns: readonly ListColumn<EndpointResponse['columns'][number]>[] 
   { title: 'TYPE', of: ({ type }) => type },
 ]
 
+interface ShowOptions {
+  version?: number
+  sql?: true
+  json?: true
+}
+
 export function addEndpointCommands(program: Command, io: CommandIo): void {
   const endpoint = program.command('endpoint').description('list, show, run, restore and delete endpoints')
   addExamples(
@@ -60,15 +66,18 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
     .argument('<name>', 'name or id')
     .option('--version <n>', 'an older version', versionNumber)
     .option('--sql', 'print only the SQL')
+    .option('--json', 'print JSON')
   addServiceAction(show, io, {
     examples: ['wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql'],
-    request: async (client, name: string, { version }: { version?: number; sql?: true }) => {
-      if (version === undefined) return client.json('GET', pathOf(name), endpointResponse)
-      const found = (await versionsOf(name, client)).find((one) => one.version === version)
+    request: async (client, name: string, { version, sql, json }: ShowOptions) => {
+      const found =
+        version === undefined
+          ? await client.json('GET', pathOf(name), endpointResponse)
+          : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
-      return found
+      if (sql) return io.stdout.write(`${found.query}\n`)
+      return json ? printJson(io, found) : printEndpoint(io, found)
     },
-    print: (found, _name, { sql }) => (sql ? io.stdout.write(`${found.query}\n`) : printEndpoint(io, found)),
   })
 
   addEndpointRun(endpoint, io)

@@ -9,7 +9,6 @@ import { tailSource } from './logs-tail-command.ts'
 let close = () => {}
 afterEach(() => close())
 
-/** A service that sends these responses in turn. */
 async function serve(...responses: ((response: ServerResponse) => void)[]) {
   const requests: { url: string; lastId: string | undefined }[] = []
   const server = createServer(({ url = '', headers }, response) => {

@@ -33,7 +33,6 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
   return { client, of, allow: (requests: number) => (left = requests) }
 }
 
-/** Runs the demo until the history is complete. */
 async function fill(client: ServiceClient, nowMs: number): Promise<number> {
   const stop = new AbortController()
   let filled = 0

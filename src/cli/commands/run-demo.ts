@@ -10,7 +10,6 @@ export interface DemoOptions {
   client: ServiceClient
   now: () => number
   signal: AbortSignal
-  /** Length of the history. */
   historyMs: number
   /** Called when the history is complete, with the number of entries that were sent. */
   onFilled: (entries: number) => void

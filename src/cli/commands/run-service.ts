@@ -13,7 +13,6 @@ import { runDemo } from './run-demo.ts'
 
 const demoHistoryMs = 7 * 86_400_000
 
-/** Runs the service until it is stopped; returns the exit code. */
 export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
   const log = createLog(settings.logLevel)
   const { signal } = io
@@ -45,7 +44,6 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   return exitCodes.done
 }
 
-/** Commands on this machine find the service with this file. */
 function publishAddress(service: Service, settings: Settings, log: Log, io: CommandIo): void {
   const started_at = new Date(io.clock.now()).toISOString()
   try {

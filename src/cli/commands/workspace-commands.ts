@@ -135,7 +135,6 @@ function outcomeJson(outcome: TestOutcome, updated: readonly TestOutcome[]) {
   return { ...test, outcome: 'failed', message: outcome.message }
 }
 
-/** Writes the returned rows to the test files; returns the updated tests. */
 function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestOutcome[] {
   const updated: TestOutcome[] = []
   for (const file of workspace.tests) {

@@ -11,7 +11,6 @@ const oldestNode = [20, 19] as const
 const recommendedFiles = 4_096
 const recommendedMemory = 2 ** 30
 
-/** Checks versions, the engine's library, memory and the limit of open files. */
 export function checkMachine(machine: MachineFacts, settings: Settings | undefined): Finding[] {
   return [
     ok('package', `Wellhead ${version}`),

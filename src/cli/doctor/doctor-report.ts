@@ -1,12 +1,10 @@
 import type { CommandIo } from '../command-io.ts'
 import { visible } from '../output/visible.ts'
 
-/** The result of one check. */
 export interface Finding {
   name: string
   status: 'ok' | 'warning' | 'problem'
   message: string
-  /** What to do about a warning or a problem. */
   advice?: string
 }
 

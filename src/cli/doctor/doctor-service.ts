@@ -87,7 +87,6 @@ async function isWellhead(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Compares the clock with the one of the service and with stored entries. */
 export async function checkClock(nowMs: () => number, client: ServiceClient | undefined): Promise<Finding> {
   const clocks = client ? await readClocks(client).catch(() => ({})) : {}
   return judgeClock(nowMs(), clocks)

@@ -22,7 +22,6 @@ async function readInChunks(text: string, size: number, limits = bounds) {
   return entries
 }
 
-/** Checks that the chunk size makes no difference. */
 async function read(text: string) {
   const [first, ...others] = await Promise.all([1, 2, 7, 100_000].map((size) => readInChunks(text, size)))
   for (const other of others) expect(other).toEqual(first)

@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { InputReading } from './entry-reader.ts'
 
-/** The body of one request. */
 export interface LogBatch {
   body: Buffer<ArrayBuffer>
   contentType: 'application/x-ndjson' | 'application/json'
@@ -13,7 +12,6 @@ export interface LogBatch {
 /** An entry that was not stored. */
 export interface Rejection {
   input: string
-  /** Line where the entry starts. */
   line?: number
   /** Position in a document. */
   index?: number

@@ -6,7 +6,6 @@ import { sendBatch } from './send-batch.ts'
 const batch: LogBatch = { body: Buffer.from('x\n'), contentType: 'application/x-ndjson', lines: [7] }
 const stored = { accepted: 1, rejected: 0, errors: [] }
 
-/** Returns these responses in turn and records the pause before each. */
 async function send(
   responses: (typeof stored | ServiceFailure)[],
   { wasReached = true, replayed = false } = {},

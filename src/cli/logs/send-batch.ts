@@ -31,7 +31,6 @@ export interface SentBatch extends z.output<typeof intakeResponse> {
   replayed: boolean
 }
 
-/** Sends a batch and retries temporary failures. */
 export async function sendBatch(batch: LogBatch, key: string, options: SendOptions): Promise<SentBatch> {
   const { client, source, pause, onWait, maxAttempts, wasReached } = options
   for (let attempt = 1; ; attempt++) {

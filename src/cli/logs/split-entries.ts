@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { CommandFailure } from '../command-failure.ts'
 
-/** A part of an input that should be an entry. */
 export type ReadEntry =
   | { text: Buffer; line: number }
   /** Larger than any entry that would be stored, so it is not kept in memory. */

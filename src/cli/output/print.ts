@@ -22,7 +22,6 @@ export function printList<T>(
   return io.stdout.write(formatTable(columns, cells, io.stdout))
 }
 
-/** Prints one field per line. */
 export function printFields(
   output: CommandOutput,
   fields: readonly (readonly [name: string, value: string | number | null | undefined])[],
@@ -34,7 +33,6 @@ export function printFields(
   return output.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`)
 }
 
-/** Removes fractions of a second. */
 export function shortTime(iso: string | null): string | null {
   return iso === null ? null : iso.replace(/\.\d+Z$/, 'Z')
 }

@@ -42,7 +42,6 @@ export class Progress {
     this.#isDrawn = true
   }
 
-  /** Removes the bar. */
   end(): void {
     if (this.#isDrawn) void this.#io.stderr.write('\r\x1b[K')
     this.#isDrawn = false

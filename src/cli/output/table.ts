@@ -31,7 +31,6 @@ export function formatTable(
   return `${[head, ...shown.map(line)].join('\n')}\n`
 }
 
-/** Shrinks the widest columns first. */
 function fitWidths(wanted: readonly number[], available: number): number[] {
   let most = Math.max(...wanted)
   const total = (limit: number) => wanted.reduce((sum, width) => sum + Math.min(width, limit), 0)
