@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hotFieldShape, newSourceShape, sourceName } from '../catalog/source.ts'
-import type { ChangeKind } from '../endpoints/manage/contract-change.ts'
+import type { ChangeKind } from '../endpoints/manage/contract-changes.ts'
 
 /** The response fields that commands rely on. Additional fields of newer services are kept for --json. */
 const value = z.union([z.string(), z.number(), z.boolean()])

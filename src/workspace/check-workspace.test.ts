@@ -15,7 +15,7 @@ test.each([
   ['sample: Syntax error.', { line: 3, column: 3 }, '6:3 Syntax error.'],
   ['Unknown expression identifier `nothing` in scope SELECT nothing', {}, '4:11 Unknown'],
   ['The function file is not allowed.', {}, '5:3 The'],
-  ['"nosuch" is no source.', {}, '6:6 "nosuch"'],
+  ['Unknown source "nosuch".', {}, '6:6 Unknown'],
   ['SETTINGS is not allowed in this SQL.', {}, '4:4 SETTINGS'],
 ])('translates the position of %j in the SQL, or of the name that it mentions', (message, at, expected) => {
   const problem = problemOf(endpoint, { code: 'invalid_query', message, ...at })

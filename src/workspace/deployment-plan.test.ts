@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../endpoints/definition/definition.ts'
-import { readDefinition } from '../endpoints/definition/definition-file.ts'
-import { formatDefinition } from '../endpoints/definition/format-definition.ts'
+import { formatDefinition, readDefinition } from '../endpoints/definition/definition-file.ts'
 import { compareWithServer, deploymentOf, nameConflicts, pullPlan } from './deployment-plan.ts'
 
 const idOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`

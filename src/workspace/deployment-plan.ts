@@ -3,8 +3,9 @@ import {
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
+  problemSentence,
 } from '../endpoints/definition/definition.ts'
-import { formatDefinition } from '../endpoints/definition/format-definition.ts'
+import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
@@ -25,8 +26,9 @@ export function readServerEndpoints(
     const parsed = definitionShape.safeParse(fields)
     if (parsed.success) return { definition: parsed.data, version }
     const [problem] = fieldProblems(parsed.error)
+    const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
     throw new UnreadableEndpoint(
-      `Cannot read the endpoint ${view.name} of the service: ${problem?.path.join('.')} ${problem?.message}. ` +
+      `Cannot read the endpoint ${view.name} of the service: ${sentence} ` +
         'Use the same version of Wellhead for the command and the service.',
     )
   })

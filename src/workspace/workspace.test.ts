@@ -83,9 +83,9 @@ describe('readWorkspace', () => {
       }),
     ).toEqual([
       'endpoints/b.sql:1:1: id is already used by endpoints/a.sql. Each endpoint needs its own id.',
-      'endpoints/c.sql:1:1: header is missing: the file must begin with a comment /* … */ that holds the settings.',
+      'endpoints/c.sql:1:1: The header is missing. Start the file with a comment /* … */ that contains the settings.',
       'endpoints/d.sql:1:1: The file is not valid UTF-8.',
-      'endpoints/e.sql:4:8: parameters.p.typ is no field that is known here.',
+      'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
       'fixtures/default:1:1: The default set is the files directly in fixtures/. Rename this directory.',
       'fixtures/edge_logs.ndjson:2:1: The entry needs a timestamp.',
       'fixtures/nothing.ndjson:1:1: Unknown source "nothing". Declare your own source in sources/nothing.yaml.',

@@ -127,18 +127,10 @@ function problemIn(file: string, message: string, at: TextPosition = { line: 1, 
 }
 
 function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
-  const endpoints = files.readAll(
-    'endpoints',
-    /\.sql$/,
-    (file, name, content): Reading<WorkspaceEndpoint> => {
-      const reading = readDefinition(`${name}.sql`, content)
-      if (!('problems' in reading)) return { file, content, ...reading }
-      const problems = reading.problems.map(({ line, column, field, message }) =>
-        problemIn(file, `${field} ${message}.`, { line, column }),
-      )
-      return { problems }
-    },
-  )
+  const endpoints = files.readAll('endpoints', /\.sql$/, (file, _, content): Reading<WorkspaceEndpoint> => {
+    const reading = readDefinition(file, content)
+    return 'problems' in reading ? reading : { file, content, ...reading }
+  })
   const firstOf = new Map<string, string>()
   for (const { file, definition } of endpoints) {
     const first = firstOf.get(definition.id)

@@ -2,11 +2,8 @@ import { z } from 'zod'
 import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
 import type { TokenView } from '../../access/token-admin.ts'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
-import {
-  definitionShape,
-  type EndpointDefinition,
-  parameterShape,
-} from '../../endpoints/definition/definition.ts'
+import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
+import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { IntakeAnswer } from '../../intake/log-intake.ts'
 import type { SlowCall } from '../../observability/slow-calls.ts'
