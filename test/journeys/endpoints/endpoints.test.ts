@@ -7,7 +7,7 @@ import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { openRunner } from './runner.ts'
-import { shippedProject } from './shipped-workspace.ts'
+import { shippedWorkspace } from './shipped-workspace.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
@@ -322,5 +322,5 @@ describe('requests to saved queries', () => {
   })
 
   // Last, because it changes the endpoints and the time.
-  shippedProject(() => service, clock)
+  shippedWorkspace(() => service, clock)
 })

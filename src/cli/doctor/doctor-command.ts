@@ -3,6 +3,7 @@ import { readSettings } from '../../base/settings.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
+import { printJson } from '../output/print.ts'
 import { checkMachine } from './doctor-machine.ts'
 import { type Finding, hasProblem, ok, printFindings, problem } from './doctor-report.ts'
 import { checkClock, checkPort, checkRunningEngine, runningService } from './doctor-service.ts'
@@ -15,22 +16,20 @@ interface DoctorOptions {
   json?: true
 }
 
-export function addDoctorCommands(program: Command, io: CommandIo): void {
+export function addDoctorCommand(program: Command, io: CommandIo): void {
   const doctor = program
     .command('doctor')
-    .description(
-      'look at settings, versions, disk, engine, clock and permissions: what is wrong, and what to do',
-    )
-  doctor
+    .description('check settings, versions, disk, engine, clock and permissions, and suggest fixes')
     .option('--data-dir <directory>', 'data directory, as for serve')
     .option('--host <address>', 'address to listen on, as for serve')
     .option('--port <port>', 'port to listen on, as for serve')
-    .option('--no-engine', 'do not start an engine to see whether it starts')
-    .option('--json', 'as JSON')
+    .option('--no-engine', 'do not start an engine for the check')
+    .option('--json', 'print JSON')
     .action(async (options: DoctorOptions) => {
-      const findings = await examine(options, io)
-      await printFindings(io, findings, options.json === true)
-      if (hasProblem(findings)) throw new CommandFailure('')
+      const checks = await examine(options, io)
+      const isOk = !hasProblem(checks)
+      await (options.json ? printJson(io, { ok: isOk, checks }) : printFindings(io, checks))
+      if (!isOk) throw new CommandFailure('')
     })
   addExamples(doctor, 'wellhead doctor', 'wellhead doctor --data-dir /var/lib/wellhead --json')
 }
@@ -42,19 +41,18 @@ async function examine({ dataDir, host, port, engine }: DoctorOptions, io: Comma
     ...(port !== undefined && { port }),
   })
   if ('problems' in reading) {
-    const told = reading.problems.map((message) =>
-      problem('settings', message, 'docs/settings.md lists them.'),
+    const problems = reading.problems.map((message) =>
+      problem('settings', message, 'See docs/settings.md for all settings.'),
     )
-    // What depends on settings cannot be looked at without them.
-    return [...told, ...checkMachine(io.machine, undefined)]
+    return [...problems, ...checkMachine(io.machine, undefined)]
   }
   const { settings } = reading
-  // Loaded here: other commands begin sooner without what an engine needs.
+  // Imported on demand: other commands start faster without the engine.
   const { checkData } = await import('./doctor-data.ts')
   const { checkEngine } = await import('./doctor-engine.ts')
   const client = runningService(settings, io)
   return [
-    ok('settings', 'can be read'),
+    ok('settings', 'valid'),
     ...checkMachine(io.machine, settings),
     ...(await checkData(settings, io)),
     await checkPort(settings, client),
