@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { engineUnavailable, invalidQuery } from '../base/errors.ts'
+import { engineUnavailable } from '../base/errors.ts'
+import { ClickHouseError } from '../engine/clickhouse-error.ts'
+import type { Engine, Summary } from '../engine/engine.ts'
+import { toWellheadError } from '../engine/engine-errors.ts'
 import { Committer } from './committer.ts'
 import { type Lines, LineWriter } from './lines.ts'
 
@@ -9,18 +12,24 @@ interface Insert {
   token: string
 }
 
-/** A store that answers when it is told to. */
-function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) {
+/** A committer on an engine that responds as the test says. */
+function openStore(respond: (insert: Insert) => void | Promise<void> = () => {}) {
   const inserts: Insert[] = []
   const pausesMs: number[] = []
-  const committer = new Committer({
-    insert: async (source, lines, token) => {
-      const insert = { source, lines: lines.toString().trim().split('\n'), token }
+  const engine: Pick<Engine, 'insert'> = {
+    insert: async ({ table, settings }, rows) => {
+      const insert = {
+        source: table.replace('wellhead.', ''),
+        lines: rows.toString().trim().split('\n'),
+        token: String(settings?.insert_deduplication_token),
+      }
       inserts.push(insert)
-      await answer(insert)
+      await respond(insert)
+      return {} as Summary
     },
-    isUnreadable: (error) => invalidQuery.is(error),
-    isAway: engineUnavailable.is,
+  }
+  const committer = new Committer({
+    engine,
     maxPendingBytes: 1_000,
     maxInsertBytes: 500,
     attempts: 8,
@@ -40,7 +49,12 @@ function lines(...texts: string[]): Lines {
   return writer.lines()
 }
 
-function held() {
+const cannotParse = toWellheadError(new ClickHouseError({ message: 'Cannot parse', code: 27 }), {
+  deadlineMs: 60_000,
+  ended: 'by-engine',
+})
+
+function gated() {
   let release: () => void = () => {}
   const promise = new Promise<void>((resolve) => {
     release = resolve
@@ -50,7 +64,7 @@ function held() {
 
 describe('group commit', () => {
   test('what arrives together is one insert, and what arrives meanwhile is the next', async () => {
-    const gate = held()
+    const gate = gated()
     const { committer, inserts } = openStore(() => gate.promise)
     const first = [
       committer.submit({ source: 'a', lines: lines('1') }),
@@ -68,7 +82,7 @@ describe('group commit', () => {
   })
 
   test('sources do not wait for each other', async () => {
-    const gate = held()
+    const gate = gated()
     const { committer } = openStore(({ source }) => (source === 'slow' ? gate.promise : undefined))
     const slow = committer.submit({ source: 'slow', lines: lines('1') })
     await committer.submit({ source: 'fast', lines: lines('2') })
@@ -77,7 +91,7 @@ describe('group commit', () => {
   })
 
   test('beyond its bytes senders are told to come back, and nothing is lost', async () => {
-    const gate = held()
+    const gate = gated()
     const { committer, inserts } = openStore(() => gate.promise)
     const taken = [
       committer.submit({ source: 'a', lines: lines('x'.repeat(600)) }),
@@ -133,7 +147,7 @@ describe('group commit', () => {
   test('a line that the engine refuses is told to its sender, and its neighbours are stored', async () => {
     const stored: string[] = []
     const { committer } = openStore((insert) => {
-      if (insert.lines.some((line) => line.startsWith('bad'))) throw invalidQuery('cannot parse')
+      if (insert.lines.some((line) => line.startsWith('bad'))) throw cannotParse
       stored.push(...insert.lines)
     })
     const [[good], [mixed]] = await Promise.all([

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
-import { SentBody } from './log-body.ts'
+import { decodeBody } from './decode-body.ts'
+import { DecoderPool, maxInlineBytes } from './decoder-pool.ts'
+import type { EntryBatch } from './entry-batch.ts'
 import { maxEntries, readLogEntries } from './log-entries.ts'
-import { readBody } from './reading.ts'
-import { maxInlineBytes, ReadingPool } from './reading-pool.ts'
-import type { ReadEntries } from './source-reading.ts'
+import { RequestBody } from './request-body.ts'
 
 const nowMs = Date.UTC(2026, 10, 14, 12)
 const source = { name: 'edge_logs', retentionDays: 90 }
@@ -12,16 +12,16 @@ const source = { name: 'edge_logs', retentionDays: 90 }
 const read = (body: string | Buffer, contentType = '') =>
   readLogEntries(Buffer.from(body as string), contentType, 'edge_logs', { nowMs, retentionDays: 90 })
 
-const idsOf = ({ lines }: ReadEntries) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
+const idsOf = ({ lines }: EntryBatch) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
 
-function rejectionsOf({ rejected, reasons }: ReadEntries): [number, string][] {
+function rejectionsOf({ rejected, reasons }: EntryBatch): [number, string][] {
   return Array.from({ length: rejected.length / 2 }, (_, at) => [
     rejected[2 * at] as number,
     reasons[rejected[2 * at + 1] as number] as string,
   ])
 }
 
-const quarantined = ({ quarantine }: ReadEntries) =>
+const quarantined = ({ quarantine }: EntryBatch) =>
   [...quarantine].map((line) => JSON.parse(line.toString()) as { event_message: string; metadata: object })
 
 describe('the entries of a body', () => {
@@ -69,7 +69,7 @@ describe('the entries of a body', () => {
     expect([...sent.indices]).toEqual([0, 3])
     expect(rejectionsOf(sent)).toEqual([
       [1, 'an entry must be a JSON object'],
-      [2, 'timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns'],
+      [2, 'timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns'],
       [4, "timestamp is older than the source's retention of 90 days"],
     ])
     expect(quarantined(sent)).toMatchObject([
@@ -101,7 +101,7 @@ describe('the entries of a body', () => {
   })
 
   test('are counted before anything is made of them', () => {
-    const tooMany = `A request may have at most ${maxEntries} entries: send smaller batches.`
+    const tooMany = `A request may have at most ${maxEntries} entries. Send smaller batches.`
     expect(read(`[${'0,'.repeat(maxEntries - 1)}0]`).count).toBe(maxEntries)
     expect(() => read(`[${'{},'.repeat(maxEntries)}{}]`)).toThrow(tooMany)
     expect(() => read(`{"batch":[${'{},'.repeat(maxEntries)}{}]}`)).toThrow(tooMany)
@@ -112,11 +112,11 @@ describe('the entries of a body', () => {
 })
 
 describe('a pool of readers', () => {
-  const pool = new ReadingPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
+  const pool = new DecoderPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
   afterAll(() => pool.stop())
 
-  const bodyOf = (text: string): SentBody => {
-    const body = new SentBody()
+  const bodyOf = (text: string): RequestBody => {
+    const body = new RequestBody()
     const bytes = Buffer.from(text)
     for (let at = 0; at < bytes.length; at += 10_000) body.add(bytes.subarray(at, at + 10_000))
     return body
@@ -128,9 +128,9 @@ describe('a pool of readers', () => {
   test('reads large bodies on another thread exactly as it reads small ones', async () => {
     const text = entries(5_000)
     expect(text.length).toBeGreaterThan(maxInlineBytes)
-    const [read] = (await pool.read(bodyOf(text), job)) as [ReadEntries]
-    const [expected] = readBody([Buffer.from(text)], job) as [ReadEntries]
-    const withoutIds = (read: ReadEntries) => ({
+    const [read] = (await pool.decode(bodyOf(text), job)) as [EntryBatch]
+    const [expected] = decodeBody([Buffer.from(text)], job) as [EntryBatch]
+    const withoutIds = (read: EntryBatch) => ({
       ...read,
       quarantine: quarantined(read).map(({ metadata }) => metadata),
     })
@@ -139,16 +139,16 @@ describe('a pool of readers', () => {
   })
 
   test('passes on what a body is refused for', async () => {
-    await expect(pool.read(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)).rejects.toMatchObject({
+    await expect(pool.decode(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)).rejects.toMatchObject({
       code: 'too_large',
     })
-    await expect(pool.read(bodyOf(`[${'{},'.repeat(10_000)}`), job)).rejects.toMatchObject({
+    await expect(pool.decode(bodyOf(`[${'{},'.repeat(10_000)}`), job)).rejects.toMatchObject({
       code: 'invalid_body',
     })
   })
 
   test('lets only so many bodies wait', async () => {
-    const reads = Array.from({ length: 5 }, () => pool.read(bodyOf(entries(3_000)), job))
+    const reads = Array.from({ length: 5 }, () => pool.decode(bodyOf(entries(3_000)), job))
     const outcomes = await Promise.allSettled(reads)
     expect(outcomes.map(({ status }) => status)).toEqual([
       ...['fulfilled', 'fulfilled', 'fulfilled'],
@@ -165,12 +165,12 @@ describe('a pool of readers', () => {
       nowMs,
       owner: undefined,
       encoding: 'json',
-      source: 's',
+      defaultSource: 's',
       sources: new Map(),
     } as const
     const [failed, read] = await Promise.allSettled([
-      pool.read(bodyOf(hungry), otlp),
-      pool.read(bodyOf(entries(3_000)), job),
+      pool.decode(bodyOf(hungry), otlp),
+      pool.decode(bodyOf(entries(3_000)), job),
     ])
     expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
     expect(read.status).toBe('fulfilled')
@@ -180,7 +180,7 @@ describe('a pool of readers', () => {
 test('a body in pieces is the body that was sent, however it came in', () => {
   const bytes = gzipSync(Buffer.from(Array.from({ length: 3_000 }, (_, i) => `${i}`).join()))
   for (const size of [1, 7, 1_000, bytes.length]) {
-    const body = new SentBody()
+    const body = new RequestBody()
     for (let at = 0; at < bytes.length; at += size) body.add(bytes.subarray(at, at + size))
     expect(Buffer.concat(body.pieces())).toEqual(bytes)
     expect(body.length).toBe(bytes.length)

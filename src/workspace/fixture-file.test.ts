@@ -34,6 +34,6 @@ test('what the intake would reject, or what depends on the time of loading, is t
     '1 The entry is refused: the line is not valid JSON.',
     '3 The entry is refused: an entry must be a JSON object.',
     '4 The entry is refused: it has no timestamp, and a test must not depend on when it runs.',
-    '5 The entry is refused: timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns.',
+    '5 The entry is refused: timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns.',
   ])
 })

@@ -1,4 +1,4 @@
-import type { IntakeAnswer } from '../../intake/log-intake.ts'
+import type { IntakeOutcome } from '../../intake/entry-store.ts'
 import { intakeAnswer } from '../service-answers.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { LogBatch } from './log-batches.ts'
@@ -22,7 +22,7 @@ const longestRetryAfterMs = 300_000
 /** Statuses that pass by themselves. The key makes it safe to send again whatever became of the first try. */
 const passing = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
-export interface SentBatch extends IntakeAnswer {
+export interface SentBatch extends IntakeOutcome {
   /** Whether all of it was stored before this was sent. */
   replayed: boolean
 }

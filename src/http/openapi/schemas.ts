@@ -8,7 +8,7 @@ import {
   parameterShape,
 } from '../../endpoints/definition/definition.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
-import type { IntakeAnswer } from '../../intake/log-intake.ts'
+import type { IntakeOutcome } from '../../intake/entry-store.ts'
 import type { SlowCall } from '../../observability/slow-calls.ts'
 import type { SourcePath } from '../../sources/source-admin.ts'
 import { newSourceShape, sourceChangeShape, sourceShape } from '../../sources/source-schema.ts'
@@ -110,7 +110,7 @@ const slowCallShape: z.ZodType<SlowCall> = z.object({
   cache: z.string(),
   plan: planShape.nullable(),
 })
-const intakeShape: z.ZodType<IntakeAnswer & { message: string }> = z.object({
+const intakeShape: z.ZodType<IntakeOutcome & { message: string }> = z.object({
   message: z.literal('Logged!'),
   accepted: z.int(),
   rejected: z.int(),

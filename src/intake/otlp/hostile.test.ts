@@ -2,8 +2,8 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { invalidBody, tooLarge } from '../../base/errors.ts'
+import { otlpLimits } from './budget.ts'
 import { decodeOtlpLogs, type OtlpEncoding } from './otlp.ts'
-import { otlpLimits } from './value.ts'
 
 /** A field that holds a message, a text or bytes. */
 function field(number: number, ...content: (string | Uint8Array)[]): Buffer {
@@ -54,7 +54,7 @@ describe('protobuf', () => {
 
   test('a known field of another wire type is told, not skipped', () => {
     const body = inRecord(Buffer.from([0x28, 1]))
-    expect(() => decodeOtlpLogs(body, 'protobuf')).toThrow('wire type 0 where 2 is due')
+    expect(() => decodeOtlpLogs(body, 'protobuf')).toThrow('field 5 has wire type 0 instead of 2')
   })
 
   test('a field may not reach beyond its message', () => {
@@ -132,7 +132,7 @@ describe('nesting', () => {
     ['json', jsonOf],
   ] as const)('%s goes as deep as is documented and no deeper', (encoding, of) => {
     expect(outcome(of(otlpLimits.maxDepth), encoding)).toBe('decoded')
-    expect(() => decodeOtlpLogs(of(otlpLimits.maxDepth + 1), encoding)).toThrow('deeper than 64 levels')
+    expect(() => decodeOtlpLogs(of(otlpLimits.maxDepth + 1), encoding)).toThrow('more than 64 levels deep')
     withinSeconds(10, () => expect(outcome(of(2_000), encoding)).toBe('invalid'))
   })
 
@@ -214,7 +214,7 @@ describe('size', () => {
     ['fields', Buffer.alloc(2 * otlpLimits.maxFields + 2, Buffer.from([0x78, 1]))],
   ])('too many empty %s are too large, whatever the size of the body', (_, body) => {
     withinSeconds(20, () =>
-      expect(() => decodeOtlpLogs(body, 'protobuf')).toThrow(/^A request may have up to/),
+      expect(() => decodeOtlpLogs(body, 'protobuf')).toThrow(/^A request may have at most/),
     )
   })
 

@@ -15,8 +15,8 @@ import {
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs'
 import { describe, expect, test } from 'vitest'
+import { otlpLimits } from './budget.ts'
 import { decodeOtlpLogs, encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from './otlp.ts'
-import { otlpLimits } from './value.ts'
 
 const shop = { 'service.name': 'shop', 'host.name': 'a1' }
 
@@ -320,7 +320,7 @@ describe('docs/otlp.md', () => {
   const page = readFileSync(new URL('../../../docs/otlp.md', import.meta.url), 'utf8')
 
   test('lists every member of metadata, and no other', () => {
-    const source = readFileSync(new URL('./entry.ts', import.meta.url), 'utf8')
+    const source = readFileSync(new URL('./record.ts', import.meta.url), 'utf8')
     const written = [...source.matchAll(/ metadata\.(\w+) = /g)].map((match) => match[1])
     const listed = [...page.matchAll(/^\| `metadata\.(\w+)`/gm)].map((match) => match[1])
     expect(listed.sort()).toEqual(written.sort())

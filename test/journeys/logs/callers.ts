@@ -35,7 +35,7 @@ export function describeLogCallers(service: () => RunningService): void {
     test('a caller with a project sends entries of that one only, and what is rejected stays its own', async () => {
       const caller = sender('tenant', { project: 'mine' })
       const intake = await openLimitedIntake(service(), { caller: () => caller })
-      const theirs = 'the token may only send entries of its own project'
+      const theirs = 'the token is limited to project mine; send that project or omit it'
       try {
         const response = await fetch(`${intake.url}/api/logs?source=pgbouncer_logs`, {
           method: 'POST',

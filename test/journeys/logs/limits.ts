@@ -57,7 +57,7 @@ export function describeLogLimits(service: () => RunningService): void {
         const refused = answers.filter(({ status }) => status !== 200)
         expect(stored.length).toBeGreaterThan(0)
         expect(refused.length).toBeGreaterThan(0)
-        const full = 'More logs are on their way than can be stored at the moment.'
+        const full = 'Too many entries are waiting to be stored. Send this request again later.'
         for (const answer of refused) expect(await refusalOf(answer)).toEqual([429, '1', full])
         expect((await post(otlp(limited), otlpRecord, json)).status).toBe(200)
         const { body } = await service().engine.query(
@@ -86,7 +86,7 @@ export function describeLogLimits(service: () => RunningService): void {
         })
         slow.write(half.slice(0, 2_500))
         await vi.waitFor(() => expect(limited.intake.heldBodyBytes).toBe(2_500))
-        const refused = [429, '1', 'More logs arrive than can be read at the moment.']
+        const refused = [429, '1', 'Too many request bodies are being read. Send this request again later.']
         expect(await refusalOf(await post(logs(limited), entry(2_000)))).toEqual(refused)
         const packed = gzipSync(entry(2_000))
         const gzip = { 'Content-Encoding': 'gzip' }

@@ -126,7 +126,7 @@ describe('sending logs', () => {
     expect([sent.body.accepted, sent.body.rejected]).toEqual([1, 7])
     expect(sent.body.errors.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5, 6, 7])
     expect(sent.body.errors[6]?.reason).toBe("timestamp is older than the source's retention of 90 days")
-    expect(sent.body.errors[1]?.reason).toMatch(/^timestamp is neither/)
+    expect(sent.body.errors[1]?.reason).toMatch(/^timestamp must be ISO 8601/)
     expect((await recent('postgres_logs')).map(({ id }) => id)).toEqual(['good'])
     const kept = (await recent('quarantine')).filter(({ metadata }) => metadata.source === 'postgres_logs')
     expect(kept).toHaveLength(7)
