@@ -1,16 +1,16 @@
 import { type NewSource, newSourceShape } from './source.ts'
 
-/** Rejected entries are kept here, whatever source they were meant for. */
+/** Holds rejected entries of all sources. */
 export const quarantineSource = 'quarantine'
-/** Where OpenTelemetry records go that name no source. */
+/** Holds OpenTelemetry records that name no source. */
 export const otelSource = 'otel_logs'
-/** Calls of endpoints. The service writes them; nobody else does. */
+/** Holds requests to endpoints. Only the service writes to it. */
 export const callsSource = 'endpoint_requests'
 
 const text = (column: string, path = column) => ({ column, path, type: 'text' as const })
 const number = (column: string, path = column) => ({ column, path, type: 'number' as const })
 
-/** The sources that exist from the first start, with the names that other senders know them by and what they are often asked for. */
+/** The sources that exist from the first start. Their aliases are the names that existing senders use. */
 export const builtInSources: readonly NewSource[] = [
   {
     name: 'edge_logs',

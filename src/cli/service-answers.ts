@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hotFieldShape, newSourceShape, sourceName } from '../catalog/source.ts'
+import { typedColumnShape, newSourceShape, sourceName } from '../catalog/source.ts'
 import type { ChangeKind } from '../endpoints/manage/contract-change.ts'
 
 /**
@@ -38,7 +38,7 @@ export type EndpointAnswer = z.output<typeof endpointAnswer>
 export const sourceAnswer = z.looseObject({
   ...newSourceShape.shape,
   name: sourceName,
-  hot_fields: z.array(hotFieldShape.loose()),
+  hot_fields: z.array(typedColumnShape.loose()),
   id: z.string(),
   updated_at: z.string(),
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 
 const keptMs = 24 * 3_600_000
 const maxKeys = 200_000
@@ -82,21 +82,12 @@ export class IdempotencyKeys {
     return { result, replayed: false }
   }
 
-  /** Rows of the last day. */
-  async #read<Row>(
-    columns: string,
-    rest: string,
-    parameters: Record<string, string | number>,
-  ): Promise<Row[]> {
-    const { body } = await this.#engine.query(
-      {
-        sql: `SELECT ${columns} FROM ${database}._idempotency WHERE at > fromUnixTimestamp64Milli({since:Int64}) ${rest}`,
-        parameters: { ...parameters, since: this.#clock.now() - keptMs },
-        format: 'JSONEachRow',
-        settings: { output_format_json_quote_64bit_integers: 0 },
-      },
-      limits,
-    )
-    return readJsonRows<Row>(body)
+  #read<Row>(columns: string, rest: string, parameters: Record<string, string | number>): Promise<Row[]> {
+    const statement = {
+      sql: `SELECT ${columns} FROM ${database}._idempotency WHERE at > fromUnixTimestamp64Milli({since:Int64}) ${rest}`,
+      parameters: { ...parameters, since: this.#clock.now() - keptMs },
+      settings: { output_format_json_quote_64bit_integers: 0 },
+    }
+    return queryRows<Row>(this.#engine, statement, limits)
   }
 }

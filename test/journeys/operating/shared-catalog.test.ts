@@ -155,7 +155,7 @@ test('a catalog that cannot be read stops a start and says why, and leaves those
     },
     { deadlineMs: 60_000 },
   )
-  await expect(openOn()).rejects.toThrow(/catalog cannot be read: version 1 of endpoint broken-one/)
+  await expect(openOn()).rejects.toThrow(/catalog is damaged: version 1 of endpoint broken-one/)
   expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
   // What is broken cannot be changed, and nothing of the attempt is kept; all the rest can.
   const rows = async () => {
