@@ -55,15 +55,15 @@ describe('the entries of a body', () => {
     ['{"batch":[{"id":"a"}', ''],
     ['a\nb', 'application/x-ndjson'],
     [Buffer.from([0x22, 0xff, 0x22]), ''],
-  ])('%j, sent as "%s", are refused whole', (body, contentType) => {
+  ])('%j, sent as "%s", are refused', (body, contentType) => {
     expect(() => read(body, contentType)).toThrow(/^The body is (?:empty|not valid)/)
   })
 
-  test('are one for an empty object, and for one whose batch is not an array', () => {
+  test('of an object whose batch is not an array are that object', () => {
     for (const body of ['{}', ' { } ', '{"batch":1}', '{"batch":{}}']) expect(read(body).lines.count).toBe(1)
   })
 
-  test('that cannot be stored keep their index, and their text goes to quarantine', () => {
+  test('that are rejected keep their index, and their text goes to quarantine', () => {
     const sent = read('[{"id":"a"},7,{"timestamp":"then"},{"id":"b"},{"timestamp":"2020-01-01T00:00:00Z"}]')
     expect(idsOf(sent)).toEqual(['a', 'b'])
     expect([...sent.indices]).toEqual([0, 3])
@@ -79,7 +79,7 @@ describe('the entries of a body', () => {
     ])
   })
 
-  test('of lines are rejected one by one, also where a line holds more than one value', () => {
+  test('of NDJSON are rejected line by line', () => {
     const sent = read('{"id":"a"}\n{"id":\n{"id":"b"} {}\n "x" \n{"id":"c"}', 'application/x-ndjson')
     expect(idsOf(sent)).toEqual(['a', 'c'])
     expect(rejectionsOf(sent)).toEqual([
@@ -87,31 +87,28 @@ describe('the entries of a body', () => {
       [2, 'the line is not valid JSON'],
       [3, 'an entry must be a JSON object'],
     ])
-    expect(quarantined(sent).map(({ event_message }) => event_message)).toEqual([
-      '{"id":',
-      '{"id":"b"} {}',
-      '"x"',
-    ])
+    const texts = quarantined(sent).map(({ event_message }) => event_message)
+    expect(texts).toEqual(['{"id":', '{"id":"b"} {}', '"x"'])
   })
 
-  test('keep a text in quarantine up to a length, without half of a character at its end', () => {
+  test('in quarantine are truncated between characters', () => {
     const [kept] = quarantined(read(`["${'é'.repeat(2 ** 18)}"]`))
     expect(kept?.metadata).toMatchObject({ cut: true })
     expect(kept?.event_message).toMatch(/^"é+$/)
   })
 
-  test('are counted before anything is made of them', () => {
+  test('are counted before they are read', () => {
     const tooMany = `A request may have at most ${maxEntries} entries. Send smaller batches.`
     expect(read(`[${'0,'.repeat(maxEntries - 1)}0]`).count).toBe(maxEntries)
     expect(() => read(`[${'{},'.repeat(maxEntries)}{}]`)).toThrow(tooMany)
     expect(() => read(`{"batch":[${'{},'.repeat(maxEntries)}{}]}`)).toThrow(tooMany)
     expect(() => read('{}\n'.repeat(maxEntries + 1), 'application/x-ndjson')).toThrow(tooMany)
-    // What comes behind is not even looked at.
+    // The rest is not read.
     expect(() => read(`[${'0,'.repeat(maxEntries)} no JSON`)).toThrow(tooMany)
   })
 })
 
-describe('a pool of readers', () => {
+describe('the decoder pool', () => {
   const pool = new DecoderPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
   afterAll(() => pool.stop())
 
@@ -125,7 +122,7 @@ describe('a pool of readers', () => {
   const entries = (count: number) =>
     JSON.stringify(Array.from({ length: count }, (_, i) => (i % 3 ? { id: `${i}`, timestamp: nowMs } : i)))
 
-  test('reads large bodies on another thread exactly as it reads small ones', async () => {
+  test('decodes a large body on a worker thread as it would inline', async () => {
     const text = entries(5_000)
     expect(text.length).toBeGreaterThan(maxInlineBytes)
     const [read] = (await pool.decode(bodyOf(text), job)) as [EntryBatch]
@@ -138,36 +135,26 @@ describe('a pool of readers', () => {
     expect(read.lines.count).toBe(3_333)
   })
 
-  test('passes on what a body is refused for', async () => {
-    await expect(pool.decode(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)).rejects.toMatchObject({
-      code: 'too_large',
-    })
-    await expect(pool.decode(bodyOf(`[${'{},'.repeat(10_000)}`), job)).rejects.toMatchObject({
-      code: 'invalid_body',
-    })
+  test('reports the errors of a worker thread', async () => {
+    const tooLarge = pool.decode(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)
+    await expect(tooLarge).rejects.toMatchObject({ code: 'too_large' })
+    const invalid = pool.decode(bodyOf(`[${'{},'.repeat(10_000)}`), job)
+    await expect(invalid).rejects.toMatchObject({ code: 'invalid_body' })
   })
 
-  test('lets only so many bodies wait', async () => {
+  test('limits the number of waiting bodies', async () => {
     const reads = Array.from({ length: 5 }, () => pool.decode(bodyOf(entries(3_000)), job))
     const outcomes = await Promise.allSettled(reads)
-    expect(outcomes.map(({ status }) => status)).toEqual([
-      ...['fulfilled', 'fulfilled', 'fulfilled'],
-      ...['rejected', 'rejected'],
-    ])
+    const statuses = outcomes.map(({ status }) => status)
+    expect(statuses).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
     await expect(reads[4]).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 })
   })
 
-  test('fails only the request whose reader runs out of memory', async () => {
+  test('fails only the request whose worker runs out of memory', async () => {
     const value = '{"resourceLogs":[{"scopeLogs":[{"logRecords":['
     const hungry = `${value}${Array.from({ length: 300_000 }, (_, i) => `{"${i}":{"a":[]}}`).join()}]}]}]}`
-    const otlp = {
-      kind: 'otlp',
-      nowMs,
-      owner: undefined,
-      encoding: 'json',
-      defaultSource: 's',
-      sources: new Map(),
-    } as const
+    const shared = { nowMs, owner: undefined, defaultSource: 's', sources: new Map() }
+    const otlp = { kind: 'otlp', encoding: 'json', ...shared } as const
     const [failed, read] = await Promise.allSettled([
       pool.decode(bodyOf(hungry), otlp),
       pool.decode(bodyOf(entries(3_000)), job),
@@ -177,7 +164,7 @@ describe('a pool of readers', () => {
   })
 })
 
-test('a body in pieces is the body that was sent, however it came in', () => {
+test('a body in pieces equals the body that was sent', () => {
   const bytes = gzipSync(Buffer.from(Array.from({ length: 3_000 }, (_, i) => `${i}`).join()))
   for (const size of [1, 7, 1_000, bytes.length]) {
     const body = new RequestBody()
