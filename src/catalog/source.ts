@@ -16,7 +16,10 @@ const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 
 
 export const sourceName = z
   .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 lowercase letters, digits or _, starting with a letter')
+  .regex(
+    /^[a-z][a-z0-9_]{0,63}$/,
+    'must be lowercase letters, digits and _, starting with a letter, at most 64 characters',
+  )
   .refine((name) => !name.endsWith('_local'), 'must not end with _local')
 
 export const maxTypedColumns = 32

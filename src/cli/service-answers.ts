@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { typedColumnShape, newSourceShape, sourceName } from '../catalog/source.ts'
+import { newSourceShape, sourceName, typedColumnShape } from '../catalog/source.ts'
 import type { ChangeKind } from '../endpoints/manage/contract-change.ts'
 
 /**

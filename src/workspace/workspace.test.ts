@@ -88,7 +88,7 @@ describe('readProject', () => {
       'fixtures/default:1:1: The set default is what lies in fixtures itself.',
       'fixtures/edge_logs.ndjson:2:1: The entry is refused: it has no timestamp, and a test must not depend on when it runs.',
       'fixtures/nothing.ndjson:1:1: nothing is no source. One of your own is declared in sources/nothing.yaml.',
-      'sources/Orders.yaml:1:1: The name of a source must be 1 to 64 lowercase letters, digits or _, starting with a letter.',
+      'sources/Orders.yaml:1:1: The name of a source must be lowercase letters, digits and _, starting with a letter, at most 64 characters.',
       'sources/edge_logs.yaml:1:1: The source edge_logs is there in every service, and is not declared.',
       'sources/own.yaml:1:1: retention is no field that is known here.',
       'tests/a.yaml:1:1: There is no endpoints/gone.sql.',

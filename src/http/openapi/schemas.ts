@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
 import type { TokenView } from '../../access/token-admin.ts'
+import { newSourceShape, sourceChangeShape, sourceShape } from '../../catalog/source.ts'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
 import {
   definitionShape,
@@ -11,7 +12,6 @@ import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { IntakeOutcome } from '../../intake/entry-store.ts'
 import type { SlowCall } from '../../observability/slow-calls.ts'
 import type { SourcePath } from '../../sources/source-admin.ts'
-import { newSourceShape, sourceChangeShape, sourceShape } from '../../catalog/source.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import type { EngineStatus } from '../status.ts'
 import { deploymentSchemas } from './deployment.ts'

@@ -351,7 +351,9 @@ describe('sending logs', () => {
     expect(await migrate(service.engine, topology, quiet, known)).toEqual([1001, 1002])
     // Neither statement bears being run twice.
     expect(await migrate(service.engine, topology, quiet, known)).toEqual([])
-    await expect(migrate(service.engine, topology, quiet)).rejects.toThrow('newer version of Wellhead (schema 1002)')
+    await expect(migrate(service.engine, topology, quiet)).rejects.toThrow(
+      'newer version of Wellhead (schema 1002)',
+    )
   })
 
   test('nothing is taken without the token', async () => {
