@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../../base/errors.ts'
 import { chooseCoding, matchedEtag } from '../cache-headers.ts'
-import { pathOf } from '../request-path.ts'
+import { pathOf } from '../request-log.ts'
 import { pageHeaders } from '../security-headers.ts'
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
 
