@@ -26,7 +26,7 @@ export interface IntakeChoices {
   caller?: () => Caller
 }
 
-/** The intake over HTTP on the engine of a whole service, with bounds that a test can reach. */
+/** The intake over HTTP on the engine of a running service, with limits that a test can reach. */
 export async function openLimitedIntake(
   { engine, call }: RunningService,
   choices: IntakeChoices = {},
