@@ -18,7 +18,7 @@ import {
 import { migrate, runOnce } from './migrations.ts'
 import { database, type Topology } from './tables.ts'
 
-export interface CatalogOptions {
+interface CatalogOptions {
   engine: Engine
   clock: Clock
   log: Log
@@ -28,7 +28,7 @@ export interface CatalogOptions {
 }
 
 /** Applies changes of one kind. An error during the start stops the start. */
-export type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
+type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
 
 const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000

@@ -14,7 +14,7 @@ import {
 /** Adds typed columns to the built-in sources of older versions. */
 export const shippedColumnsId = 5
 
-export interface Migration {
+interface Migration {
   id: number
   statements?: (topology: Topology) => string[]
   /** Set if it runs later, through `runOnce`. */

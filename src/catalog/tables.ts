@@ -110,7 +110,7 @@ export const readTypedColumns =
   `FROM system.columns WHERE database = '${database}' AND table NOT LIKE '\\\\_%' GROUP BY source`
 
 /** A column whose content changes is in both lists. */
-export interface TypedColumnChange {
+interface TypedColumnChange {
   added: readonly TypedColumn[]
   removed: readonly string[]
 }

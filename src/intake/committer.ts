@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
 import { Lines } from './lines.ts'
 
-export interface CommitterOptions {
+interface CommitterOptions {
   engine: Pick<Engine, 'insert'>
   /** Maximum bytes that wait or are being inserted; further requests get 429. */
   maxPendingBytes: number

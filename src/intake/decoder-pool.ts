@@ -6,7 +6,7 @@ import type { EntryBatch } from './entry-batch.ts'
 import { Lines } from './lines.ts'
 import type { RequestBody } from './request-body.ts'
 
-export interface DecoderPoolOptions {
+interface DecoderPoolOptions {
   maxWorkers: number
   /** Maximum number of bodies that wait for a worker; further requests get 429. */
   maxWaiting: number

@@ -81,7 +81,7 @@ export class EntryBatchWriter {
   }
 }
 
-export interface RejectedEntry {
+interface RejectedEntry {
   source: string
   index: number
   reason: string

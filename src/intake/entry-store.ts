@@ -13,7 +13,7 @@ export interface IntakeOutcome {
   errors: { index: number; reason: string }[]
 }
 
-export interface IntakeObserver {
+interface IntakeObserver {
   stored(report: { source: string; accepted: number; rejected: number; bytes: number; ms: number }): void
   /** Called with the error code that the sender gets. */
   refused(code: string): void

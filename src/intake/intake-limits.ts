@@ -41,7 +41,7 @@ export class ByteBudget {
   }
 }
 
-export interface DiskGuardOptions {
+interface DiskGuardOptions {
   /** Free bytes on the disk that holds the data; undefined if unknown. */
   freeBytes: () => number | undefined
   /** Entries are refused below this, while queries and merges still work. */

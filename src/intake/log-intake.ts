@@ -13,7 +13,7 @@ import { ByteBudget, type DiskGuard } from './intake-limits.ts'
 import type { OtlpEncoding } from './otlp/otlp.ts'
 import { readRequestBody } from './request-body.ts'
 
-export interface LogIntakeOptions extends EntryStoreOptions {
+interface LogIntakeOptions extends EntryStoreOptions {
   sources: Pick<Sources, 'find' | 'get' | 'list'>
   keys: IdempotencyKeys
   disk: DiskGuard
@@ -30,7 +30,7 @@ export interface Upload {
   sender: Sender
 }
 
-export interface Sender {
+interface Sender {
   /** Scopes idempotency keys: equal keys of two senders are independent. */
   readonly id: string
   /** The only project that the sender may send entries for; entries may omit it. */

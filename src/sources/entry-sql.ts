@@ -13,7 +13,7 @@ export const entryRow = jsonRowSql([
   { name: 'metadata', sql: 'metadata', isJson: true },
 ])
 
-export interface BoundConditions {
+interface BoundConditions {
   /** Of a WHERE clause, with placeholders for the values. */
   sql: string
   parameters: Record<string, string | number>

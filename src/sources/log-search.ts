@@ -7,7 +7,7 @@ import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
 import { conditionsOf, entryRow, rangeOf, textAt } from './entry-sql.ts'
 import { type EntryFilter, histogramShape, searchShape, valuesShape } from './search-shape.ts'
 
-export interface LogSearchOptions {
+interface LogSearchOptions {
   engine: Engine
   sources: Sources
   clock: Clock
@@ -20,7 +20,7 @@ export interface Histogram {
   buckets: { timestamp: number; count: number }[]
 }
 
-export interface ValueCount {
+interface ValueCount {
   value: string
   count: number
 }

@@ -32,7 +32,7 @@ export interface SourcePath {
   filled: number | null
 }
 
-export interface SourceAdminOptions {
+interface SourceAdminOptions {
   engine: Engine
   sources: Sources
   /** Names of the endpoints whose SQL reads a column of a source. */

@@ -5,7 +5,7 @@ import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 
-export interface SourceUsageOptions {
+interface SourceUsageOptions {
   engine: Engine
   sources: Sources
   clock: Clock
@@ -19,7 +19,7 @@ export interface Usage {
   sources: UsageOfSource[]
 }
 
-export interface UsageOfSource {
+interface UsageOfSource {
   name: string
   entries: number
   /** Compressed size on disk. */
