@@ -13,8 +13,8 @@ import { freeBelow, prepareDataDirectory } from './base/data-directory.ts'
 import { WellheadError } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import type { Settings } from './base/settings.ts'
-import { HotKeysFile } from './cache/hot-keys-file.ts'
 import { ResultCache } from './cache/result-cache.ts'
+import { WarmKeysFile } from './cache/warm-keys-file.ts'
 import { Arrivals } from './catalog/arrivals.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Sources } from './catalog/sources.ts'
@@ -23,7 +23,7 @@ import { EndpointRunner } from './endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from './endpoints/call/query-queue.ts'
 import { Sandboxes } from './endpoints/call/sandboxes.ts'
 import type { EndpointDefinition } from './endpoints/definition/definition.ts'
-import { readDefinitions } from './endpoints/definition/definition-directory.ts'
+import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import { Deployments } from './endpoints/manage/deployments.ts'
 import { EndpointAdmin } from './endpoints/manage/endpoint-admin.ts'
 import { EndpointDrafts } from './endpoints/manage/endpoint-drafts.ts'
@@ -234,14 +234,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     time,
     maxStreams: settings.liveStreams,
   })
-  const hotKeys = new HotKeysFile({
+  const warmKeys = new WarmKeysFile({
     path: join(settings.dataDir, 'hot-keys.json'),
     time,
     everyMs: 10_000,
     maxKeys: 2_000,
     maxBytes: 4 * 2 ** 20,
-    read: (limit) => cache.hotKeys(limit),
-    onFailure: (error) => log.warn({ err: error }, 'which results were hot could not be kept'),
+    read: (limit) => cache.warmKeys(limit),
+    onFailure: (error) => log.warn({ err: error }, 'the file of warm keys could not be read or written'),
   })
   const backups = new Backups({
     engine,
@@ -297,11 +297,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([keys.open(), tokens.open(), endpointAdmin.seed(shipped)])
     adminToken.keep()
     open = true
-    // What was hot is warmed while others are served already.
-    void hotKeys.load().then(async (hot) => {
-      await calls.prewarm(hot)
-      // Not before: until then the file has more than the cache.
-      hotKeys.start()
+    // Results are warmed while requests are already served.
+    void warmKeys.load().then(async (keys) => {
+      await calls.prewarm(keys)
+      // Not earlier: until then the file holds keys that the cache does not.
+      warmKeys.start()
     })
   } catch (error) {
     await http.close()
@@ -317,7 +317,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const impatient = setTimeout(() => http.server.closeAllConnections(), finishWithinMs)
     await http.close()
     clearTimeout(impatient)
-    await hotKeys.stop()
+    await warmKeys.stop()
     await cache.stop()
     await intake.stop()
     await backups.stop()

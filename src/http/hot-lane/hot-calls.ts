@@ -75,7 +75,7 @@ interface Heads {
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['again']>>
+type Found = NonNullable<ReturnType<EndpointCalls['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
 /**
@@ -123,7 +123,7 @@ export class HotCalls {
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
     // A changed token has another caller.
     if (!call || call.caller !== recognized.caller || !open()) return false
-    const answer = calls.again(call.key)
+    const answer = calls.lookup(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BreakingChange } from '../../base/errors.ts'
-import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-change.ts'
+import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-changes.ts'
 import {
   type DeployedEndpoint,
   type DeploymentView,

@@ -3,11 +3,8 @@ import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '.
 import type { TokenView } from '../../access/token-admin.ts'
 import { newSourceShape, sourceChangeShape, sourceShape } from '../../catalog/source.ts'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
-import {
-  definitionShape,
-  type EndpointDefinition,
-  parameterShape,
-} from '../../endpoints/definition/definition.ts'
+import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
+import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { IntakeOutcome } from '../../intake/entry-store.ts'
 import type { SlowCall } from '../../observability/slow-calls.ts'

@@ -40,8 +40,8 @@ export function addQueryRoutes(
   const following = { endpoints, calls, results, streams }
   const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
-    const spent = new EngineTime()
-    const notes: CallNotes = { spent }
+    const engineTime = new EngineTime()
+    const notes: CallNotes = { engineTime }
     request.recorded = notes
     const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
@@ -56,9 +56,9 @@ export function addQueryRoutes(
       caller: caller.id,
       project: caller.project,
       signal: goneSignal(request, reply, () => recorder?.left(request, reply)),
-      wants: readCacheDirectives(request.headers['cache-control']),
+      directives: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
-      spent,
+      engineTime,
     }
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
@@ -207,10 +207,10 @@ const explainWithinMs = 10_000
 /** Such looks stand in one line of their own. */
 const explainer = 'wellhead:explaining'
 
-/** The same call for somebody who only wants to know what it does. */
-function explained({ endpoint, parameters, format, project, wants }: EndpointCall): EndpointCall {
+/** The same call for somebody who only directives to know what it does. */
+function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
   const signal = AbortSignal.timeout(explainWithinMs)
-  return { endpoint, parameters, format, project, wants, caller: explainer, signal }
+  return { endpoint, parameters, format, project, directives, caller: explainer, signal }
 }
 
 /** Aborted when the caller's connection ends before the answer. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../access/caller.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
-import { shownParameters } from '../../endpoints/definition/shown-parameter.ts'
+import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 
 /** What a token may do, told to whoever holds it. */

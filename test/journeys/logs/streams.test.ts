@@ -57,14 +57,14 @@ async function openStreams(limits = { maxStreams: 100 }) {
   addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
   const results = new LiveResults({ time, arrivals: undefined, maxBytes: 2 ** 20, onFailure: () => {} })
   const endpoint = { definition: { id: 'e', name: 'followed' } } as SavedEndpoint
-  /** The endpoint that `/followed` follows, and its result. */
+  /** What `/followed` follows: an endpoint that may be gone, and a result that the test controls. */
   const followed = {
     endpoint: endpoint as SavedEndpoint | undefined,
-    look: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
+    latest: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
   }
   server.get('/followed', (request, reply) => {
-    const { look } = followed
-    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], look }) }
+    const { latest } = followed
+    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], latest }) }
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     return followResult({ endpoints, calls, results, streams }, request, reply, call as EndpointCall)
@@ -266,12 +266,12 @@ describe('streams of events', () => {
 
   test('do not follow a result whose endpoint changes or is deleted meanwhile', async () => {
     const { base, followed, results, streams } = await openStreams()
-    const { endpoint, look } = followed
+    const { endpoint, latest } = followed
     const open = async (during: () => void) => {
       followed.endpoint = endpoint
-      followed.look = () => {
+      followed.latest = () => {
         during()
-        return look()
+        return latest()
       }
       return openEvents(`${base}/followed`, admin)
     }
