@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable } from '../base/errors.ts'
-import { ClickHouseError } from '../engine/clickhouse-error.ts'
+import { ClickHouseError } from '../engine/clickhouse-http.ts'
 import type { Engine, Summary } from '../engine/engine.ts'
 import { toWellheadError } from '../engine/engine-errors.ts'
 import { type Batch, Committer } from './committer.ts'
