@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
 import type { TokenView } from '../../access/token-admin.ts'
+import { newSourceShape, sourceChangeShape, sourceShape } from '../../catalog/source.ts'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
 import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
 import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
-import type { IntakeAnswer } from '../../intake/log-intake.ts'
+import type { IntakeOutcome } from '../../intake/entry-store.ts'
 import type { SlowCall } from '../../observability/slow-calls.ts'
 import type { SourcePath } from '../../sources/source-admin.ts'
-import { newSourceShape, sourceChangeShape, sourceShape } from '../../sources/source-schema.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import type { EngineStatus } from '../status.ts'
 import { deploymentSchemas } from './deployment.ts'
@@ -107,7 +107,7 @@ const slowCallShape: z.ZodType<SlowCall> = z.object({
   cache: z.string(),
   plan: planShape.nullable(),
 })
-const intakeShape: z.ZodType<IntakeAnswer & { message: string }> = z.object({
+const intakeShape: z.ZodType<IntakeOutcome & { message: string }> = z.object({
   message: z.literal('Logged!'),
   accepted: z.int(),
   rejected: z.int(),

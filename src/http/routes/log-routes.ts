@@ -1,75 +1,59 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from '../../access/caller.ts'
-import { forbidden, invalidParameter, tooLarge } from '../../base/errors.ts'
-import { bodyLimits, type SentBody } from '../../intake/log-body.ts'
-import { type LogIntake, ownSource, type Sending } from '../../intake/log-intake.ts'
+import { invalidParameter } from '../../base/errors.ts'
+import type { LogIntake, Upload } from '../../intake/log-intake.ts'
+import { bodyLimits, bodyTooLarge } from '../../intake/request-body.ts'
 
 const maxKeyLength = 256
 
-/** Set where the answer is that of an earlier request with the same key. */
+/** Set if the response repeats that of an earlier request with the same idempotency key. */
 export const replayedHeader = 'Idempotency-Replayed'
 
 /** POST /api/logs: 200 means that every accepted entry is on disk and that the next query sees it. */
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
-    takeBodiesAsStreams(scope)
-    // Senders made for Logflare know the second address.
+    receiveBodiesAsStreams(scope)
+    // Logflare clients send to /logs.
     for (const path of ['/api/logs', '/logs']) {
       scope.post(path, { config: { access: 'ingest' } }, async (request, reply) => {
+        const contentType = request.headers['content-type'] ?? ''
         const source = sourceOf(request)
-        const onReplay = () => void reply.header(replayedHeader, 'true')
-        const sending = { ...sendingOf(request), onReplay }
-        checkMaySend(request, intake.findSource(source) ?? source)
-        return withSentBody(intake, request, async (body) => {
-          const answer = await intake.take(source, body, request.headers['content-type'] ?? '', sending)
-          return { message: 'Logged!', ...answer }
-        })
+        const { result, replayed } = await intake.receiveLogs(uploadOf(request), source, contentType)
+        if (replayed) reply.header(replayedHeader, 'true')
+        return { message: 'Logged!', ...result }
       })
     }
   })
 }
 
-/** Bodies are bounded and unpacked while they are read, whatever their type. */
-export function takeBodiesAsStreams(scope: FastifyInstance): void {
+/** The intake reads bodies itself, whatever their type, to limit and decompress them on the way. */
+export function receiveBodiesAsStreams(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (request, payload, done) => {
-    // Told before it comes: a sender of too much need not send it.
-    const tooLong = Number(request.headers['content-length'] ?? 0) > bodyLimits.maxSentBytes
-    // Cut off in the middle, it would not hear the answer.
-    if (tooLong) payload.resume()
-    done(tooLong ? tooLarge('The body is larger than 12 MiB.') : null, payload)
+    const isTooLarge = Number(request.headers['content-length'] ?? 0) > bodyLimits.maxSentBytes
+    // A sender that is cut off would not see the response.
+    if (isTooLarge) payload.resume()
+    done(isTooLarge ? bodyTooLarge() : null, payload)
   })
 }
 
-export function withSentBody<T>(
-  intake: LogIntake,
-  request: FastifyRequest,
-  work: (body: SentBody) => Promise<T>,
-): Promise<T> {
-  return intake.withBody(request.body as Readable | undefined, request.headers['content-encoding'], work)
+export function uploadOf(request: FastifyRequest): Upload {
+  return {
+    body: request.body as Readable | undefined,
+    contentEncoding: request.headers['content-encoding'],
+    idempotencyKey: idempotencyKeyOf(request),
+    sender: request.caller as Caller,
+  }
 }
 
 function sourceOf(request: FastifyRequest): string {
   const { source, source_name: sourceName } = request.query as Record<string, unknown>
-  const given = source ?? sourceName
-  if (typeof given !== 'string' || given === '') {
-    throw invalidParameter('source', 'source must name one source: POST /api/logs?source=<name>.')
+  const name = source ?? sourceName
+  if (typeof name !== 'string' || name === '') {
+    throw invalidParameter('source', 'Name one source: POST /api/logs?source=<name>.')
   }
-  return given
-}
-
-export function sendingOf(request: FastifyRequest): Sending {
-  const { id, project } = request.caller as Caller
-  // A token may be from a time when its project could be any text; the engine stores well-formed ones only.
-  return { caller: id, project: project?.toWellFormed(), key: idempotencyKeyOf(request) }
-}
-
-/** Asked also for sources that are not there, so that the answer does not tell which are. */
-export function checkMaySend(request: FastifyRequest, source: string): void {
-  if (!request.caller?.mayIngest(source)) throw forbidden(`The token may not send to the source "${source}".`)
-  // Statistics that anybody could add to would be none.
-  if (source === ownSource) throw forbidden(`${ownSource} is written by the service only.`)
+  return name
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

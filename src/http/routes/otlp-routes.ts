@@ -1,17 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { unsupportedMediaType } from '../../base/errors.ts'
-import type { SentBody } from '../../intake/log-body.ts'
-import { defaultOtlpSource, type LogIntake } from '../../intake/log-intake.ts'
+import type { LogIntake } from '../../intake/log-intake.ts'
 import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../intake/otlp/otlp.ts'
 import { setErrorHeaders, toKnownError } from '../error-response.ts'
-import { checkMaySend, sendingOf, takeBodiesAsStreams, withSentBody } from './log-routes.ts'
+import { receiveBodiesAsStreams, uploadOf } from './log-routes.ts'
 
 const contentTypes = { protobuf: 'application/x-protobuf', json: 'application/json' } as const
 
 /** POST /v1/logs: OpenTelemetry's protocol over HTTP, with its own forms of success and error. */
 export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
-    takeBodiesAsStreams(scope)
+    receiveBodiesAsStreams(scope)
     scope.setErrorHandler((error: Error, request, reply) => {
       const known = toKnownError(error, request)
       setErrorHeaders(known, error, request, reply)
@@ -23,30 +22,15 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
     })
     scope.post('/v1/logs', { config: { access: 'ingest' } }, async (request, reply) => {
       const encoding = encodingOf(request)
-      if (!encoding) throw unsupportedMediaType('OTLP is read as application/x-protobuf or application/json.')
-      const { rejected, reason } = await withSentBody(intake, request, (body) =>
-        store(intake, request, body, encoding),
-      )
+      if (!encoding) throw unsupportedMediaType('Send OTLP as application/x-protobuf or application/json.')
+      const header = request.headers['x-wellhead-source']
+      const defaultSource = typeof header === 'string' && header !== '' ? header : undefined
+      const received = await intake.receiveOtlp(uploadOf(request), encoding, defaultSource)
+      const rejected = received.reduce((count, { result }) => count + result.rejected, 0)
+      const reason = received.find(({ result }) => result.rejected > 0)?.result.errors[0]?.reason ?? ''
       return reply.type(contentTypes[encoding]).send(encodeOtlpResponse(encoding, rejected, reason))
     })
   })
-}
-
-async function store(
-  intake: LogIntake,
-  request: FastifyRequest,
-  body: SentBody,
-  encoding: OtlpEncoding,
-): Promise<{ rejected: number; reason: string }> {
-  const header = request.headers['x-wellhead-source']
-  const preset = typeof header === 'string' && header !== '' ? header : defaultOtlpSource
-  const answers = await intake.takeOtlp(body, encoding, preset, sendingOf(request), (source) =>
-    checkMaySend(request, source),
-  )
-  return {
-    rejected: answers.reduce((count, answer) => count + answer.rejected, 0),
-    reason: answers.find(({ errors }) => errors.length > 0)?.errors[0]?.reason ?? '',
-  }
 }
 
 function encodingOf(request: FastifyRequest): OtlpEncoding | undefined {

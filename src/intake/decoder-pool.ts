@@ -1,54 +1,54 @@
 import { Worker } from 'node:worker_threads'
 import { engineUnavailable, internal, invalidBody, rateLimited, tooLarge } from '../base/errors.ts'
+import { type DecodeJob, decodeBody } from './decode-body.ts'
+import type { WorkerReply, WorkerTask } from './decoder-worker.ts'
+import type { EntryBatch } from './entry-batch.ts'
 import { Lines } from './lines.ts'
-import type { SentBody } from './log-body.ts'
-import { type ReadingJob, readBody } from './reading.ts'
-import type { WorkerReply, WorkerTask } from './reading-worker.ts'
-import type { ReadEntries } from './source-reading.ts'
+import type { RequestBody } from './request-body.ts'
 
-export interface ReadingPoolOptions {
+interface DecoderPoolOptions {
   maxWorkers: number
-  /** Bodies that may wait for a worker; beyond them senders are told to wait. */
+  /** Maximum number of bodies that wait for a worker; further requests get 429. */
   maxWaiting: number
-  /** Memory of a worker. One that needs more fails its request, and nothing else. */
+  /** A worker that needs more memory fails its own request only. */
   maxHeapMiB: number
 }
 
-/** Smaller bodies are read at once: handing them over would take longer. They are small, since thousands of rejected entries fit into few bytes. */
+/** Smaller bodies are decoded on the main thread, because handing them to a worker takes longer. */
 export const maxInlineBytes = 4 * 1024
 
 const workerFile = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/intake/reading-worker.js' : './reading-worker.js',
+  import.meta.url.endsWith('.ts') ? '../../dist/intake/decoder-worker.js' : './decoder-worker.js',
   import.meta.url,
 )
 
 interface Task {
-  body: SentBody
-  job: ReadingJob
-  resolve: (read: ReadEntries[]) => void
+  body: RequestBody
+  job: DecodeJob
+  resolve: (batches: EntryBatch[]) => void
   reject: (error: unknown) => void
 }
 
-/** Reads bodies; large ones on threads of their own, so that nobody waits while a long body is read. */
-export class ReadingPool {
-  readonly #options: ReadingPoolOptions
-  /** With the task that each of them works on. */
+/** Decodes bodies; large ones on worker threads, so that other requests do not wait for them. */
+export class DecoderPool {
+  readonly #options: DecoderPoolOptions
+  /** The current task of each worker. */
   readonly #workers = new Map<Worker, Task | undefined>()
   readonly #waiting: Task[] = []
   #stopped = false
 
-  constructor(options: ReadingPoolOptions) {
+  constructor(options: DecoderPoolOptions) {
     this.#options = options
   }
 
-  async read(body: SentBody, job: ReadingJob): Promise<ReadEntries[]> {
-    if (body.length <= maxInlineBytes) return readBody(body.pieces(), job)
+  async decode(body: RequestBody, job: DecodeJob): Promise<EntryBatch[]> {
+    if (body.length <= maxInlineBytes) return decodeBody(body.pieces(), job)
     if (this.#stopped || this.#waiting.length >= this.#options.maxWaiting) {
-      throw rateLimited('More logs arrive than can be read at the moment.', 1)
+      throw rateLimited('Too many request bodies are being read. Send this request again later.', 1)
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ body, job, resolve, reject })
-      this.#next()
+      this.#assign()
     })
   }
 
@@ -58,9 +58,9 @@ export class ReadingPool {
     await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()))
   }
 
-  #next(): void {
+  #assign(): void {
     while (this.#waiting.length > 0 && !this.#stopped) {
-      const worker = this.#idle() ?? this.#started()
+      const worker = this.#idleWorker() ?? this.#newWorker()
       if (worker === undefined) return
       const task = this.#waiting.shift() as Task
       this.#workers.set(worker, task)
@@ -73,17 +73,17 @@ export class ReadingPool {
     }
   }
 
-  #idle(): Worker | undefined {
+  #idleWorker(): Worker | undefined {
     for (const [worker, task] of this.#workers) if (task === undefined) return worker
     return undefined
   }
 
-  #started(): Worker | undefined {
+  #newWorker(): Worker | undefined {
     const { maxWorkers, maxHeapMiB } = this.#options
     if (this.#workers.size >= maxWorkers) return undefined
     const worker = new Worker(workerFile, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } })
     let failure: unknown = new Error('The worker ended.')
-    worker.on('message', (reply: WorkerReply) => this.#answered(worker, reply))
+    worker.on('message', (reply: WorkerReply) => this.#settle(worker, reply))
     worker.on('error', (error) => {
       failure = error
     })
@@ -91,27 +91,27 @@ export class ReadingPool {
       const task = this.#workers.get(worker)
       this.#workers.delete(worker)
       task?.reject(internal(failure))
-      this.#next()
+      this.#assign()
     })
     return worker
   }
 
-  #answered(worker: Worker, reply: WorkerReply): void {
+  #settle(worker: Worker, reply: WorkerReply): void {
     const task = this.#workers.get(worker)
     this.#workers.set(worker, undefined)
     // An idle worker does not keep the process alive.
     worker.unref()
-    if ('read' in reply) task?.resolve(reply.read.map(revived))
+    if ('batches' in reply) task?.resolve(reply.batches.map(revive))
     else task?.reject((reply.code === tooLarge.code ? tooLarge : invalidBody)(reply.message))
-    this.#next()
+    this.#assign()
   }
 }
 
-/** Classes do not survive the way between threads. */
-function revived(read: ReadEntries): ReadEntries {
-  const { lines, quarantine } = read
+/** Messages between threads lose their classes. */
+function revive(batch: EntryBatch): EntryBatch {
+  const { lines, quarantine } = batch
   return {
-    ...read,
+    ...batch,
     lines: new Lines(lines.bytes, lines.ends),
     quarantine: new Lines(quarantine.bytes, quarantine.ends),
   }

@@ -1,10 +1,20 @@
 import { invalidParameter } from '../base/errors.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/timestamps.ts'
 import { textAtPath } from '../catalog/tables.ts'
+import { jsonRowSql } from '../engine/json-rows.ts'
 import type { Comparison, Condition, EntryFilter } from './search-shape.ts'
 
-export interface BoundConditions {
-  /** Of a WHERE; the values are beside it. */
+/** Selects an entry as the text of a JSON object, with its metadata as it was sent. */
+export const entryRow = jsonRowSql([
+  { name: 'id', sql: 'id' },
+  { name: 'timestamp', sql: 'toUnixTimestamp64Micro(timestamp)' },
+  { name: 'project', sql: 'project' },
+  { name: 'event_message', sql: 'event_message' },
+  { name: 'metadata', sql: 'metadata', isJson: true },
+])
+
+interface BoundConditions {
+  /** Of a WHERE clause, with placeholders for the values. */
   sql: string
   parameters: Record<string, string | number>
 }
@@ -22,19 +32,19 @@ const operators: Record<Exclude<Comparison, 'exists' | 'contains'>, string> = {
 
 const instant = "DateTime64(6, 'UTC')"
 
-/** Whoever names no beginning means the last hour: nobody should read ninety days by mistake. */
-const usualRangeMicros = 3_600_000_000n
+/** A search without a start covers one hour, so that nobody reads ninety days by mistake. */
+const defaultRangeMicros = 3_600_000_000n
 
-/** Bounds of a filter in microseconds; without an end there is none. */
+/** The bounds of a filter in microseconds; `to` stays undefined if there is none. */
 export function rangeOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: bigint) {
   const to = filter.to === undefined ? undefined : parseIsoTimestamp(filter.to)
   const from = filter.from === undefined ? undefined : parseIsoTimestamp(filter.from)
-  const bounds = { from: from ?? (to ?? nowMicros) - usualRangeMicros, to }
+  const bounds = { from: from ?? (to ?? nowMicros) - defaultRangeMicros, to }
   if (to !== undefined && bounds.from >= to) throw invalidParameter('to', 'to must be later than from.')
   return bounds
 }
 
-/** Conditions of a filter, as SQL with values beside it. Only names of columns and paths are in the text, quoted. */
+/** The conditions of a filter. Values are parameters; column names and paths are quoted in the SQL. */
 export function conditionsOf(filter: EntryFilter, nowMicros: bigint): BoundConditions {
   const { from, to } = rangeOf(filter, nowMicros)
   const terms = [`timestamp >= {from:${instant}}`]
@@ -53,23 +63,19 @@ export function conditionsOf(filter: EntryFilter, nowMicros: bigint): BoundCondi
   }
   for (const [index, condition] of filter.filters.entries()) {
     const name = `value${index}`
-    terms.push(termOf(condition, name))
+    const term = termOf(condition, name)
+    // A comparison with an absent value is null, which NOT would keep.
+    terms.push(condition.not ? `NOT ifNull(${term}, 0)` : term)
     if (condition.is !== 'exists') parameters[name] = comparedValue(condition)
   }
   return { sql: terms.join(' AND '), parameters }
 }
 
-function termOf({ path, is, not }: Condition, name: string): string {
-  const term = plainTermOf({ path, is }, name)
-  // Of what is not there nothing holds.
-  return not ? `NOT ifNull(${term}, 0)` : term
-}
-
-function plainTermOf({ path, is }: Pick<Condition, 'path' | 'is'>, name: string): string {
+function termOf({ path, is }: Condition, name: string): string {
   const text = textAt(path)
   if (is === 'exists') return `isNotNull(${text})`
   if (is === 'eq') return `${text} = {${name}:String}`
-  // What is not there is different, too.
+  // An absent value is different, too.
   if (is === 'ne') return `ifNull(${text}, '') != {${name}:String}`
   if (is === 'contains') return `positionCaseInsensitiveUTF8(${text}, {${name}:String}) > 0`
   return `toFloat64OrNull(${text}) ${operators[is]} {${name}:Float64}`
@@ -79,15 +85,15 @@ function comparedValue({ path, is, value }: Condition): string | number {
   if (is === 'eq' || is === 'ne' || is === 'contains') return value
   const number = Number(value)
   if (value.trim() !== '' && Number.isFinite(number)) return number
-  throw invalidParameter('filters', `${path} is compared with a number; "${value.slice(0, 60)}" is none.`)
+  throw invalidParameter('filters', `Compare ${path} with a number; "${value.slice(0, 60)}" is not a number.`)
 }
 
-/** What stands at a path, as a text; null where nothing does. A dot inside of a key is written %2E. */
+/** The value at a path as text; null if there is none. A dot inside of a key is written %2E. */
 export function textAt(path: string): string {
   if (columns.has(path)) return `toNullable(${path})`
   const parts = path.replace(/^metadata\./, '').split('.')
   if (parts.some((part) => part === '' || part.includes('\0'))) {
-    throw invalidParameter('path', `${path} is no path: it has names with one dot between them.`)
+    throw invalidParameter('path', `"${path}" is not a path. Separate names by one dot, as in request.url.`)
   }
   return textAtPath(parts.map((part) => part.replace(/%2E/gi, '.')))
 }

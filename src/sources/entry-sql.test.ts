@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { conditionsOf, rangeOf, textAt } from './entry-conditions.ts'
+import { conditionsOf, rangeOf, textAt } from './entry-sql.ts'
 import { entryFilterShape } from './search-shape.ts'
 
 const now = 1_800_000_000_000_000n
@@ -7,24 +7,24 @@ const hour = 3_600_000_000n
 const filterOf = (fields: object) => entryFilterShape.parse(fields)
 
 describe('rangeOf', () => {
-  test('without bounds it is the last hour, and open at its end', () => {
+  test('covers the last hour and has no end if there are no bounds', () => {
     expect(rangeOf({}, now)).toEqual({ from: now - hour, to: undefined })
   })
 
-  test('with an end only it is the hour before it', () => {
+  test('covers the hour before the end if there is no start', () => {
     const to = '2026-01-01T00:00:00Z'
     const micros = BigInt(Date.parse(to)) * 1000n
     expect(rangeOf({ to }, now)).toEqual({ from: micros - hour, to: micros })
   })
 
-  test('an end before the beginning is refused', () => {
+  test('rejects an end before the start', () => {
     const day = { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }
     expect(() => rangeOf(day, now)).toThrow('to must be later than from.')
   })
 })
 
 describe('conditionsOf', () => {
-  test('no value is ever in the text', () => {
+  test('never puts a value into the SQL', () => {
     const secret = "x' OR 1=1"
     const { sql, parameters } = conditionsOf(
       filterOf({
@@ -42,7 +42,7 @@ describe('conditionsOf', () => {
     expect(Object.values(parameters).filter((value) => value === secret)).toHaveLength(5)
   })
 
-  test('what is not there is among those for which a condition does not hold', () => {
+  test('counts absent values as not matching', () => {
     const term = (condition: object) =>
       conditionsOf(filterOf({ filters: [condition] }), now).sql.split(' AND ')[1]
     expect(term({ path: 'a', is: 'exists', not: true })).toBe(
@@ -53,24 +53,24 @@ describe('conditionsOf', () => {
     )
   })
 
-  test('numbers are compared with numbers only', () => {
+  test('compares numbers with numbers only', () => {
     const compare = (value: unknown) =>
       conditionsOf(filterOf({ filters: [{ path: 'n', is: 'gte', value }] }), now).parameters.value0
     expect([compare(400), compare('4e2')]).toEqual([400, 400])
     for (const value of ['', ' ', 'many', 'NaN', 'Infinity'])
-      expect(() => compare(value)).toThrow('n is compared with a number')
+      expect(() => compare(value)).toThrow('Compare n with a number')
   })
 })
 
 describe('textAt', () => {
-  test('columns are columns, and everything else is a path of metadata, quoted', () => {
+  test('quotes everything that is not a column as a path of metadata', () => {
     expect(textAt('project')).toBe('toNullable(project)')
     expect(textAt('a.b')).toBe("JSONExtract(metadata, 'a', 'b', 'Nullable(String)')")
     expect(textAt('metadata.a%2Eb')).toBe("JSONExtract(metadata, 'a.b', 'Nullable(String)')")
     expect(textAt("a'b\\")).toBe("JSONExtract(metadata, 'a\\'b\\\\', 'Nullable(String)')")
   })
 
-  test('a path without names between its dots is none', () => {
-    for (const path of ['.', 'a.', '.a', 'a..b', 'a.\0']) expect(() => textAt(path)).toThrow('is no path')
+  test('rejects a path with an empty name', () => {
+    for (const path of ['.', 'a.', '.a', 'a..b', 'a.\0']) expect(() => textAt(path)).toThrow('is not a path')
   })
 })

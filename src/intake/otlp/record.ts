@@ -1,20 +1,23 @@
-import type { Attributes } from './value.ts'
+export type Attributes = Record<string, unknown>
 
-export interface OtlpLog {
-  /** Nanoseconds since 1970; 0 is unknown, as in the protocol. */
-  timeNanos: bigint
-  observedTimeNanos: bigint
-  severityNumber: number
-  severityText: string
-  /** null: there is none. */
-  body: unknown
-  attributes: Attributes | undefined
-  droppedAttributesCount: number
-  flags: number
-  traceId: string
-  spanId: string
-  eventName: string
+/** A log record without any fields. */
+export const emptyLog = {
+  /** Nanoseconds since 1970; 0 if unknown, as in the protocol. */
+  timeNanos: 0n,
+  observedTimeNanos: 0n,
+  severityNumber: 0,
+  severityText: '',
+  /** null if there is none. */
+  body: null as unknown,
+  attributes: undefined as Attributes | undefined,
+  droppedAttributesCount: 0,
+  flags: 0,
+  traceId: '',
+  spanId: '',
+  eventName: '',
 }
+
+export type OtlpLog = typeof emptyLog
 
 export interface OtlpScope {
   name: string
@@ -34,16 +37,16 @@ export interface OtlpResourceLogs {
 }
 
 export interface OtlpRecord {
-  /** The source that the record names by itself; undefined leaves it to the request. */
+  /** The source that the record names; undefined if it names none. */
   source: string | undefined
-  /** In the shape that POST /api/logs takes. Records of one resource share its attributes: read only. */
+  /** In the shape of POST /api/logs. Records share the attributes of their resource: read only. */
   entry: Record<string, unknown>
 }
 
-/** An entry with a longer text is over the limit of an entry, and a second copy of it would serve nobody. */
+/** A longer structured body exceeds the limit of an entry anyway, so it is not copied into metadata. */
 const maxKeptBodyLength = 2 ** 20
 
-/** Makes the entries of one scope; what they have in common is made once. */
+/** Returns a function that makes the records of one scope. */
 export function recordMaker(
   resource: Attributes | undefined,
   scope: OtlpScope,
@@ -54,7 +57,7 @@ export function recordMaker(
     const named = (key: string) =>
       nameIn(log.attributes, key) ?? nameIn(scope.attributes, key) ?? nameIn(resource, key)
     const message = messageOf(log)
-    // Member by member: an object that starts as a copy of another one is many times slower to fill.
+    // Member by member: an object that starts as a copy of another is many times slower to fill.
     const metadata: Record<string, unknown> = {}
     if (resource) metadata.resource = resource
     if (scopeMembers) metadata.scope = scopeMembers
@@ -90,7 +93,7 @@ function membersOfScope({ name, version, attributes }: OtlpScope): Record<string
 
 function messageOf({ body, eventName }: OtlpLog): string {
   if (typeof body === 'string') return body
-  // An event may consist of its name and attributes alone.
+  // An event may consist of a name and attributes only.
   if (body === null) return eventName
   return isStructured(body) ? JSON.stringify(body) : String(body)
 }
@@ -106,8 +109,8 @@ function nameIn(attributes: Attributes | undefined, key: string): string | undef
 }
 
 /**
- * Times as text, because the unit of a bare integer would be guessed from its size. Most records are of the second
- * of the one before, and to make the text of a second is what takes long.
+ * Formats times as text, because the unit of a number would be guessed from its size. Caches the text of the last
+ * second, which most records share.
  */
 function isoMicros(): (nanos: bigint) => string {
   let secondsOfText = -1
@@ -121,4 +124,30 @@ function isoMicros(): (nanos: bigint) => string {
     const micros = Math.floor(Number(nanos % 1_000_000_000n) / 1000)
     return `${text}${String(micros).padStart(6, '0')}Z`
   }
+}
+
+export function integerValue(value: bigint): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+/** Text for NaN, infinity, and doubles that JSON would write as an integer beyond 64 bits, which the engine cannot read. */
+export function doubleValue(value: number): number | string {
+  const size = Math.abs(value)
+  return Number.isFinite(value) && (size < 2 ** 63 || size >= 1e21) ? value : String(value)
+}
+
+/** Keys are data: __proto__ becomes a member like any other. */
+export function withMember(target: Attributes, key: string, value: unknown): Attributes {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  } else {
+    target[key] = value
+  }
+  return target
+}
+
+/** An id of zeros means that there is none. */
+export function hexId(hex: string): string {
+  return /[^0]/.test(hex) ? hex.toLowerCase() : ''
 }

@@ -2,9 +2,13 @@ import type { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { drained } from '../base/compressed.ts'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
-import type { BudgetShare } from './byte-budget.ts'
+import type { BudgetShare } from './intake-limits.ts'
 
 export const bodyLimits = { maxSentBytes: 12 * 2 ** 20, maxUnpackedBytes: 64 * 2 ** 20 } as const
+
+export const bodyTooLarge = () => tooLarge('The body is larger than 12 MiB. Send smaller batches.')
+
+const unpackedTooLarge = () => tooLarge('The decompressed body is larger than 64 MiB. Send smaller batches.')
 
 const maxPieceBytes = 2 ** 20
 
@@ -17,17 +21,14 @@ const unpackers = new Map<string, Unpacker | undefined>([
   ['gzip', () => zlib.createGunzip({ chunkSize })],
   ['x-gzip', () => zlib.createGunzip({ chunkSize })],
   ['deflate', () => zlib.createInflate({ chunkSize })],
-  // Newer than the oldest Node that is supported.
+  // Node 20 has no zstd.
   ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
 ])
 
-/**
- * A body as it comes in, in few pieces. They are memory of their own, so that another thread can take them; bytes of the
- * socket cannot be given away.
- */
-export class SentBody {
+/** A body in a few pieces of memory of its own, which can move to a worker thread; a socket's buffers cannot. */
+export class RequestBody {
   readonly #pieces: Buffer[] = []
-  /** Bytes that are free at the end of the last piece. */
+  /** Free bytes at the end of the last piece. */
   #free = 0
   #length = 0
 
@@ -56,58 +57,59 @@ export class SentBody {
   }
 }
 
-/** Reads and unpacks a body; its own bounds and that of all bodies hold while it is read, not after. */
-export async function readLogBody(
-  sent: Readable | undefined,
+/** Reads and decompresses a body. Its own limit and the shared budget apply while it is read. */
+export async function readRequestBody(
+  stream: Readable | undefined,
   encoding: string | undefined,
   share: BudgetShare,
-): Promise<SentBody> {
-  if (sent === undefined) return new SentBody()
+): Promise<RequestBody> {
+  if (stream === undefined) return new RequestBody()
   try {
-    return await readAll(sent, encoding, share)
+    const name = (encoding ?? '').trim().toLowerCase()
+    if (name === '' || name === 'identity') {
+      return await gather(stream, bodyLimits.maxSentBytes, bodyTooLarge, share)
+    }
+    const unpacker = unpackers.get(name)?.()
+    if (unpacker) return await unpack(stream, unpacker, name, share)
+    throw unsupportedMediaType(
+      `Content encoding "${name}" is not supported. Use gzip or deflate, or send plain text.`,
+    )
   } catch (error) {
-    // What still comes is read and dropped: cut off in the middle, the sender would not hear the answer.
-    sent.resume()
+    // The rest is read and dropped: a sender that is cut off would not see the response.
+    stream.resume()
     throw error
   }
 }
 
-async function readAll(sent: Readable, encoding: string | undefined, share: BudgetShare): Promise<SentBody> {
-  const name = (encoding ?? 'identity').trim().toLowerCase()
-  if (name === 'identity' || name === '') {
-    return gather(sent, {
-      maxBytes: bodyLimits.maxSentBytes,
-      message: 'The body is larger than 12 MiB.',
-      share,
-    })
-  }
-  const unpacker = unpackers.get(name)?.()
-  if (!unpacker) throw unsupportedMediaType(`The content encoding "${name}" is not read here.`)
+async function unpack(
+  stream: Readable,
+  unpacker: zlib.Gunzip | zlib.Inflate,
+  encoding: string,
+  share: BudgetShare,
+): Promise<RequestBody> {
   const failed = new Promise<never>((_resolve, reject) => unpacker.once('error', reject))
   failed.catch(() => {})
-  const feeding = feed(sent, unpacker)
+  const feeding = feed(stream, unpacker)
   feeding.catch(() => {})
   try {
-    const message = 'The unpacked body is larger than 64 MiB.'
-    const unpacked = gather(unpacker, { maxBytes: bodyLimits.maxUnpackedBytes, message, share })
+    const unpacked = gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share)
     const [body] = await Promise.all([Promise.race([unpacked, failed]), feeding])
     return body
   } catch (error) {
     unpacker.destroy()
-    // Until it has let go, nobody else can read what still comes.
+    // Only one reader at a time can consume the stream.
     await feeding.catch(() => {})
-    if ((error as NodeJS.ErrnoException).code?.startsWith('Z_'))
-      throw invalidBody(`The body is no valid ${name}.`)
-    throw error
+    const isCorrupt = (error as NodeJS.ErrnoException).code?.startsWith('Z_')
+    throw isCorrupt ? invalidBody(`The body is not valid ${encoding}.`) : error
   }
 }
 
-async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
+async function feed(stream: Readable, unpacker: zlib.Gunzip | zlib.Inflate): Promise<void> {
   let length = 0
-  for await (const chunk of chunksOf(sent)) {
+  for await (const chunk of chunksOf(stream)) {
     length += chunk.length
     if (length > bodyLimits.maxSentBytes) {
-      const error = tooLarge('The body is larger than 12 MiB.')
+      const error = bodyTooLarge()
       unpacker.destroy(error)
       throw error
     }
@@ -119,11 +121,13 @@ async function feed(sent: Readable, unpacker: zlib.Gunzip): Promise<void> {
 
 async function gather(
   stream: Readable,
-  { maxBytes, message, share }: { maxBytes: number; message: string; share: BudgetShare },
-): Promise<SentBody> {
-  const body = new SentBody()
+  maxBytes: number,
+  tooLarge: () => Error,
+  share: BudgetShare,
+): Promise<RequestBody> {
+  const body = new RequestBody()
   for await (const chunk of chunksOf(stream)) {
-    if (body.length + chunk.length > maxBytes) throw tooLarge(message)
+    if (body.length + chunk.length > maxBytes) throw tooLarge()
     share.add(chunk.length)
     body.add(chunk)
   }

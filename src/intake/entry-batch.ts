@@ -3,26 +3,25 @@ import { formatMicros } from '../base/timestamps.ts'
 import { type EntryReader, type EntryRules, entryLimits } from './entry.ts'
 import { type Lines, LineWriter } from './lines.ts'
 
-/** What was read for one source: few large pieces, which another thread can hand over as they are. */
-export interface ReadEntries {
+/** The entries of one request for one source: a few large buffers, which a worker thread can hand over. */
+export interface EntryBatch {
   source: string
-  /** The names that the entries gave it themselves. */
+  /** The sources that OpenTelemetry records name; for the quarantine source, those that do not exist. */
   names: string[]
   count: number
   lines: Lines
-  /** The index that the entry of each line was sent with. */
+  /** For each line, the index of its entry in the request. */
   indices: Uint32Array
-  /** The oldest of the times of the lines. */
+  /** The oldest timestamp of the lines. */
   earliestMicros: bigint
-  /** Indices of rejected entries, each followed by the place of its reason in `reasons`. */
+  /** Pairs: the index of a rejected entry, and the position of its reason in `reasons`. */
   rejected: Uint32Array
   reasons: string[]
-  /** A line for each rejected entry, for the source that keeps them. */
+  /** A line for each rejected entry, for the quarantine source. */
   quarantine: Lines
 }
 
-/** Reads the entries that are meant for one source. */
-export class SourceReading {
+export class EntryBatchWriter {
   readonly #source: string
   readonly #rules: EntryRules
   readonly #lines = new LineWriter()
@@ -44,11 +43,11 @@ export class SourceReading {
     return this.#count
   }
 
-  named(name: string): void {
+  addName(name: string): void {
     this.#names.add(name)
   }
 
-  /** Stores the entry that was scanned, which has these bytes. */
+  /** Adds the scanned entry, whose text is between `start` and `end`. */
   add(reader: EntryReader, bytes: Buffer, start: number, end: number): void {
     const reason = reader.store(this.#rules, this.#lines)
     if (reason !== undefined) this.reject(reason, bytes, start, end)
@@ -58,17 +57,16 @@ export class SourceReading {
     }
   }
 
-  /** Keeps the text of an entry, as far as it fits. */
   reject(reason: string, bytes: Buffer, start: number, end: number, source = this.#source): void {
     const index = this.#count++
-    const number = this.#reasons.get(reason) ?? this.#reasons.size
-    this.#reasons.set(reason, number)
-    this.#rejected.push(index, number)
+    const position = this.#reasons.get(reason) ?? this.#reasons.size
+    this.#reasons.set(reason, position)
+    this.#rejected.push(index, position)
     const { nowMs, owner } = this.#rules
-    writeQuarantined(this.#quarantine, { source, index, reason, project: owner, nowMs }, bytes, start, end)
+    writeQuarantineLine(this.#quarantine, { source, index, reason, owner, nowMs }, bytes, start, end)
   }
 
-  done(): ReadEntries {
+  finish(): EntryBatch {
     return {
       source: this.#source,
       names: [...this.#names],
@@ -83,20 +81,20 @@ export class SourceReading {
   }
 }
 
-export interface Rejected {
+interface RejectedEntry {
   source: string
   index: number
   reason: string
-  /** Of the caller, whatever the entry says: another tenant must not see what this one sent. */
-  project: string | undefined
+  /** The caller's project, whatever the entry says: no other tenant may see the entry. */
+  owner: string | undefined
   nowMs: number
 }
 
 const maxTextBytes = entryLimits.maxBytes / 4
 
-export function writeQuarantined(
+export function writeQuarantineLine(
   lines: LineWriter,
-  { source, index, reason, project = '', nowMs }: Rejected,
+  { source, index, reason, owner = '', nowMs }: RejectedEntry,
   bytes: Buffer,
   start: number,
   end: number,
@@ -104,10 +102,10 @@ export function writeQuarantined(
   const cut = end - start > maxTextBytes
   const text = bytes.toString('utf8', start, cut ? start + maxTextBytes : end)
   const row = {
-    project,
+    project: owner,
     id: uuidv7({ msecs: nowMs }),
     timestamp: formatMicros(BigInt(nowMs) * 1000n),
-    // The last character may be cut in two.
+    // The cut may split the last character.
     event_message: cut ? text.replace(/\ufffd$/, '') : text,
     metadata: { source: source.toWellFormed(), index, reason: reason.toWellFormed(), ...(cut && { cut }) },
   }
