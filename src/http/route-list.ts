@@ -1,29 +1,30 @@
 import type { FastifyInstance } from 'fastify'
+import type { Operation } from './route.ts'
 import type { RouteAccess } from './route-access.ts'
 
 export interface ListedRoute {
   method: string
-  /** As it was registered: /api/sources/:name. */
+  /** As registered: /api/sources/:name. */
   path: string
   access: RouteAccess
+  operation: Operation | undefined
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every route that there is, so that what describes them can be held against them. */
+    /** Every route, for the OpenAPI document and for tests of access. */
     routeList: readonly ListedRoute[]
   }
 }
 
-/** Goes before the first route. */
+/** Must run before the first route is added. */
 export function listRoutes(server: FastifyInstance): void {
   const routes: ListedRoute[] = []
   server.decorate('routeList', routes)
   server.addHook('onRoute', ({ method, url, config }) => {
-    const access = config?.access ?? 'admin'
-    for (const one of [method].flat()) {
-      // Those for HEAD come along with those for GET.
-      if (one !== 'HEAD') routes.push({ method: one, path: url, access })
-    }
+    const { access = 'admin', operation } = config ?? {}
+    // HEAD routes come with GET routes.
+    const methods = [method].flat().filter((name) => name !== 'HEAD')
+    for (const name of methods) routes.push({ method: name, path: url, access, operation })
   })
 }

@@ -22,7 +22,6 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Tracing } from '../base/tracing.ts'
-import { version } from '../base/version.ts'
 import type { Deployments } from '../endpoints/manage/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
@@ -30,6 +29,7 @@ import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
 import type { RequestCounts } from '../observability/request-counts.ts'
+import type { SlowCalls } from '../observability/slow-calls.ts'
 import type { LogSearch } from '../sources/log-search.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import type { SourceUsage } from '../sources/source-usage.ts'
@@ -41,7 +41,6 @@ import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadAnswers } from './hot-lane/unread-answers.ts'
 import { boundJsonBodies, jsonLimits } from './json-bodies.ts'
-import { addOpenApiRoutes } from './openapi/routes.ts'
 import { RequestEnds } from './request-ends.ts'
 import { requestIdOf } from './request-id.ts'
 import { logRequests } from './request-log.ts'
@@ -49,24 +48,24 @@ import { pathOf } from './request-path.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
-import { addBackupRoutes } from './routes/backup-routes.ts'
-import { addCacheRoutes } from './routes/cache-routes.ts'
+import { addBackupRoutes } from './routes/backup.ts'
+import { addCacheRoutes } from './routes/cache.ts'
+import { addConsoleRoutes } from './routes/console.ts'
 import type { ConsoleFiles } from './routes/console-files.ts'
-import { addConsoleRoutes } from './routes/console-routes.ts'
-import { addDeploymentRoutes } from './routes/deployment-routes.ts'
-import { addDraftRoutes } from './routes/draft-routes.ts'
-import { addEndpointRoutes } from './routes/endpoint-routes.ts'
-import { addLogRoutes } from './routes/log-routes.ts'
-import { addObservabilityRoutes, type ObservabilityRoutes } from './routes/observability-routes.ts'
-import { addOtlpRoutes } from './routes/otlp-routes.ts'
-import { addQueryRoutes, type QueryRoutes } from './routes/query-routes.ts'
-import { addSearchRoutes } from './routes/search-routes.ts'
-import { addSourceRoutes } from './routes/source-routes.ts'
-import { addTailRoutes } from './routes/tail-routes.ts'
-import { addTokenRoutes } from './routes/token-routes.ts'
-import { addWhoamiRoutes } from './routes/whoami-routes.ts'
+import { addDeploymentRoutes } from './routes/deployments.ts'
+import { addDocsRoutes } from './routes/docs.ts'
+import { addDraftRoutes } from './routes/drafts.ts'
+import { addEndpointRoutes } from './routes/endpoints.ts'
+import { addLogRoutes } from './routes/logs.ts'
+import { addOtlpRoutes } from './routes/otlp.ts'
+import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
+import { addSearchRoutes } from './routes/search.ts'
+import { addSourceRoutes } from './routes/sources.ts'
+import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
+import { addTailRoutes } from './routes/tail.ts'
+import { addTokenRoutes } from './routes/tokens.ts'
+import { addWhoamiRoutes } from './routes/whoami.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
-import type { EngineStatus } from './status.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
 declare module 'fastify' {
@@ -74,20 +73,11 @@ declare module 'fastify' {
     /** Undefined only where a route can be called without a token. */
     caller: Caller | undefined
   }
-  interface FastifyContextConfig {
-    /** Who may call the route; admins where nothing is said. */
-    access?: RouteAccess
-  }
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
-  engineStatus: () => EngineStatus
-  /** Whether the process is about to stop. */
-  stopping: () => boolean
-  /** Whether everything else is there that calls and logs need. */
-  open: () => boolean
   intake: LogIntake
   sources: SourceAdmin
   tail: LiveTail
@@ -105,7 +95,8 @@ export interface ServerOptions {
   maxStreams: number
   /** Origins of pages that may call; `*` is all of them. */
   corsOrigins?: readonly string[] | undefined
-  observability: ObservabilityRoutes & {
+  observability: MetricsRoutes & {
+    slowCalls: SlowCalls
     /** Undefined where calls are not written down. */
     statistics: CallStatistics | undefined
     requests: RequestCounts
@@ -200,26 +191,37 @@ export function createServer(options: ServerOptions): FastifyInstance {
     // A connection that is kept would keep the process.
     if (options.stopping()) reply.header('Connection', 'close')
   })
-  addStatusRoutes(server, options)
+  const recorder = statistics && new CallRecorder(statistics, options.queries.endpoints)
+  addRoutes(server, options, hot, recorder)
+  return server
+}
+
+/** In the order of the documentation. */
+export function addRoutes(
+  server: FastifyInstance,
+  options: Omit<ServerOptions, 'log' | 'access'>,
+  hot: HotCalls,
+  recorder?: CallRecorder,
+): void {
+  const { queries, observability } = options
+  const { endpoints } = queries
+  addQueryRoutes(server, queries, options.streams, hot, recorder)
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
+  addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)
+  addDeploymentRoutes(server, options.deployments)
   addSourceRoutes(server, options.sources)
   addTailRoutes(server, options)
-  addEndpointRoutes(server, options.endpoints)
-  addDeploymentRoutes(server, options.deployments)
-  addCacheRoutes(server, options.queries)
-  addDraftRoutes(server, options.drafts)
-  addSearchRoutes(server, options.search, options.usage)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  const { endpoints } = options.queries
-  const recorder = statistics && new CallRecorder(statistics, endpoints)
-  addQueryRoutes(server, options.queries, options.streams, hot, recorder)
-  addObservabilityRoutes(server, options.observability, endpoints)
-  addOpenApiRoutes(server, endpoints)
   addWhoamiRoutes(server, endpoints)
+  addDraftRoutes(server, options.drafts)
+  addCacheRoutes(server, queries)
+  addSearchRoutes(server, options.search, options.usage)
+  addStatusRoutes(server, options)
+  addMetricsRoutes(server, observability)
+  addDocsRoutes(server, endpoints)
   addConsoleRoutes(server, options.console)
-  return server
 }
 
 const maxHotCalls = 20_000
@@ -244,23 +246,6 @@ function createHotCalls(
   })
   endpoints.onChange(() => hot.clear())
   return hot
-}
-
-function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void {
-  const readiness = () => {
-    if (options.stopping()) return { ready: false, reason: 'The service is stopping.' }
-    const { ready, reason } = options.engineStatus()
-    if (ready && !options.open()) return { ready: false, reason: 'The service is starting.' }
-    return ready ? { ready } : { ready, reason }
-  }
-  const config = { access: 'public' } as const
-  server.get('/health', { logLevel: 'silent', config }, async () => ({ status: 'alive' }))
-  server.get('/ready', { logLevel: 'silent', config }, async (_request, reply) => {
-    const state = readiness()
-    if (!state.ready) reply.code(503).header('Retry-After', '1')
-    return state
-  })
-  server.get('/api/status', async () => ({ version, ...readiness(), engine: options.engineStatus() }))
 }
 
 /** Decided by the route that was found, not by the text of the address: there are many ways to write one. */

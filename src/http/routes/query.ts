@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { type Caller, withFixedParameters } from '../../access/caller.ts'
 import {
   endpointNotFound,
@@ -17,9 +18,12 @@ import { readCacheDirectives } from '../cache-headers.ts'
 import type { CallNotes, CallRecorder } from '../call-recording.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { queryRoute } from '../hot-lane/query-route.ts'
+import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
+import { type Response, routesOf } from '../route.ts'
 import { sendResult } from '../send-result.ts'
 import { type EventStreams, eventStreamType } from '../streams/event-streams.ts'
 import { followResult } from '../streams/follow-result.ts'
+import { goneSignal } from './management.ts'
 
 export interface QueryRoutes {
   endpoints: Endpoints
@@ -29,7 +33,31 @@ export interface QueryRoutes {
 
 type Call = { Params: { reference: string } }
 
-/** GET and POST of a saved query. */
+const params = z.object({
+  reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
+})
+const explain = z
+  .string()
+  .optional()
+  .describe('Returns the query plan of the engine instead of rows. Admins only.')
+const postQuery = callQuery.extend({ _explain: explain })
+const getQuery = postQuery.extend({
+  parameters: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({
+      description: 'Parameters of the endpoint, each under its own name.',
+      example: { project: 'demo' },
+    }),
+})
+const body = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+
+function responses(streamed: boolean): Record<number, Response> {
+  const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
+  return resultResponses(rows, { explained: true, streamed })
+}
+
+/** Calling a saved endpoint. */
 export function addQueryRoutes(
   server: FastifyInstance,
   { endpoints, calls, results }: QueryRoutes,
@@ -71,7 +99,7 @@ export function addQueryRoutes(
     if (answered instanceof Promise) notes.explain = () => calls.explain(explained(call))
     const result = answered instanceof Promise ? await answered : answered
     notes.answer = result
-    // What had to be waited for may be of an endpoint that changed meanwhile.
+    // If the result was not available at once, the endpoint may have changed in the meantime.
     if (result.kind === 'cached' && result === answered && request.method === 'GET') {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
       const { version, definition } = endpoint
@@ -80,28 +108,59 @@ export function addQueryRoutes(
     }
     return sendResult(request, reply, result, format.contentType, since)
   }
+  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
   const options = {
-    config: { access: 'query' },
+    // Parameters are read below: the framework cannot tell a repeated parameter from a list.
+    validatorCompiler: () => () => true,
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       recorder?.answered(request, reply)
       done()
     },
-  } as const
-  server.get<Call>(queryRoute, options, (request, reply) => answer(request, reply, inAddress(request)))
-  server.post<Call>(queryRoute, options, (request, reply) => {
-    const body = request.body ?? {}
-    if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
-    return answer(request, reply, [...inAddress(request), ...Object.entries(body)])
+  }
+  route(`GET ${queryRoute}`, {
+    id: 'callEndpoint',
+    summary: 'Call an endpoint',
+    description:
+      'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +
+      'and each change of the result is sent as an event `result`.',
+    params,
+    query: getQuery,
+    headers: followHeaders,
+    responses: responses(true),
+    errors: callErrors,
+    options,
+    handler: (request, reply) => answer(request, reply, queryParameters(request)),
+  })
+  route(`POST ${queryRoute}`, {
+    id: 'callEndpointWithBody',
+    summary: 'Call an endpoint with parameters in the body',
+    description: 'Parameters can be in the query string or in the body, but each in only one of them.',
+    params,
+    query: postQuery,
+    headers: callHeaders,
+    body: {
+      required: false,
+      content: { 'application/json': { schema: body, example: { project: 'demo', _format: 'json' } } },
+    },
+    responses: responses(false),
+    errors: [...callErrors, 415],
+    options,
+    handler: async (request, reply) => {
+      const body = request.body ?? {}
+      if (typeof body !== 'object' || Array.isArray(body))
+        throw invalidBody('The body must be a JSON object.')
+      return answer(request, reply, [...queryParameters(request), ...Object.entries(body)])
+    },
   })
 }
 
-/** Read by hand: the framework's own reading cannot tell one that is sent twice from a list. */
-function inAddress(request: FastifyRequest): [string, unknown][] {
+/** Parameters of the query string, in order, with repeated ones. */
+function queryParameters(request: FastifyRequest): [string, unknown][] {
   const at = request.url.indexOf('?')
   if (at < 0) return []
   const search = request.url.slice(at + 1)
   const sent = [...new URLSearchParams(search)]
-  // Bytes that are no UTF-8 were read as this character, which is seldom sent itself.
+  // Invalid UTF-8 decodes to this character, which callers rarely send.
   const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
   if (replaced && !isUtf8(search)) {
     throw invalidParameter(replaced[0], `${replaced[0]} must be UTF-8, escaped with %.`)
@@ -109,7 +168,7 @@ function inAddress(request: FastifyRequest): [string, unknown][] {
   return sent
 }
 
-/** A percent sign that escapes nothing is taken for itself, as URLSearchParams does. */
+/** A percent sign that escapes nothing stands for itself, as in URLSearchParams. */
 function isUtf8(search: string): boolean {
   try {
     decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, '%25'))
@@ -119,10 +178,10 @@ function isUtf8(search: string): boolean {
   }
 }
 
-/** The endpoint, in the version that the caller was made for if it names one. */
+/** The endpoint, in the requested version if there is one. */
 function allowedEndpoint(endpoints: Endpoints, caller: Caller, reference: string, asked: string | undefined) {
   const endpoint = endpoints.find(reference)
-  // Whoever may call some endpoints only is not told which others there are.
+  // A token for some endpoints must not reveal which others exist.
   if (!caller.mayQuery(endpoint?.definition.name ?? ''))
     throw forbidden('This token may not call this endpoint.')
   if (!endpoint) throw endpointNotFound(reference)
@@ -135,7 +194,7 @@ function allowedEndpoint(endpoints: Endpoints, caller: Caller, reference: string
   )
 }
 
-/** What begins with an underscore steers the call and cannot meet a parameter of a query. */
+/** Names that begin with an underscore control the request; parameters of a query cannot have them. */
 function readParameters(sent: [string, unknown][]) {
   const parameters: Record<string, string> = Object.create(null)
   const control = new Map<string, string>()
@@ -144,7 +203,7 @@ function readParameters(sent: [string, unknown][]) {
     if (Object.hasOwn(parameters, name) || control.has(name)) {
       throw invalidParameter(name, `${name} was sent twice.`)
     }
-    // Null in a body is the same as leaving the parameter out.
+    // Null in a body means that the parameter is omitted.
     if (text === undefined) continue
     if (name.startsWith('_')) control.set(name, text)
     else parameters[name] = text
@@ -167,7 +226,7 @@ function textOf(name: string, value: unknown): string | undefined {
 
 const [jsonFormat] = outputFormats as [OutputFormat]
 
-/** What is named goes before what is accepted. */
+/** `_format` takes precedence over Accept. */
 function chooseFormat(
   named: string | undefined,
   accept: string | undefined,
@@ -188,7 +247,7 @@ function chooseFormat(
   throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
 }
 
-/** The types that a caller takes, the most wanted first. */
+/** Accepted media types, the most preferred first. */
 function acceptedTypes(accept: string): string[] {
   return accept
     .split(',')
@@ -202,24 +261,12 @@ function acceptedTypes(accept: string): string[] {
     .map(({ type }) => type)
 }
 
-/** So long a look at a call that is over may take. */
 const explainWithinMs = 10_000
-/** Such looks stand in one line of their own. */
+/** Explaining slow requests has a queue of its own. */
 const explainer = 'wellhead:explaining'
 
-/** The same call for somebody who only wants to know what it does. */
+/** The same request, to explain it after its caller has left. */
 function explained({ endpoint, parameters, format, project, wants }: EndpointCall): EndpointCall {
   const signal = AbortSignal.timeout(explainWithinMs)
   return { endpoint, parameters, format, project, wants, caller: explainer, signal }
-}
-
-/** Aborted when the caller's connection ends before the answer. */
-export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (reply.raw.writableFinished) return
-    gone.abort(new Error(`The caller of ${request.id} went away.`))
-    onGone?.()
-  })
-  return gone.signal
 }

@@ -1,0 +1,115 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { z } from 'zod'
+import { invalidParameter } from '../base/errors.ts'
+import type { JsonSchema } from './openapi/json-schema.ts'
+import type { RouteAccess } from './route-access.ts'
+
+/** A route as the OpenAPI document describes it. */
+export interface Operation {
+  id: string
+  tag: string
+  access: RouteAccess
+  summary: string
+  description?: string
+  /** Parameters in the path. */
+  params?: z.ZodObject
+  query?: z.ZodObject
+  /** Documented only: handlers read headers themselves. */
+  headers?: z.ZodObject
+  /** Documented only: the domain validates its own input. */
+  body?: Body
+  /** Responses that are not errors, by status. */
+  responses: Readonly<Record<number, Response>>
+  /** Statuses of errors beyond those of the route's access. */
+  errors?: readonly number[]
+  /** Replaces the usual error response. */
+  errorResponse?: Response
+}
+
+export interface Body {
+  required: boolean
+  content: Content
+}
+
+export interface Response {
+  description: string
+  headers?: readonly string[]
+  content?: Content
+}
+
+export type Content = Readonly<Record<string, { schema?: z.ZodType | JsonSchema; example?: unknown }>>
+
+interface Route<P extends z.ZodObject, Q extends z.ZodObject> extends Omit<Operation, 'tag' | 'access'> {
+  tag?: string
+  access?: RouteAccess
+  params?: P
+  query?: Q
+  options?: RouteShorthandOptions
+  handler: (
+    request: FastifyRequest<{ Params: z.output<P>; Querystring: z.output<Q> }>,
+    reply: FastifyReply,
+  ) => Promise<unknown>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Admins only where it is undefined. */
+    access?: RouteAccess
+    operation?: Operation
+  }
+}
+
+type Address = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
+
+/** Adds routes of one resource. Each is described once, for its checks, its handler and the OpenAPI document. */
+export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' | 'access'>) {
+  return <P extends z.ZodObject, Q extends z.ZodObject>(
+    address: Address,
+    { handler, options, ...described }: Route<P, Q>,
+  ): void => {
+    const [method, url] = address.split(' ') as [string, string]
+    const operation: Operation = { ...common, ...described }
+    const { access, params, query } = operation
+    server.route<{ Params: z.output<P>; Querystring: z.output<Q> }>({
+      validatorCompiler,
+      ...options,
+      method,
+      url,
+      config: { access, operation },
+      schema: { ...(params && { params }), ...(query && { querystring: query }) },
+      handler,
+    })
+  }
+}
+
+function validatorCompiler({ schema }: { schema: unknown }) {
+  return (sent: unknown) => {
+    const { data, error } = (schema as z.ZodObject).safeParse(sent)
+    if (!error) return { value: data }
+    const { path, message } = error.issues[0] as z.core.$ZodIssue
+    const name = path.join('.')
+    return { error: invalidParameter(name, `${name} ${message}.`) }
+  }
+}
+
+/** Errors that any request with a JSON body can get. */
+export const bodyErrors = [400, 413, 415] as const
+
+export function json(description: string, schema?: z.ZodType, headers?: readonly string[]): Response {
+  return {
+    description,
+    ...(headers && { headers }),
+    ...(schema && { content: { 'application/json': { schema } } }),
+  }
+}
+
+export function text(description: string, ...types: string[]): Response {
+  return {
+    description,
+    content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
+  }
+}
+
+export function jsonBody(schema: z.ZodType, example: object, required = true): Body {
+  return { required, content: { 'application/json': { schema, example } } }
+}

@@ -1,0 +1,86 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { notFound } from '../../base/errors.ts'
+import { chooseCoding, matchedEtag } from '../cache-headers.ts'
+import { pathOf } from '../request-path.ts'
+import { routesOf, text } from '../route.ts'
+import { pageHeaders } from '../security-headers.ts'
+import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
+
+/** Allows only files of this service, and no inline scripts or styles. */
+const consolePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** Pages of the console. All are the same HTML, which reads its URL. */
+export const consolePages = ['endpoints', 'new-endpoint', 'explore', 'sources', 'tokens'] as const
+
+const options = { logLevel: 'warn' } as const
+
+const params = z.object({ page: z.string().meta({ description: 'Name of the page.', example: 'endpoints' }) })
+const resource = z.string().meta({ description: 'Name of the resource.', example: 'logs.all' })
+const file = z.string().meta({ description: 'Name of the file.', example: 'index.js' })
+
+/** The web console. It holds no data: it asks for a token and sends it with each request. */
+export function addConsoleRoutes(server: FastifyInstance, { page, assets }: ConsoleFiles): void {
+  const route = routesOf(server, { tag: 'Console', access: 'public' })
+  const pages = new Set<string>(consolePages)
+  const common = { responses: { 200: text('A page.', 'text/html') }, errors: [404], options }
+  const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
+    if (!page) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
+    reply.header('Content-Security-Policy', consolePolicy).header('Cache-Control', 'no-cache')
+    return send(request, reply, page)
+  }
+  const sendKnownPage = async (
+    request: FastifyRequest<{ Params: { page: string } }>,
+    reply: FastifyReply,
+  ) => {
+    if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
+    return sendPage(request, reply)
+  }
+  route('GET /', {
+    ...common,
+    id: 'getConsole',
+    summary: 'Open the console',
+    description: 'It asks for a token and shows nothing without one.',
+    handler: async (request, reply) => sendPage(request, reply),
+  })
+  route('GET /console/:page', {
+    ...common,
+    id: 'getConsolePage',
+    summary: 'Open a page of the console',
+    params,
+    handler: sendKnownPage,
+  })
+  route('GET /console/:page/:name', {
+    ...common,
+    id: 'getConsolePageOf',
+    summary: 'Open the console page of one resource',
+    params: params.extend({ name: resource }),
+    handler: sendKnownPage,
+  })
+  route('GET /console/assets/:file', {
+    ...common,
+    id: 'getConsoleFile',
+    summary: 'Get a script or style of the console',
+    params: z.object({ file }),
+    responses: { 200: text('The file.', 'text/javascript', 'text/css') },
+    handler: async (request, reply) => {
+      const asset = assets.get(request.params.file)
+      if (!asset) throw notFound(request.method, pathOf(request.url))
+      // File names contain a hash of the content.
+      reply.header('Cache-Control', 'public, max-age=31536000, immutable')
+      return send(request, reply, asset)
+    },
+  })
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
+  const { contentType, etag, forms } = file
+  reply.headers(pageHeaders).header('Vary', 'Accept-Encoding').header('ETag', etag)
+  if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
+  const coding = chooseCoding(request.headers['accept-encoding'])
+  const packed = coding === 'identity' ? undefined : forms[coding]
+  if (packed) reply.header('Content-Encoding', coding)
+  return reply.type(contentType).send(packed ?? forms.identity)
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-change.ts'
+import {
+  type DeployedEndpoint,
+  type Deployments,
+  type DeploymentView,
+  deploymentShape,
+  maxDeployedEndpoints,
+} from '../../endpoints/manage/deployments.ts'
+import { jsonLimits } from '../json-bodies.ts'
+import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
+import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { deploymentEndpoint } from './endpoints.ts'
+import { changedBy } from './management.ts'
+
+const deployment = component(
+  'input',
+  'Deployment',
+  describeFields(
+    z.strictObject({
+      ...deploymentShape.shape,
+      endpoints: z.array(deploymentEndpoint).max(maxDeployedEndpoints),
+    }),
+    {
+      endpoints: 'Endpoints to create or change. Other endpoints stay as they are.',
+      dry_run: 'Whether to report the changes without making them.',
+      allow_breaking: 'Whether to deploy changes that break callers.',
+    },
+  ),
+)
+
+const contractChange: z.ZodType<ContractChange> = component(
+  'output',
+  'ContractChange',
+  describeFields(
+    z.object({
+      kind: z.enum(changeKinds),
+      breaking: z.boolean(),
+      message: z.string(),
+      parameter: z.string().exactOptional(),
+      column: z.string().exactOptional(),
+    }),
+    {
+      kind: 'What changed, for programs.',
+      breaking: 'Whether callers may have to change their code.',
+      message: 'What changed, for people.',
+      parameter: 'The parameter that changed.',
+      column: 'The column that changed.',
+    },
+  ),
+)
+
+const deployedEndpoint = component(
+  'output',
+  'DeployedEndpoint',
+  describeFields(
+    z.object<FieldShapes<DeployedEndpoint>>({
+      name: z.string(),
+      id: z.uuid(),
+      action: z.enum(['created', 'updated', 'unchanged']),
+      version: z.int().min(1),
+      changes: z.array(contractChange),
+    }),
+    {
+      name: 'Name of the endpoint.',
+      id: 'Id of the endpoint.',
+      action: 'What the deployment did.',
+      version: 'Version after the deployment.',
+      changes: 'Changes that callers may notice.',
+    },
+  ),
+)
+
+const deploymentAnswer = component(
+  'output',
+  'DeploymentAnswer',
+  describeFields(
+    z.object<FieldShapes<DeploymentView>>({ dry_run: z.boolean(), endpoints: z.array(deployedEndpoint) }),
+    { dry_run: 'Whether nothing was changed.', endpoints: 'Endpoints in the order of the request.' },
+  ),
+)
+
+const example = {
+  endpoints: [{ name: 'requests.count', query: 'SELECT count() AS n FROM edge_logs', expected_version: 0 }],
+  dry_run: true,
+}
+
+export function addDeploymentRoutes(server: FastifyInstance, deployments: Deployments): void {
+  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  route('POST /api/deployments', {
+    id: 'deployEndpoints',
+    summary: 'Deploy endpoints atomically',
+    description: 'Creates and changes several endpoints. If one of them is invalid, nothing is changed.',
+    body: jsonBody(deployment, example),
+    responses: { 200: json('The changes that were made, or would be made.', deploymentAnswer) },
+    errors: [...bodyErrors, 409, 412, 422],
+    options: { bodyLimit: jsonLimits.maxDeploymentBytes },
+    handler: async (request) => deployments.deploy(request.body, changedBy(request)),
+  })
+}

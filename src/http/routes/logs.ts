@@ -1,0 +1,167 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { forbidden, invalidParameter, tooLarge } from '../../base/errors.ts'
+import { bodyLimits, type SentBody } from '../../intake/log-body.ts'
+import { type IntakeAnswer, type LogIntake, ownSource, type Sending } from '../../intake/log-intake.ts'
+import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
+import { json, routesOf } from '../route.ts'
+
+const maxKeyLength = 256
+
+/** Set if the response is that of an earlier request with the same key. */
+export const replayedHeader = 'Idempotency-Replayed'
+
+const sentEntry = component(
+  'input',
+  'LogEntry',
+  describeFields(
+    z.looseObject({
+      event_message: z.unknown().optional(),
+      message: z.unknown().optional(),
+      timestamp: z.union([z.string(), z.number()]).optional(),
+      id: z.string().max(128).optional(),
+      project: z.string().optional(),
+      metadata: z.record(z.string(), z.unknown()).optional(),
+    }),
+    {
+      event_message: 'Text of the message. Other values are stored as JSON.',
+      message: 'Alias of event_message.',
+      timestamp:
+        'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
+      id: 'Default: a new UUIDv7.',
+      project: 'Default: `metadata.project_ref`, then `metadata.project`.',
+      metadata: 'Nested data. Other keys of the entry are stored in it.',
+    },
+  ),
+)
+
+const logResponse = component(
+  'output',
+  'LogAnswer',
+  describeFields(
+    z.object<FieldShapes<IntakeAnswer & { message: string }>>({
+      message: z.literal('Logged!'),
+      accepted: z.int(),
+      rejected: z.int(),
+      errors: z.array(z.object({ index: z.int(), reason: z.string() })),
+    }),
+    {
+      message: 'Always the same.',
+      accepted: 'Number of entries stored on disk.',
+      rejected: 'Number of entries that cannot be stored. Their text goes to the source `quarantine`.',
+      errors: 'For each rejected entry its index in the request, and the reason.',
+    },
+  ),
+)
+
+const oneSource = 'must name one source: POST /api/logs?source=<name>'
+const query = z.object({
+  source: z.string(oneSource).optional().meta({
+    description: 'Name or alias of the source. Required, here or as source_name.',
+    example: 'edge_logs',
+  }),
+  source_name: z.string(oneSource).optional().describe('Alias of source.'),
+})
+export const idempotencyKey = z.object({
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .describe('Entries with a key that was sent in the last day are not stored twice.'),
+})
+const example = {
+  project: 'demo',
+  event_message: 'GET /rest/v1/orders',
+  metadata: { request: { url: 'https://demo.example.com/rest/v1/orders', path: '/rest/v1/orders' } },
+}
+export const sendErrors = [400, 404, 413, 415, 507]
+
+/** Sending entries. */
+export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
+  server.register(async (scope) => {
+    readBodiesAsStreams(scope)
+    const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })
+    for (const [path, id, summary] of [
+      ['/api/logs', 'sendLogs', 'Send entries'],
+      ['/logs', 'sendLogsFromLogflare', 'Send entries from Logflare clients'],
+    ] as const) {
+      route(`POST ${path}`, {
+        id,
+        summary,
+        description:
+          'Status 200 means that all accepted entries are on disk and visible to the next query. ' +
+          'The body can be compressed with `gzip` or `deflate`.',
+        query,
+        headers: idempotencyKey,
+        body: {
+          required: true,
+          content: {
+            'application/json': {
+              schema: z.union([sentEntry, z.array(sentEntry), z.object({ batch: z.array(sentEntry) })]),
+              example,
+            },
+            'application/x-ndjson': { schema: { type: 'string', description: 'One entry per line.' } },
+          },
+        },
+        responses: {
+          200: json('Stored and rejected entries.', logResponse, ['Idempotency-Replayed']),
+        },
+        errors: sendErrors,
+        handler: async (request, reply) => {
+          const source = request.query.source ?? request.query.source_name
+          if (!source) throw invalidParameter('source', `source ${oneSource}.`)
+          const onReplay = () => void reply.header(replayedHeader, 'true')
+          const sending = { ...sendingOf(request), onReplay }
+          checkMaySend(request, intake.findSource(source) ?? source)
+          return withSentBody(intake, request, async (body) => {
+            const answer = await intake.take(source, body, request.headers['content-type'] ?? '', sending)
+            return { message: 'Logged!', ...answer }
+          })
+        },
+      })
+    }
+  })
+}
+
+/** Bodies of any type are limited and decompressed while they are read. */
+export function readBodiesAsStreams(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (request, payload, done) => {
+    // Refuse early, so that the sender can stop.
+    const tooLong = Number(request.headers['content-length'] ?? 0) > bodyLimits.maxSentBytes
+    // A sender that is cut off would not read the response.
+    if (tooLong) payload.resume()
+    done(tooLong ? tooLarge('The body is larger than 12 MiB.') : null, payload)
+  })
+}
+
+export function withSentBody<T>(
+  intake: LogIntake,
+  request: FastifyRequest,
+  work: (body: SentBody) => Promise<T>,
+): Promise<T> {
+  return intake.withBody(request.body as Readable | undefined, request.headers['content-encoding'], work)
+}
+
+export function sendingOf(request: FastifyRequest): Sending {
+  const { id, project } = request.caller as Caller
+  // Tokens of older versions can have a project that is not well-formed, which the engine cannot store.
+  return { caller: id, project: project?.toWellFormed(), key: idempotencyKeyOf(request) }
+}
+
+/** Also checked for sources that do not exist, so that the response does not reveal which do. */
+export function checkMaySend(request: FastifyRequest, source: string): void {
+  if (!request.caller?.mayIngest(source)) throw forbidden(`The token may not send to the source "${source}".`)
+  // Statistics must not be forged.
+  if (source === ownSource) throw forbidden(`${ownSource} is written by the service only.`)
+}
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key === '' || key.length > maxKeyLength) {
+    throw invalidParameter('Idempotency-Key', `Idempotency-Key must be 1 to ${maxKeyLength} characters long.`)
+  }
+  return key
+}

@@ -1,0 +1,136 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
+import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
+import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
+import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { changedBy } from './management.ts'
+
+const texts = {
+  id: 'Identifies the token. Not secret.',
+  description: 'What the token is for.',
+  scopes: '`admin`, `query`, `query:<endpoint>`, `ingest` or `ingest:<source>`.',
+  project: 'Limits the token to the rows and entries of this project. Null: no limit.',
+  parameters: 'Values of parameters that callers with this token cannot choose.',
+  expires_at: 'When the token expires. Null: never.',
+  requests_per_minute: 'Maximum number of requests per minute. Null: no limit.',
+  created_at: 'When the token was created.',
+  updated_at: 'When the token was last changed.',
+  last_used_at: 'When the token was last used. Null: never.',
+  previous_valid_until: 'Until when the secret from before the last rotation stays valid.',
+  token: 'The secret. It is shown only once.',
+}
+
+const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
+  id: z.uuid(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  last_used_at: z.iso.datetime().nullable(),
+  previous_valid_until: z.iso.datetime().nullable(),
+}
+const tokenView = { ...tokenShape.shape, ...view }
+
+const accessToken = component('output', 'AccessToken', describeFields(z.object(tokenView), texts))
+const newAccessToken = component(
+  'output',
+  'NewAccessToken',
+  describeFields(z.object({ ...tokenView, token: z.string() }), texts),
+)
+const tokenFields = component('input', 'AccessTokenFields', describeFields(tokenShape, texts))
+const tokenChange = component('input', 'AccessTokenChange', describeFields(tokenChangeShape, texts))
+const rotation = component(
+  'input',
+  'Rotation',
+  describeFields(rotationShape, { overlap_seconds: 'How long the old secret keeps working.' }),
+)
+
+const params = z.object({
+  id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
+})
+const example = { description: 'Dashboard', scopes: ['query:logs.all'], project: 'demo' }
+const changed = { 200: json('The token after the change.', accessToken) }
+
+/** Managing access tokens. */
+export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void {
+  const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
+  const path = '/api/access-tokens/:id'
+  const errors = [...bodyErrors, 404, 412]
+  route('GET /api/access-tokens', {
+    id: 'listAccessTokens',
+    summary: 'List access tokens',
+    responses: { 200: json('All tokens, without their secrets.', z.array(accessToken)) },
+    handler: async () => admin.list(),
+  })
+  route('POST /api/access-tokens', {
+    id: 'createAccessToken',
+    summary: 'Create an access token',
+    body: jsonBody(tokenFields, example),
+    responses: {
+      201: json('The token with its secret, which is shown only once.', newAccessToken, ['Location']),
+    },
+    errors: bodyErrors,
+    handler: async (request, reply) => {
+      const created = await admin.create(request.body, changedBy(request))
+      notStored(reply).code(201).header('Location', `/api/access-tokens/${created.id}`)
+      return created
+    },
+  })
+  route(`GET ${path}`, {
+    id: 'getAccessToken',
+    summary: 'Show an access token',
+    params,
+    responses: { 200: json('The token, without its secret.', accessToken) },
+    errors: [404],
+    handler: async ({ params }) => admin.get(params.id),
+  })
+  route(`PUT ${path}`, {
+    id: 'replaceAccessToken',
+    summary: "Replace a token's permissions",
+    description: 'Omitted fields get their defaults. The secret stays the same.',
+    params,
+    body: jsonBody(tokenFields, example),
+    responses: changed,
+    errors,
+    handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), true),
+  })
+  route(`PATCH ${path}`, {
+    id: 'changeAccessToken',
+    summary: 'Change some fields of an access token',
+    description: 'The secret stays the same.',
+    params,
+    body: jsonBody(tokenChange, { requests_per_minute: 600 }),
+    responses: changed,
+    errors,
+    handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), false),
+  })
+  route(`DELETE ${path}`, {
+    id: 'revokeAccessToken',
+    summary: 'Revoke an access token',
+    params,
+    responses: { 204: json('The token is revoked.') },
+    errors: [404, 412],
+    handler: async (request, reply) => {
+      await admin.revoke(request.params.id, changedBy(request))
+      return reply.code(204).send()
+    },
+  })
+  route(`POST ${path}/rotate`, {
+    id: 'rotateAccessToken',
+    summary: 'Rotate the secret of an access token',
+    description: 'The old secret keeps working for `overlap_seconds`.',
+    params,
+    body: jsonBody(rotation, { overlap_seconds: 3600 }, false),
+    responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
+    errors,
+    handler: async (request, reply) => {
+      const rotated = await admin.rotate(request.params.id, request.body, changedBy(request))
+      notStored(reply)
+      return rotated
+    },
+  })
+}
+
+/** Responses with a secret must not be stored anywhere. */
+function notStored(reply: FastifyReply): FastifyReply {
+  return reply.header('Cache-Control', 'no-store')
+}
