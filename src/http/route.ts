@@ -20,7 +20,7 @@ export interface Operation {
   body?: Body
   /** Responses that are not errors, by status. */
   responses: Readonly<Record<number, Response>>
-  /** Statuses of errors beyond those of the route's access. */
+  /** Statuses of errors beyond those that follow from access, path parameters and body. */
   errors?: readonly number[]
   /** Replaces the usual error response. */
   errorResponse?: Response
@@ -91,9 +91,6 @@ function validatorCompiler({ schema }: { schema: unknown }) {
     return { error: invalidParameter(name, `${name} ${message}.`) }
   }
 }
-
-/** Errors that any request with a JSON body can get. */
-export const bodyErrors = [400, 413, 415] as const
 
 export function json(description: string, schema?: z.ZodType, headers?: readonly string[]): Response {
   return {

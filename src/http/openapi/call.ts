@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import type { Response } from '../route.ts'
-import { component, describeFields, type JsonSchema, jsonSchema } from './json-schema.ts'
+import { component, type JsonSchema, jsonSchema } from './json-schema.ts'
 
 /** Parameters of every call. They begin with an underscore, which parameters of a query cannot. */
 export const callQuery = z.object({
@@ -28,16 +28,15 @@ export const followHeaders = callHeaders.extend({
   'Last-Event-ID': text.describe('With `Accept: text/event-stream`: ETag of the result that the caller has.'),
 })
 
-export const plan: z.ZodType<EndpointPlan> = describeFields(
-  component(
-    'output',
-    'Plan',
-    z.object({
-      plan: z.string(),
-      reads: z.array(z.object({ table: z.string(), parts: z.number(), rows: z.number(), marks: z.number() })),
-    }),
-  ),
-  { plan: 'The query plan of the engine.', reads: 'What the query would read.' },
+const read = z.object({ table: z.string(), parts: z.number(), rows: z.number(), marks: z.number() })
+
+export const plan: z.ZodType<EndpointPlan> = component(
+  'output',
+  'Plan',
+  z.object({
+    plan: z.string().describe('The query plan of the engine.'),
+    reads: z.array(read).describe('What the query would read.'),
+  }),
 )
 
 const resultHeaders = [

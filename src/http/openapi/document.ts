@@ -146,7 +146,8 @@ function addOperation(
     ...parametersOf('header', operation.headers),
   ]
   const ownError = errorResponse && responseObject(errorResponse)
-  const statuses = [...new Set([...errors, ...(operation.errors ?? []), 500])]
+  const requestErrors = [...(operation.params ? [404] : []), ...(body ? [400, 413, 415] : [])]
+  const statuses = [...new Set([...errors, ...requestErrors, ...(operation.errors ?? []), 500])]
   const described = {
     operationId: id,
     tags: [tag],

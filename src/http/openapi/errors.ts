@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type BreakingChange, listErrors } from '../../base/errors.ts'
-import { component, describeFields, type JsonSchema, jsonSchema } from './json-schema.ts'
+import { component, type JsonSchema, jsonSchema } from './json-schema.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is invalid. The error names the parameter or field.',
@@ -22,17 +22,14 @@ const descriptions: Record<number, string> = {
 
 const retryable = new Set([429, 503, 507])
 
-const breakingChange: z.ZodType<BreakingChange> = describeFields(
-  component(
-    'output',
-    'BreakingChange',
-    z.looseObject({ endpoint: z.string(), kind: z.string(), message: z.string() }),
-  ),
-  {
-    endpoint: 'Name of the endpoint.',
-    kind: 'What changed, for programs.',
-    message: 'What changed, for people.',
-  },
+const breakingChange: z.ZodType<BreakingChange> = component(
+  'output',
+  'BreakingChange',
+  z.looseObject({
+    endpoint: z.string().describe('Name of the endpoint.'),
+    kind: z.string().describe('What changed, for programs.'),
+    message: z.string().describe('What changed, for people.'),
+  }),
 )
 
 function errorShape(code: z.ZodType<string> = z.string()) {

@@ -25,7 +25,7 @@ const file = z.string().meta({ description: 'Name of the file.', example: 'index
 export function addConsoleRoutes(server: FastifyInstance, { page, assets }: ConsoleFiles): void {
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const pages = new Set<string>(consolePages)
-  const common = { responses: { 200: text('A page.', 'text/html') }, errors: [404], options }
+  const common = { responses: { 200: text('A page.', 'text/html') }, options }
   const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
     if (!page) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
     reply.header('Content-Security-Policy', consolePolicy).header('Cache-Control', 'no-cache')
@@ -43,6 +43,7 @@ export function addConsoleRoutes(server: FastifyInstance, { page, assets }: Cons
     id: 'getConsole',
     summary: 'Open the console',
     description: 'It asks for a token and shows nothing without one.',
+    errors: [404],
     handler: async (request, reply) => sendPage(request, reply),
   })
   route('GET /console/:page', {

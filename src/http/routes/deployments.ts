@@ -10,7 +10,7 @@ import {
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
-import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
 import { deploymentEndpoint } from './endpoints.ts'
 import { changedBy } from './management.ts'
 
@@ -33,52 +33,34 @@ const deployment = component(
 const contractChange: z.ZodType<ContractChange> = component(
   'output',
   'ContractChange',
-  describeFields(
-    z.object({
-      kind: z.enum(changeKinds),
-      breaking: z.boolean(),
-      message: z.string(),
-      parameter: z.string().exactOptional(),
-      column: z.string().exactOptional(),
-    }),
-    {
-      kind: 'What changed, for programs.',
-      breaking: 'Whether callers may have to change their code.',
-      message: 'What changed, for people.',
-      parameter: 'The parameter that changed.',
-      column: 'The column that changed.',
-    },
-  ),
+  z.object({
+    kind: z.enum(changeKinds).describe('What changed, for programs.'),
+    breaking: z.boolean().describe('Whether callers may have to change their code.'),
+    message: z.string().describe('What changed, for people.'),
+    parameter: z.string().exactOptional().describe('The parameter that changed.'),
+    column: z.string().exactOptional().describe('The column that changed.'),
+  }),
 )
 
 const deployedEndpoint = component(
   'output',
   'DeployedEndpoint',
-  describeFields(
-    z.object<FieldShapes<DeployedEndpoint>>({
-      name: z.string(),
-      id: z.uuid(),
-      action: z.enum(['created', 'updated', 'unchanged']),
-      version: z.int().min(1),
-      changes: z.array(contractChange),
-    }),
-    {
-      name: 'Name of the endpoint.',
-      id: 'Id of the endpoint.',
-      action: 'What the deployment did.',
-      version: 'Version after the deployment.',
-      changes: 'Changes that callers may notice.',
-    },
-  ),
+  z.object<FieldShapes<DeployedEndpoint>>({
+    name: z.string().describe('Name of the endpoint.'),
+    id: z.uuid().describe('Id of the endpoint.'),
+    action: z.enum(['created', 'updated', 'unchanged']).describe('What the deployment did.'),
+    version: z.int().min(1).describe('Version after the deployment.'),
+    changes: z.array(contractChange).describe('Changes that callers may notice.'),
+  }),
 )
 
 const deploymentAnswer = component(
   'output',
   'DeploymentAnswer',
-  describeFields(
-    z.object<FieldShapes<DeploymentView>>({ dry_run: z.boolean(), endpoints: z.array(deployedEndpoint) }),
-    { dry_run: 'Whether nothing was changed.', endpoints: 'Endpoints in the order of the request.' },
-  ),
+  z.object<FieldShapes<DeploymentView>>({
+    dry_run: z.boolean().describe('Whether nothing was changed.'),
+    endpoints: z.array(deployedEndpoint).describe('Endpoints in the order of the request.'),
+  }),
 )
 
 const example = {
@@ -94,7 +76,7 @@ export function addDeploymentRoutes(server: FastifyInstance, deployments: Deploy
     description: 'Creates and changes several endpoints. If one of them is invalid, nothing is changed.',
     body: jsonBody(deployment, example),
     responses: { 200: json('The changes that were made, or would be made.', deploymentAnswer) },
-    errors: [...bodyErrors, 409, 412, 422],
+    errors: [409, 412, 422],
     options: { bodyLimit: jsonLimits.maxDeploymentBytes },
     handler: async (request) => deployments.deploy(request.body, changedBy(request)),
   })

@@ -2,12 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { describeFields } from '../openapi/json-schema.ts'
-import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
 import { sendResult } from '../send-result.ts'
-import { endpointChange } from './endpoints.ts'
+import { columns, endpointChange } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
-
-export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
 
 const draft = {
   query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
@@ -23,7 +21,7 @@ const rowHeaders = ['Server-Timing', 'Wellhead-Read-Rows', 'Wellhead-Read-Bytes'
 /** Checking and running endpoints that are not saved. */
 export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
-  const errors = [...bodyErrors, 422, 504]
+  const errors = [422, 504]
   route('POST /api/endpoints/check', {
     id: 'checkEndpoint',
     summary: 'Check an endpoint without saving it',

@@ -5,14 +5,17 @@ import {
   type EndpointDefinition,
   parameterShape,
 } from '../../endpoints/definition/definition.ts'
+import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import type { EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import { plan } from '../openapi/call.ts'
 import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
-import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
 import { changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
+
+export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
 
 const parameterTexts = {
   type: 'How the value is read.',
@@ -55,19 +58,14 @@ const endpointTexts = {
   timeout_seconds: 'How long the query can run.',
   json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
   sandbox: 'Whether callers can send their own SELECT over the views of the query.',
-  version: 'Increases with every change.',
-  columns: 'Columns of the result, with the types of the engine.',
-  created_at: 'When the endpoint was created.',
-  updated_at: 'When this version was created.',
-  updated_by: 'Id of the token that created this version.',
 }
 
 const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
-  version: z.int().min(1),
-  columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-  updated_by: z.string(),
+  version: z.int().min(1).describe('Increases with every change.'),
+  columns: columns.describe('Columns of the result, with the types of the engine.'),
+  created_at: z.iso.datetime().describe('When the endpoint was created.'),
+  updated_at: z.iso.datetime().describe('When this version was created.'),
+  updated_by: z.string().describe('Id of the token that created this version.'),
 }
 
 const endpoint = component(
@@ -107,59 +105,41 @@ export const endpointChange = component(
   'EndpointChange',
   describeFields(z.strictObject(changeable), endpointTexts),
 )
+const expected_version = expectedVersionShape
+  .optional()
+  .describe('The version that this replaces. 0: the endpoint must not exist yet.')
 export const deploymentEndpoint = component(
   'input',
   'DeploymentEndpoint',
-  describeFields(z.strictObject({ ...sent, expected_version: z.int().min(0).optional() }), {
-    ...endpointTexts,
-    expected_version: 'The version that this replaces. 0: the endpoint must not exist yet.',
-  }),
+  describeFields(z.strictObject({ ...sent, expected_version }), endpointTexts),
 )
 
 const jsonPath = component(
   'output',
   'JsonPath',
-  describeFields(
-    z.object<FieldShapes<JsonPath>>({ source: z.string(), path: z.string(), cast: z.string().nullable() }),
-    {
-      source: 'Source that the path is read from.',
-      path: 'Path in `metadata`, with dots between the levels.',
-      cast: 'Engine type that the SQL casts the value to. Null: no cast.',
-    },
-  ),
+  z.object<FieldShapes<JsonPath>>({
+    source: z.string().describe('Source that the path is read from.'),
+    path: z.string().describe('Path in `metadata`, with dots between the levels.'),
+    cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
+  }),
 )
 
 const slowCall = component(
   'output',
   'SlowCall',
-  describeFields(
-    z.object<FieldShapes<SlowCall>>({
-      at: z.iso.datetime(),
-      duration_ms: z.number(),
-      engine_ms: z.number(),
-      rows_read: z.int().nullable(),
-      status: z.int(),
-      code: z.string().nullable(),
-      request_id: z.string(),
-      token_id: z.string(),
-      version: z.int(),
-      cache: z.string(),
-      plan: plan.nullable(),
-    }),
-    {
-      at: 'When the response was sent.',
-      duration_ms: 'Time from the request to the end of the response.',
-      engine_ms: 'Time spent in the engine. 0 if unknown.',
-      rows_read: 'Rows that the engine read. Null if unknown.',
-      status: 'Status of the response. 499 if the caller disconnected.',
-      code: 'Code of the error. Null: no error.',
-      request_id: 'Id of the request in the log.',
-      token_id: 'Id of the token.',
-      version: 'Version of the endpoint.',
-      cache: 'Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.',
-      plan: 'Query plan, without values. Null if none was recorded.',
-    },
-  ),
+  z.object<FieldShapes<SlowCall>>({
+    at: z.iso.datetime().describe('When the response was sent.'),
+    duration_ms: z.number().describe('Time from the request to the end of the response.'),
+    engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
+    rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
+    status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
+    code: z.string().nullable().describe('Code of the error. Null: no error.'),
+    request_id: z.string().describe('Id of the request in the log.'),
+    token_id: z.string().describe('Id of the token.'),
+    version: z.int().describe('Version of the endpoint.'),
+    cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
+    plan: plan.nullable().describe('Query plan, without values. Null if none was recorded.'),
+  }),
 )
 
 const params = z.object({
@@ -176,7 +156,7 @@ const example = {
   parameters: { project: { required: true } },
 }
 const changed = { 200: json('The endpoint after the change.', endpoint, ['ETag']) }
-const changeErrors = [...bodyErrors, 404, 409, 412, 422]
+const changeErrors = [409, 412, 422]
 
 /** Managing endpoints. */
 export function addEndpointRoutes(
@@ -199,7 +179,7 @@ export function addEndpointRoutes(
     description: 'Checks the SQL before it stores anything.',
     body: jsonBody(endpointFields, example),
     responses: { 201: json('The endpoint.', endpoint, ['ETag', 'Location']) },
-    errors: [...bodyErrors, 409, 422],
+    errors: [409, 422],
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
       reply.code(201).header('Location', `/api/endpoints/${created.id}`)
@@ -211,7 +191,6 @@ export function addEndpointRoutes(
     summary: 'Show an endpoint',
     params,
     responses: { 200: json('The endpoint.', endpoint, ['ETag']) },
-    errors: [404],
     handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
   })
   route(`PUT ${path}`, {
@@ -250,7 +229,7 @@ export function addEndpointRoutes(
     params,
     headers: ifMatch,
     responses: { 204: json('The endpoint is deleted.') },
-    errors: [400, 404, 412],
+    errors: [400, 412],
     handler: async (request, reply) => {
       await admin.delete(request.params.reference, changedBy(request), expectedVersion(request))
       return reply.code(204).send()
@@ -261,7 +240,6 @@ export function addEndpointRoutes(
     summary: 'List the versions of an endpoint',
     params,
     responses: { 200: json('All versions, newest first.', z.array(endpoint)) },
-    errors: [404],
     handler: async ({ params }) => admin.versions(params.reference),
   })
   route(`POST ${path}/versions/:version/restore`, {
@@ -271,7 +249,7 @@ export function addEndpointRoutes(
     params: params.extend({ version }),
     headers: ifMatch,
     responses: changed,
-    errors: [400, 404, 409, 412, 422],
+    errors: [400, 409, 412, 422],
     handler: async (request, reply) => {
       const { reference, version } = request.params
       const expected = expectedVersion(request)
@@ -286,7 +264,6 @@ export function addEndpointRoutes(
       'them faster to read. Paths without a known source are left out.',
     params,
     responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
-    errors: [404],
     handler: async ({ params }) => admin.paths(params.reference),
   })
   route(`GET ${path}/slow`, {
@@ -297,7 +274,6 @@ export function addEndpointRoutes(
       'and the last 20 that were refused. Values of parameters are not included.',
     params,
     responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
-    errors: [404],
     handler: async ({ params }) => slowCalls.of(endpoints.get(params.reference).definition.id),
   })
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.ts'
 import { forbidden, invalidParameter, tooLarge } from '../../base/errors.ts'
 import { bodyLimits, type SentBody } from '../../intake/log-body.ts'
 import { type IntakeAnswer, type LogIntake, ownSource, type Sending } from '../../intake/log-intake.ts'
-import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
+import { component, type FieldShapes } from '../openapi/json-schema.ts'
 import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
@@ -16,44 +16,37 @@ export const replayedHeader = 'Idempotency-Replayed'
 const sentEntry = component(
   'input',
   'LogEntry',
-  describeFields(
-    z.looseObject({
-      event_message: z.unknown().optional(),
-      message: z.unknown().optional(),
-      timestamp: z.union([z.string(), z.number()]).optional(),
-      id: z.string().max(128).optional(),
-      project: z.string().optional(),
-      metadata: z.record(z.string(), z.unknown()).optional(),
-    }),
-    {
-      event_message: 'Text of the message. Other values are stored as JSON.',
-      message: 'Alias of event_message.',
-      timestamp:
+  z.looseObject({
+    event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
+    message: z.unknown().optional().describe('Alias of event_message.'),
+    timestamp: z
+      .union([z.string(), z.number()])
+      .optional()
+      .describe(
         'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
-      id: 'Default: a new UUIDv7.',
-      project: 'Default: `metadata.project_ref`, then `metadata.project`.',
-      metadata: 'Nested data. Other keys of the entry are stored in it.',
-    },
-  ),
+      ),
+    id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
+    project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Nested data. Other keys of the entry are stored in it.'),
+  }),
 )
 
 const logResponse = component(
   'output',
   'LogAnswer',
-  describeFields(
-    z.object<FieldShapes<IntakeAnswer & { message: string }>>({
-      message: z.literal('Logged!'),
-      accepted: z.int(),
-      rejected: z.int(),
-      errors: z.array(z.object({ index: z.int(), reason: z.string() })),
-    }),
-    {
-      message: 'Always the same.',
-      accepted: 'Number of entries stored on disk.',
-      rejected: 'Number of entries that cannot be stored. Their text goes to the source `quarantine`.',
-      errors: 'For each rejected entry its index in the request, and the reason.',
-    },
-  ),
+  z.object<FieldShapes<IntakeAnswer & { message: string }>>({
+    message: z.literal('Logged!').describe('Always the same.'),
+    accepted: z.int().describe('Number of entries stored on disk.'),
+    rejected: z
+      .int()
+      .describe('Number of entries that cannot be stored. Their text goes to the source `quarantine`.'),
+    errors: z
+      .array(z.object({ index: z.int(), reason: z.string() }))
+      .describe('For each rejected entry its index in the request, and the reason.'),
+  }),
 )
 
 const oneSource = 'must name one source: POST /api/logs?source=<name>'
@@ -75,7 +68,7 @@ const example = {
   event_message: 'GET /rest/v1/orders',
   metadata: { request: { url: 'https://demo.example.com/rest/v1/orders', path: '/rest/v1/orders' } },
 }
-export const sendErrors = [400, 404, 413, 415, 507]
+export const sendErrors = [404, 507]
 
 /** Sending entries. */
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {

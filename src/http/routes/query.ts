@@ -143,7 +143,7 @@ export function addQueryRoutes(
       content: { 'application/json': { schema: body, example: { project: 'demo', _format: 'json' } } },
     },
     responses: responses(false),
-    errors: [...callErrors, 415],
+    errors: callErrors,
     options,
     handler: async (request, reply) => {
       const body = request.body ?? {}

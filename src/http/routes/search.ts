@@ -4,7 +4,7 @@ import type { LogSearch } from '../../sources/log-search.ts'
 import { histogramShape, searchShape, valuesShape } from '../../sources/search-shape.ts'
 import type { SourceUsage, Usage } from '../../sources/source-usage.ts'
 import { describeFields } from '../openapi/json-schema.ts'
-import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
 import { goneSignal } from './management.ts'
 import { sourceName, storedEntry } from './sources.ts'
 
@@ -38,7 +38,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch, usag
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
   const example = { project: 'demo', filters: [{ path: 'response.status_code', is: 'gte', value: 400 }] }
   const params = sourceName
-  const errors = [...bodyErrors, 404, 422, 504]
+  const errors = [422, 504]
   route('GET /api/usage', {
     id: 'getUsage',
     summary: 'Show the size of each source and its new entries per minute',

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { version } from '../../base/version.ts'
 import type { Metrics } from '../../observability/metrics.ts'
-import { component, describeFields } from '../openapi/json-schema.ts'
+import { component } from '../openapi/json-schema.ts'
 import { json, routesOf, text } from '../route.ts'
 
 /** State of the engine in /ready and /api/status. */
@@ -27,23 +27,24 @@ export interface MetricsRoutes {
   openMetrics: boolean
 }
 
-const ready = { ready: z.boolean(), reason: z.string().exactOptional() }
-const texts = {
-  version: 'Version of the service.',
-  ready: 'Whether requests and logs are served.',
-  reason: 'Why not.',
-  engine: 'Version of the engine, and how often it was restarted.',
+const state = {
+  ready: z.boolean().describe('Whether requests and logs are served.'),
+  reason: z.string().exactOptional().describe('Why not.'),
 }
-const readiness = component('output', 'Readiness', describeFields(z.object(ready), texts))
+const readiness = component('output', 'Readiness', z.object(state))
 const engine: z.ZodType<EngineStatus> = z.object({
-  ...ready,
+  ...state,
   version: z.string().exactOptional(),
   restarts: z.int(),
 })
 const status = component(
   'output',
   'Status',
-  describeFields(z.looseObject({ version: z.string(), ...ready, engine }), texts),
+  z.looseObject({
+    version: z.string().describe('Version of the service.'),
+    ...state,
+    engine: engine.describe('Version of the engine, and how often it was restarted.'),
+  }),
 )
 
 const tag = 'State and description'

@@ -45,7 +45,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     responses: {
       200: { description: 'Entries as they are stored.', headers: ['X-Request-Id'], content: eventStream },
     },
-    errors: [400, 404],
+    errors: [400],
     handler: async (request, reply) => {
       const caller = request.caller as Caller
       // Without a project, nothing would limit which tenants' entries the token sees.

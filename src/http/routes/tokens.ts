@@ -3,38 +3,36 @@ import { z } from 'zod'
 import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
 import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
 import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
-import { bodyErrors, json, jsonBody, routesOf } from '../route.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
 import { changedBy } from './management.ts'
 
 const texts = {
-  id: 'Identifies the token. Not secret.',
   description: 'What the token is for.',
   scopes: '`admin`, `query`, `query:<endpoint>`, `ingest` or `ingest:<source>`.',
   project: 'Limits the token to the rows and entries of this project. Null: no limit.',
   parameters: 'Values of parameters that callers with this token cannot choose.',
   expires_at: 'When the token expires. Null: never.',
   requests_per_minute: 'Maximum number of requests per minute. Null: no limit.',
-  created_at: 'When the token was created.',
-  updated_at: 'When the token was last changed.',
-  last_used_at: 'When the token was last used. Null: never.',
-  previous_valid_until: 'Until when the secret from before the last rotation stays valid.',
-  token: 'The secret. It is shown only once.',
 }
 
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
-  id: z.uuid(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-  last_used_at: z.iso.datetime().nullable(),
-  previous_valid_until: z.iso.datetime().nullable(),
+  id: z.uuid().describe('Identifies the token. Not secret.'),
+  created_at: z.iso.datetime().describe('When the token was created.'),
+  updated_at: z.iso.datetime().describe('When the token was last changed.'),
+  last_used_at: z.iso.datetime().nullable().describe('When the token was last used. Null: never.'),
+  previous_valid_until: z.iso
+    .datetime()
+    .nullable()
+    .describe('Until when the secret from before the last rotation stays valid.'),
 }
+const secret = z.string().describe('The secret. It is shown only once.')
 const tokenView = { ...tokenShape.shape, ...view }
 
 const accessToken = component('output', 'AccessToken', describeFields(z.object(tokenView), texts))
 const newAccessToken = component(
   'output',
   'NewAccessToken',
-  describeFields(z.object({ ...tokenView, token: z.string() }), texts),
+  describeFields(z.object({ ...tokenView, token: secret }), texts),
 )
 const tokenFields = component('input', 'AccessTokenFields', describeFields(tokenShape, texts))
 const tokenChange = component('input', 'AccessTokenChange', describeFields(tokenChangeShape, texts))
@@ -54,7 +52,7 @@ const changed = { 200: json('The token after the change.', accessToken) }
 export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void {
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'
-  const errors = [...bodyErrors, 404, 412]
+  const errors = [412]
   route('GET /api/access-tokens', {
     id: 'listAccessTokens',
     summary: 'List access tokens',
@@ -68,7 +66,6 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     responses: {
       201: json('The token with its secret, which is shown only once.', newAccessToken, ['Location']),
     },
-    errors: bodyErrors,
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
       notStored(reply).code(201).header('Location', `/api/access-tokens/${created.id}`)
@@ -80,7 +77,6 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     summary: 'Show an access token',
     params,
     responses: { 200: json('The token, without its secret.', accessToken) },
-    errors: [404],
     handler: async ({ params }) => admin.get(params.id),
   })
   route(`PUT ${path}`, {
@@ -108,7 +104,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     summary: 'Revoke an access token',
     params,
     responses: { 204: json('The token is revoked.') },
-    errors: [404, 412],
+    errors: [412],
     handler: async (request, reply) => {
       await admin.revoke(request.params.id, changedBy(request))
       return reply.code(204).send()

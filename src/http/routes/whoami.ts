@@ -5,8 +5,7 @@ import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/shown-parameter.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { json, routesOf } from '../route.ts'
-import { columns } from './drafts.ts'
-import { parameter } from './endpoints.ts'
+import { columns, parameter } from './endpoints.ts'
 
 const callable = z.object({
   id: z.string(),
