@@ -6,6 +6,7 @@ import type { ListedRoute } from '../route-list.ts'
 import { describeEndpoint, type Reader } from './endpoint.ts'
 import { errorReference, errorResponses } from './errors.ts'
 import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
+import type { DescribedOperation, DescribedParameter, FieldSchema } from './operation.ts'
 
 export interface DocumentOptions {
   /** Version of the service. */
@@ -22,7 +23,7 @@ export interface OpenApiDocument {
   info: { title: string; version: string; description: string }
   servers: { url: string }[]
   tags: { name: string; description: string }[]
-  paths: Record<string, Record<string, unknown>>
+  paths: Record<string, Record<string, DescribedOperation>>
   components: Record<string, Record<string, unknown>>
 }
 
@@ -135,7 +136,7 @@ function addOperation(
   method: string,
   path: string,
   operation: Operation,
-  ownParameters: readonly object[] = [],
+  ownParameters: readonly DescribedParameter[] = [],
 ): void {
   const { id, tag, access, summary, description, body, responses, errorResponse } = operation
   const { text, security, errors } = accessTexts[access]
@@ -148,7 +149,7 @@ function addOperation(
   const ownError = errorResponse && responseObject(errorResponse)
   const requestErrors = [...(operation.params ? [404] : []), ...(body ? [400, 413, 415] : [])]
   const statuses = [...new Set([...errors, ...requestErrors, ...(operation.errors ?? []), 500])]
-  const described = {
+  const described: DescribedOperation = {
     operationId: id,
     tags: [tag],
     summary,
@@ -165,12 +166,9 @@ function addOperation(
   paths[path] = { ...paths[path], [method.toLowerCase()]: described }
 }
 
-function parametersOf(place: 'path' | 'query' | 'header', shape: z.ZodObject | undefined): object[] {
+function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | undefined): DescribedParameter[] {
   if (!shape) return []
-  const { properties, required = [] } = jsonSchema(shape, 'input') as {
-    properties: Record<string, { description?: string; example?: unknown }>
-    required?: string[]
-  }
+  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as FieldSchema
   return Object.entries(properties).map(([name, { description = '', example, ...schema }]) => ({
     name,
     in: place,
@@ -190,7 +188,7 @@ function responseObject({ description, headers: names, content }: Response): obj
   }
 }
 
-function contentObject(content: Content, direction: Direction): object {
+function contentObject(content: Content, direction: Direction): Record<string, object> {
   const media = Object.entries(content).map(([type, { schema, ...rest }]) => [
     type,
     { ...(schema && { schema: jsonSchema(schema, direction) }), ...rest },

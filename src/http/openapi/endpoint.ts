@@ -5,6 +5,7 @@ import type { Operation } from '../route.ts'
 import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'
 import { columnSchema } from './column-schema.ts'
 import type { JsonSchema } from './json-schema.ts'
+import type { DescribedParameter } from './operation.ts'
 
 /** The caller who reads the description of an endpoint. */
 export interface Reader {
@@ -16,7 +17,7 @@ export interface EndpointDescription {
   path: string
   operation: Operation
   /** Parameters of the endpoint. */
-  parameters: object[]
+  parameters: DescribedParameter[]
   rowName: string
   row: object
 }
@@ -75,18 +76,18 @@ function limitsOf({ definition, version }: Endpoint): string {
 }
 
 /** Declared parameters, and those that the SQL uses without a declaration. */
-function parametersOf({ definition, compiled }: Endpoint, reader: Reader): object[] {
+function parametersOf({ definition, compiled }: Endpoint, reader: Reader): DescribedParameter[] {
   const { parameters: declared, sandbox } = definition
   const names = new Set([...Object.keys(declared), ...compiled.names])
   const own = [...names]
     .filter((name) => !Object.hasOwn(reader.parameters, name))
     .map((name) => parameterOf(name, Object.hasOwn(declared, name) ? declared[name] : undefined))
   const description = 'One SELECT over the views of the query. Replaces the last SELECT of the query.'
-  const sql = { name: 'sql', in: 'query', description, schema: { type: 'string' } }
+  const sql: DescribedParameter = { name: 'sql', in: 'query', description, schema: { type: 'string' } }
   return sandbox ? [...own, sql] : own
 }
 
-function parameterOf(name: string, declaration: ParameterDeclaration | undefined): object {
+function parameterOf(name: string, declaration: ParameterDeclaration | undefined): DescribedParameter {
   if (!declaration) return { name, in: 'query', description: '', schema: { type: 'string' } }
   const { type, required, description, example, default: preset, enum: allowed } = declaration
   const read = valueReader(declaration)

@@ -1,14 +1,12 @@
-/** The parts of an operation of the document that the page shows. */
+/** Parts of the OpenAPI document. */
 export interface DescribedOperation {
-  method: string
-  path: string
   operationId: string
   tags: string[]
   summary: string
   description: string
   security: object[]
   parameters?: DescribedParameter[]
-  requestBody?: { content: Record<string, { schema?: FieldSchema; example?: unknown }> }
+  requestBody?: { required: boolean; content: Record<string, { schema?: FieldSchema; example?: unknown }> }
   responses: Record<string, object>
 }
 
@@ -31,6 +29,7 @@ export interface FieldSchema {
   anyOf?: FieldSchema[]
   description?: string
   readOnly?: boolean
+  example?: unknown
   properties?: Record<string, FieldSchema>
   required?: string[]
 }
