@@ -18,7 +18,7 @@ export interface Operation {
   headers?: z.ZodObject
   /** Documented only: the domain validates its own input. */
   body?: Body
-  /** Responses that are not errors, by status. */
+  /** Responses that are not errors, by status. Handlers respond with the first status by default. */
   responses: Readonly<Record<number, Response>>
   /** Statuses of errors beyond those that follow from access, path parameters and body. */
   errors?: readonly number[]
@@ -44,6 +44,8 @@ interface Route<P extends z.ZodObject, Q extends z.ZodObject> extends Omit<Opera
   access?: RouteAccess
   params?: P
   query?: Q
+  /** Whether the handler reads its parameters itself. */
+  unchecked?: boolean
   options?: RouteShorthandOptions
   handler: (
     request: FastifyRequest<{ Params: z.output<P>; Querystring: z.output<Q> }>,
@@ -65,18 +67,22 @@ type Address = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
 export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' | 'access'>) {
   return <P extends z.ZodObject, Q extends z.ZodObject>(
     address: Address,
-    { handler, options, ...described }: Route<P, Q>,
+    { handler, options, unchecked, ...described }: Route<P, Q>,
   ): void => {
     const [method, url] = address.split(' ') as [string, string]
     const operation: Operation = { ...common, ...described }
-    const { access, params, query } = operation
+    const { access, params, query, responses } = operation
+    const [status] = Object.keys(responses).map(Number) as [number]
     server.route<{ Params: z.output<P>; Querystring: z.output<Q> }>({
-      validatorCompiler,
       ...options,
       method,
       url,
       config: { access, operation },
-      schema: { ...(params && { params }), ...(query && { querystring: query }) },
+      ...(!unchecked && {
+        schema: { ...(params && { params }), ...(query && { querystring: query }) },
+        validatorCompiler,
+      }),
+      ...(status !== 200 && { preHandler: async (_request, reply) => void reply.code(status) }),
       handler,
     })
   }

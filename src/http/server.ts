@@ -40,7 +40,7 @@ import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadAnswers } from './hot-lane/unread-answers.ts'
-import { boundJsonBodies, jsonLimits } from './json-bodies.ts'
+import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { requestIdOf } from './request-id.ts'
 import { logRequests } from './request-log.ts'
@@ -49,9 +49,7 @@ import { addRequestTraces, RequestTraces } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { listRoutes } from './route-list.ts'
 import { addBackupRoutes } from './routes/backup.ts'
-import { addCacheRoutes } from './routes/cache.ts'
-import { addConsoleRoutes } from './routes/console.ts'
-import type { ConsoleFiles } from './routes/console-files.ts'
+import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
@@ -64,13 +62,14 @@ import { addSourceRoutes } from './routes/sources.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
 import { addTailRoutes } from './routes/tail.ts'
 import { addTokenRoutes } from './routes/tokens.ts'
+import { addUsageRoutes } from './routes/usage.ts'
 import { addWhoamiRoutes } from './routes/whoami.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined only where a route can be called without a token. */
+    /** Undefined if the request has no token, which only some routes allow. */
     caller: Caller | undefined
   }
 }
@@ -91,21 +90,21 @@ export interface ServerOptions extends StatusRoutes {
   console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
-  /** So many of the connections may be streams of events. */
+  /** Maximum number of connections that are event streams. */
   maxStreams: number
-  /** Origins of pages that may call; `*` is all of them. */
+  /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
   observability: MetricsRoutes & {
     slowCalls: SlowCalls
-    /** Undefined where calls are not written down. */
+    /** Undefined if requests are not recorded. */
     statistics: CallStatistics | undefined
     requests: RequestCounts
-    /** Undefined where nobody collects traces. */
+    /** Undefined if traces are not exported. */
     tracing: Tracing | undefined
   }
 }
 
-/** Bounds of a request, and times against clients that are slow on purpose. */
+/** Limits of a request, and timeouts against clients that are slow on purpose. */
 const limits = {
   maxHeaderBytes: 16 * 1024,
   maxParameterLength: 512,
@@ -120,7 +119,7 @@ const limits = {
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** Where nothing is, a token is asked for all the same, so that the answer tells nothing. */
+/** Unknown paths here require a token, so that the response does not reveal which routes exist. */
 const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
 export function createServer(options: ServerOptions): FastifyInstance {
@@ -129,7 +128,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const unread = new UnreadAnswers({
     maxBytes: limits.maxUnreadBytes,
     onGivenUp: (readers, bytes) =>
-      options.log.warn({ readers, bytes }, 'an answer that was not read was given up'),
+      options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
   const hot = createHotCalls(options, traces, unread)
   const server = fastify({
@@ -147,7 +146,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
           maxHeaderSize: limits.maxHeaderBytes,
           // Overrides --insecure-http-parser.
           insecureHTTPParser: false,
-          // Node's own refusal would have no shape.
+          // Node's own response would not be JSON.
           requireHostHeader: false,
           connectionsCheckingInterval: limits.checkConnectionsEveryMs,
         },
@@ -162,7 +161,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
   server.addHook('preClose', sendsBeforeClosing(server.server, limits.sentWithinMs))
-  boundJsonBodies(server)
+  limitJsonBodies(server)
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request.url)
@@ -180,7 +179,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw malformedRequest('A request with HTTP/1.1 must have the header Host.')
+      throw malformedRequest('HTTP/1.1 requests must have the header Host.')
     const access = accessOf(request)
     if (access === 'public') return
     request.caller = admitCaller(options.access, access, request, reply)
@@ -188,7 +187,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
-    // A connection that is kept would keep the process.
+    // An open connection would keep the process alive.
     if (options.stopping()) reply.header('Connection', 'close')
   })
   const recorder = statistics && new CallRecorder(statistics, options.queries.endpoints)
@@ -216,8 +215,8 @@ export function addRoutes(
   addBackupRoutes(server, options.backups)
   addWhoamiRoutes(server, endpoints)
   addDraftRoutes(server, options.drafts)
-  addCacheRoutes(server, queries)
-  addSearchRoutes(server, options.search, options.usage)
+  addUsageRoutes(server, options.usage, queries)
+  addSearchRoutes(server, options.search)
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)
   addDocsRoutes(server, endpoints)
@@ -248,7 +247,7 @@ function createHotCalls(
   return hot
 }
 
-/** Decided by the route that was found, not by the text of the address: there are many ways to write one. */
+/** Decided by the matched route, not by the text of the URL, which can be written in many ways. */
 function accessOf(request: FastifyRequest): RouteAccess {
   const { url, config } = request.routeOptions
   if (url !== undefined) return config.access ?? 'admin'
@@ -264,7 +263,7 @@ function decodedPath(request: FastifyRequest): string {
   }
 }
 
-/** What Node's parser refuses never reaches a route, but gets the same shape of answer. */
+/** Requests that Node's parser refuses never reach a route, but get the same error response. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   if (endsWithAnswer(socket)) return

@@ -1,11 +1,35 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { contentTag } from '../../base/content-tag.ts'
 import { notFound } from '../../base/errors.ts'
 import { chooseCoding, matchedEtag } from '../cache-headers.ts'
 import { pathOf } from '../request-path.ts'
 import { routesOf, text } from '../route.ts'
 import { pageHeaders } from '../security-headers.ts'
-import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
+
+interface ConsoleFile {
+  contentType: string
+  etag: string
+  /** By content coding. `identity` always exists. */
+  forms: Readonly<Record<string, Buffer>>
+}
+
+export interface ConsoleFiles {
+  /** Undefined if the console was not built. */
+  page: ConsoleFile | undefined
+  assets: ReadonlyMap<string, ConsoleFile>
+}
+
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const codings = { br: '.br', gzip: '.gz' }
 
 /** Allows only files of this service, and no inline scripts or styles. */
 const consolePolicy =
@@ -81,7 +105,38 @@ function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): 
   reply.headers(pageHeaders).header('Vary', 'Accept-Encoding').header('ETag', etag)
   if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
   const coding = chooseCoding(request.headers['accept-encoding'])
-  const packed = coding === 'identity' ? undefined : forms[coding]
-  if (packed) reply.header('Content-Encoding', coding)
-  return reply.type(contentType).send(packed ?? forms.identity)
+  const compressed = coding === 'identity' ? undefined : forms[coding]
+  if (compressed) reply.header('Content-Encoding', coding)
+  return reply.type(contentType).send(compressed ?? forms.identity)
+}
+
+/** Reads all files once. Other files cannot be requested. */
+export function readConsoleFiles(directory: string): ConsoleFiles {
+  const assets = new Map<string, ConsoleFile>()
+  for (const name of namesIn(join(directory, 'assets'))) {
+    if (extname(name) in contentTypes) assets.set(name, readFile(join(directory, 'assets', name)))
+  }
+  const page = namesIn(directory).includes('index.html') ? readFile(join(directory, 'index.html')) : undefined
+  return { page, assets }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+function readFile(path: string): ConsoleFile {
+  const identity = readFileSync(path)
+  const forms: Record<string, Buffer> = { identity }
+  for (const [coding, suffix] of Object.entries(codings)) {
+    try {
+      forms[coding] = readFileSync(path + suffix)
+    } catch {
+      // Small files are not compressed.
+    }
+  }
+  return { contentType: contentTypes[extname(path)] as string, etag: `"${contentTag(identity)}"`, forms }
 }

@@ -182,7 +182,7 @@ export function addEndpointRoutes(
     errors: [409, 422],
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
-      reply.code(201).header('Location', `/api/endpoints/${created.id}`)
+      reply.header('Location', `/api/endpoints/${created.id}`)
       return withVersion(reply, created)
     },
   })
@@ -230,10 +230,8 @@ export function addEndpointRoutes(
     headers: ifMatch,
     responses: { 204: json('The endpoint is deleted.') },
     errors: [400, 412],
-    handler: async (request, reply) => {
-      await admin.delete(request.params.reference, changedBy(request), expectedVersion(request))
-      return reply.code(204).send()
-    },
+    handler: async (request) =>
+      admin.delete(request.params.reference, changedBy(request), expectedVersion(request)),
   })
   route(`GET ${path}/versions`, {
     id: 'listEndpointVersions',

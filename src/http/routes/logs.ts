@@ -145,9 +145,11 @@ export function sendingOf(request: FastifyRequest): Sending {
 
 /** Also checked for sources that do not exist, so that the response does not reveal which do. */
 export function checkMaySend(request: FastifyRequest, source: string): void {
-  if (!request.caller?.mayIngest(source)) throw forbidden(`The token may not send to the source "${source}".`)
+  if (!request.caller?.mayIngest(source)) {
+    throw forbidden(`This token is not allowed to send to the source "${source}".`)
+  }
   // Statistics must not be forged.
-  if (source === ownSource) throw forbidden(`${ownSource} is written by the service only.`)
+  if (source === ownSource) throw forbidden(`Only the service can write to ${ownSource}.`)
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

@@ -33,7 +33,7 @@ export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?
   const gone = new AbortController()
   reply.raw.once('close', () => {
     if (reply.raw.writableFinished) return
-    gone.abort(new Error(`The caller of ${request.id} went away.`))
+    gone.abort(new Error(`The caller of ${request.id} disconnected.`))
     onGone?.()
   })
   return gone.signal

@@ -71,7 +71,7 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
       handler: async (request, reply) => {
         const encoding = encodingOf(request)
         if (!encoding) {
-          throw unsupportedMediaType('OTLP is read as application/x-protobuf or application/json.')
+          throw unsupportedMediaType('The content type must be application/x-protobuf or application/json.')
         }
         const { rejected, reason } = await withSentBody(intake, request, (body) =>
           store(intake, request, body, encoding),

@@ -90,28 +90,26 @@ export function addQueryRoutes(
     }
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
-      if (!caller.isAdmin) throw forbidden('_explain needs a token with the scope admin.')
+      if (!caller.isAdmin) throw forbidden('_explain requires a token with the scope admin.')
       notes.done = true
       return calls.explain(call)
     }
     if (format === 'events') return followResult(following, request, reply, call)
-    const answered = calls.call(call)
-    if (answered instanceof Promise) notes.explain = () => calls.explain(explained(call))
-    const result = answered instanceof Promise ? await answered : answered
+    const called = calls.call(call)
+    if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
+    const result = called instanceof Promise ? await called : called
     notes.answer = result
     // If the result was not available at once, the endpoint may have changed in the meantime.
-    if (result.kind === 'cached' && result === answered && request.method === 'GET') {
+    if (result.kind === 'cached' && result === called && request.method === 'GET') {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
       const { version, definition } = endpoint
-      const known = { caller, key: result.key, version, endpoint: definition.name, subject }
-      hot.learn(request.url, request.headers.accept ?? '', known)
+      const entry = { caller, key: result.key, version, endpoint: definition.name, subject }
+      hot.learn(request.url, request.headers.accept ?? '', entry)
     }
     return sendResult(request, reply, result, format.contentType, since)
   }
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
   const options = {
-    // Parameters are read below: the framework cannot tell a repeated parameter from a list.
-    validatorCompiler: () => () => true,
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       recorder?.answered(request, reply)
       done()
@@ -128,6 +126,7 @@ export function addQueryRoutes(
     headers: followHeaders,
     responses: responses(true),
     errors: callErrors,
+    unchecked: true,
     options,
     handler: (request, reply) => answer(request, reply, queryParameters(request)),
   })
@@ -144,6 +143,7 @@ export function addQueryRoutes(
     },
     responses: responses(false),
     errors: callErrors,
+    unchecked: true,
     options,
     handler: async (request, reply) => {
       const body = request.body ?? {}
@@ -154,7 +154,7 @@ export function addQueryRoutes(
   })
 }
 
-/** Parameters of the query string, in order, with repeated ones. */
+/** The framework cannot tell a repeated parameter from a list. */
 function queryParameters(request: FastifyRequest): [string, unknown][] {
   const at = request.url.indexOf('?')
   if (at < 0) return []
@@ -163,7 +163,7 @@ function queryParameters(request: FastifyRequest): [string, unknown][] {
   // Invalid UTF-8 decodes to this character, which callers rarely send.
   const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
   if (replaced && !isUtf8(search)) {
-    throw invalidParameter(replaced[0], `${replaced[0]} must be UTF-8, escaped with %.`)
+    throw invalidParameter(replaced[0], `${replaced[0]} must be percent-encoded UTF-8.`)
   }
   return sent
 }
@@ -179,18 +179,24 @@ function isUtf8(search: string): boolean {
 }
 
 /** The endpoint, in the requested version if there is one. */
-function allowedEndpoint(endpoints: Endpoints, caller: Caller, reference: string, asked: string | undefined) {
+function allowedEndpoint(
+  endpoints: Endpoints,
+  caller: Caller,
+  reference: string,
+  requested: string | undefined,
+) {
   const endpoint = endpoints.find(reference)
   // A token for some endpoints must not reveal which others exist.
   if (!caller.mayQuery(endpoint?.definition.name ?? ''))
-    throw forbidden('This token may not call this endpoint.')
+    throw forbidden('This token is not allowed to call this endpoint.')
   if (!endpoint) throw endpointNotFound(reference)
-  if (asked === undefined) return endpoint
-  const version = /^[1-9]\d{0,8}$/.test(asked) ? endpoints.version(reference, Number(asked)) : undefined
+  if (requested === undefined) return endpoint
+  const isNumber = /^[1-9]\d{0,8}$/.test(requested)
+  const version = isNumber ? endpoints.version(reference, Number(requested)) : undefined
   if (version) return version
   throw invalidParameter(
     '_version',
-    `_version must be a version of the endpoint; the newest is ${endpoint.version}.`,
+    `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
   )
 }
 
@@ -218,10 +224,10 @@ function textOf(name: string, value: unknown): string | undefined {
     throw invalidParameter(name, `${name} ${notWellFormed}.`)
   }
   if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
-    throw invalidParameter(name, `${name} is too large for a number of JSON; send it as a text.`)
+    throw invalidParameter(name, `${name} is too large for a JSON number. Send it as text.`)
   }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw invalidParameter(name, `${name} must be a text.`)
+  throw invalidParameter(name, `${name} must be text.`)
 }
 
 const [jsonFormat] = outputFormats as [OutputFormat]

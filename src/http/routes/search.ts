@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { LogSearch } from '../../sources/log-search.ts'
 import { histogramShape, searchShape, valuesShape } from '../../sources/search-shape.ts'
-import type { SourceUsage, Usage } from '../../sources/source-usage.ts'
 import { describeFields } from '../openapi/json-schema.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { goneSignal } from './management.ts'
@@ -19,12 +18,6 @@ const filterTexts = {
     '`not` negates the condition.',
 }
 
-const usageShape: z.ZodType<Usage> = z.object({
-  disk: z.object({ free_bytes: z.int(), reserve_bytes: z.int() }).nullable(),
-  sources: z.array(
-    z.object({ name: z.string(), entries: z.int(), bytes: z.int(), per_minute: z.array(z.int()) }),
-  ),
-})
 const histogram = z.object({
   bucket_seconds: z.int(),
   buckets: z.array(
@@ -33,25 +26,12 @@ const histogram = z.object({
 })
 const values = z.array(z.object({ value: z.string(), count: z.int() }))
 
-/** Searching entries, and how much each source stores. */
-export function addSearchRoutes(server: FastifyInstance, search: LogSearch, usage: SourceUsage): void {
+/** Searching entries. */
+export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
   const example = { project: 'demo', filters: [{ path: 'response.status_code', is: 'gte', value: 400 }] }
   const params = sourceName
   const errors = [422, 504]
-  route('GET /api/usage', {
-    id: 'getUsage',
-    summary: 'Show the size of each source and its new entries per minute',
-    responses: {
-      200: json(
-        'Free disk space, or null if unknown. For each source its entries, its bytes on disk, and its new entries in ' +
-          'each of the last 60 minutes.',
-        usageShape,
-      ),
-    },
-    errors: [504],
-    handler: async () => usage.read(),
-  })
   route('POST /api/sources/:name/search', {
     id: 'searchEntries',
     summary: 'Search the entries of a source',

@@ -70,10 +70,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     body: jsonBody(sourceFields, { name: 'my_app', retention_days: 30 }),
     responses: { 201: json('The source.', source) },
     errors: [409],
-    handler: async (request, reply) => {
-      reply.code(201)
-      return admin.create(request.body, changedBy(request))
-    },
+    handler: async (request) => admin.create(request.body, changedBy(request)),
   })
   route('GET /api/sources/:name', {
     id: 'getSource',
@@ -107,10 +104,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     }),
     responses: { 204: json('The source is deleted.') },
     errors: [400, 412],
-    handler: async (request, reply) => {
-      await admin.delete(request.params.name, request.query.confirm, changedBy(request))
-      return reply.code(204).send()
-    },
+    handler: async (request) => admin.delete(request.params.name, request.query.confirm, changedBy(request)),
   })
   route('GET /api/sources/:name/schema', {
     id: 'getSourceSchema',

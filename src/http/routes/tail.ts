@@ -50,7 +50,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
       const caller = request.caller as Caller
       // Without a project, nothing would limit which tenants' entries the token sees.
       if (!caller.isAdmin && (caller.project === undefined || !caller.mayQuery(''))) {
-        throw forbidden('This needs a token with the scope admin, or with a project and the scope query.')
+        throw forbidden('This requires a token with the scope admin, or with a project and the scope query.')
       }
       const { name } = sources.get(request.params.name)
       const { project: wanted, text } = request.query

@@ -68,7 +68,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     },
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
-      notStored(reply).code(201).header('Location', `/api/access-tokens/${created.id}`)
+      notStored(reply).header('Location', `/api/access-tokens/${created.id}`)
       return created
     },
   })
@@ -105,10 +105,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     params,
     responses: { 204: json('The token is revoked.') },
     errors: [412],
-    handler: async (request, reply) => {
-      await admin.revoke(request.params.id, changedBy(request))
-      return reply.code(204).send()
-    },
+    handler: async (request) => admin.revoke(request.params.id, changedBy(request)),
   })
   route(`POST ${path}/rotate`, {
     id: 'rotateAccessToken',
@@ -119,9 +116,8 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
     errors,
     handler: async (request, reply) => {
-      const rotated = await admin.rotate(request.params.id, request.body, changedBy(request))
       notStored(reply)
-      return rotated
+      return admin.rotate(request.params.id, request.body, changedBy(request))
     },
   })
 }

@@ -1,8 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { SourceUsage, Usage } from '../../sources/source-usage.ts'
 import { json, routesOf } from '../route.ts'
 import type { QueryRoutes } from './query.ts'
 
+const usageShape: z.ZodType<Usage> = z.object({
+  disk: z.object({ free_bytes: z.int(), reserve_bytes: z.int() }).nullable(),
+  sources: z.array(
+    z.object({ name: z.string(), entries: z.int(), bytes: z.int(), per_minute: z.array(z.int()) }),
+  ),
+})
 const groups = z.array(
   z.object({
     id: z.string(),
@@ -13,11 +20,26 @@ const groups = z.array(
   }),
 )
 
-export function addCacheRoutes(
+/** What the service uses of disk and memory. */
+export function addUsageRoutes(
   server: FastifyInstance,
+  usage: SourceUsage,
   { calls, endpoints }: Pick<QueryRoutes, 'calls' | 'endpoints'>,
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  route('GET /api/usage', {
+    id: 'getUsage',
+    summary: 'Show the size of each source and its new entries per minute',
+    responses: {
+      200: json(
+        'Free disk space, or null if unknown. For each source its entries, its bytes on disk, and its new entries in ' +
+          'each of the last 60 minutes.',
+        usageShape,
+      ),
+    },
+    errors: [504],
+    handler: async () => usage.read(),
+  })
   route('GET /api/cache', {
     id: 'getCache',
     summary: 'Show which endpoints have cached results',
