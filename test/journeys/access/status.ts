@@ -271,7 +271,7 @@ function metIn(text: string, code: string): boolean {
 
 function textsOfTests(folder: URL): string[] {
   const isTest = (path: string) =>
-    /\.test\.ts$|^support\/.*\.ts$/.test(path) && path !== 'base/errors.test.ts'
+    /\.test\.ts$|^(?:support|journeys)\/.*\.ts$/.test(path) && path !== 'base/errors.test.ts'
   const directory = fileURLToPath(folder)
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter(isTest)
