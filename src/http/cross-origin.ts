@@ -2,37 +2,14 @@ import type { FastifyInstance } from 'fastify'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-const allowedHeaders = [
-  'X-API-KEY',
-  'Authorization',
-  'Content-Type',
-  'Idempotency-Key',
-  'If-Match',
-  'If-None-Match',
-  'Cache-Control',
-  'Last-Event-ID',
-  'X-Request-Id',
-].join(', ')
+const allowedHeaders =
+  'X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Cache-Control, Last-Event-ID, ' +
+  'X-Request-Id'
 
-const exposedHeaders = [
-  'Age',
-  'Cache-Status',
-  'ETag',
-  'Idempotency-Replayed',
-  'Location',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'Server-Timing',
-  'Wellhead-Read-Bytes',
-  'Wellhead-Read-Rows',
-  'Wellhead-Truncated',
-  'Wellhead-Version',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'X-Request-Id',
-].join(', ')
+const exposedHeaders =
+  'Age, Cache-Status, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +
+  'Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Truncated, Wellhead-Version, X-RateLimit-Limit, ' +
+  'X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id'
 
 const maxAgeSeconds = 600
 

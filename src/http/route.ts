@@ -39,8 +39,8 @@ export interface Response {
 
 export type Content = Readonly<Record<string, { schema?: z.ZodType | JsonSchema; example?: unknown }>>
 
-interface Route<P extends z.ZodObject, Q extends z.ZodObject> extends Omit<Operation, 'tag' | 'access'> {
-  tag?: string
+interface Route<P extends z.ZodObject, Q extends z.ZodObject>
+  extends Omit<Operation, 'id' | 'tag' | 'access' | 'summary'> {
   access?: RouteAccess
   params?: P
   query?: Q
@@ -67,10 +67,12 @@ type Address = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
 export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' | 'access'>) {
   return <P extends z.ZodObject, Q extends z.ZodObject>(
     address: Address,
+    id: string,
+    summary: string,
     { handler, options, unchecked, ...described }: Route<P, Q>,
   ): void => {
     const [method, url] = address.split(' ') as [string, string]
-    const operation: Operation = { ...common, ...described }
+    const operation: Operation = { ...common, id, summary, ...described }
     const { access, params, query, responses } = operation
     const [status] = Object.keys(responses).map(Number) as [number]
     server.route<{ Params: z.output<P>; Querystring: z.output<Q> }>({

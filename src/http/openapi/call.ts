@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import type { Response } from '../route.ts'
-import { component, type JsonSchema, jsonSchema } from './json-schema.ts'
+import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
 
 /** Parameters of every call. They begin with an underscore, which parameters of a query cannot. */
 export const callQuery = z.object({
@@ -30,14 +30,12 @@ export const followHeaders = callHeaders.extend({
 
 const read = z.object({ table: z.string(), parts: z.number(), rows: z.number(), marks: z.number() })
 
-export const plan: z.ZodType<EndpointPlan> = component(
-  'output',
-  'Plan',
-  z.object({
-    plan: z.string().describe('The query plan of the engine.'),
-    reads: z.array(read).describe('What the query would read.'),
-  }),
-)
+export const plan: z.ZodType<EndpointPlan> = z.object({
+  plan: z.string().describe('The query plan of the engine.'),
+  reads: z.array(read).describe('What the query would read.'),
+})
+
+nameComponents('output', { Plan: plan })
 
 const resultHeaders = [
   'ETag',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type BreakingChange, listErrors } from '../../base/errors.ts'
-import { component, type JsonSchema, jsonSchema } from './json-schema.ts'
+import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is invalid. The error names the parameter or field.',
@@ -22,15 +22,11 @@ const descriptions: Record<number, string> = {
 
 const retryable = new Set([429, 503, 507])
 
-const breakingChange: z.ZodType<BreakingChange> = component(
-  'output',
-  'BreakingChange',
-  z.looseObject({
-    endpoint: z.string().describe('Name of the endpoint.'),
-    kind: z.string().describe('What changed, for programs.'),
-    message: z.string().describe('What changed, for people.'),
-  }),
-)
+const breakingChange: z.ZodType<BreakingChange> = z.looseObject({
+  endpoint: z.string().describe('Name of the endpoint.'),
+  kind: z.string().describe('What changed, for programs.'),
+  message: z.string().describe('What changed, for people.'),
+})
 
 function errorShape(code: z.ZodType<string> = z.string()) {
   const error = z.object({
@@ -47,7 +43,9 @@ function errorShape(code: z.ZodType<string> = z.string()) {
   return z.object({ error })
 }
 
-const anyError = component('output', 'Error', errorShape())
+const anyError = errorShape()
+
+nameComponents('output', { BreakingChange: breakingChange, Error: anyError })
 
 /** A shared response for every documented status, and one for all others. */
 export function errorResponses(): Record<string, JsonSchema> {

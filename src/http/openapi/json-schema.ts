@@ -8,10 +8,9 @@ export type Direction = 'input' | 'output'
 const components = { input: new Map<z.core.$ZodType, string>(), output: new Map<z.core.$ZodType, string>() }
 const fieldTexts = new Map<z.core.$ZodType, Readonly<Record<string, string>>>()
 
-/** Gives a shape a name in the document. Customers generate types from these names. */
-export function component<S extends z.ZodType>(direction: Direction, name: string, shape: S): S {
-  components[direction].set(shape, name)
-  return shape
+/** Names shapes in the document. Customers generate types from these names. */
+export function nameComponents(direction: Direction, shapes: Readonly<Record<string, z.ZodType>>): void {
+  for (const [name, shape] of Object.entries(shapes)) components[direction].set(shape, name)
 }
 
 /** Adds descriptions to the fields of a component or body. */

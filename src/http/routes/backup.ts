@@ -8,9 +8,7 @@ const mediaType = 'application/x-tar'
 
 export function addBackupRoutes(server: FastifyInstance, backups: Backups): void {
   const route = routesOf(server, { tag: 'Backups', access: 'admin' })
-  route('GET /api/backup', {
-    id: 'takeBackup',
-    summary: 'Take a backup',
+  route('GET /api/backup', 'takeBackup', 'Take a backup', {
     description:
       'A consistent snapshot of everything that the service stores. Requests and logs are served meanwhile. One backup ' +
       'runs at a time. The archive contains secrets. Its last file is `manifest.json`; without it, the backup is incomplete.',

@@ -62,32 +62,24 @@ export function addConsoleRoutes(server: FastifyInstance, { page, assets }: Cons
     if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
     return sendPage(request, reply)
   }
-  route('GET /', {
+  route('GET /', 'getConsole', 'Open the console', {
     ...common,
-    id: 'getConsole',
-    summary: 'Open the console',
     description: 'It asks for a token and shows nothing without one.',
     errors: [404],
     handler: async (request, reply) => sendPage(request, reply),
   })
-  route('GET /console/:page', {
+  route('GET /console/:page', 'getConsolePage', 'Open a page of the console', {
     ...common,
-    id: 'getConsolePage',
-    summary: 'Open a page of the console',
     params,
     handler: sendKnownPage,
   })
-  route('GET /console/:page/:name', {
+  route('GET /console/:page/:name', 'getConsolePageOf', 'Open the console page of one resource', {
     ...common,
-    id: 'getConsolePageOf',
-    summary: 'Open the console page of one resource',
     params: params.extend({ name: resource }),
     handler: sendKnownPage,
   })
-  route('GET /console/assets/:file', {
+  route('GET /console/assets/:file', 'getConsoleFile', 'Get a script or style of the console', {
     ...common,
-    id: 'getConsoleFile',
-    summary: 'Get a script or style of the console',
     params: z.object({ file }),
     responses: { 200: text('The file.', 'text/javascript', 'text/css') },
     handler: async (request, reply) => {

@@ -23,9 +23,7 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
     const callable = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
     return documents()({ version, endpoints: callable, reader: caller, ...options })
   }
-  route('GET /openapi.json', {
-    id: 'getDescription',
-    summary: 'Get the OpenAPI document',
+  route('GET /openapi.json', 'getDescription', 'Get the OpenAPI document', {
     description: 'With a token, it has an operation for every endpoint that the token can call.',
     responses: { 200: json('The document.', z.record(z.string(), z.unknown())) },
     handler: async ({ caller }, reply) => {
@@ -35,9 +33,7 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
       return caller ? documentFor(caller) : publicDocument()
     },
   })
-  route('GET /docs', {
-    id: 'getDocs',
-    summary: 'Show the documentation as a page',
+  route('GET /docs', 'getDocs', 'Show the documentation as a page', {
     responses: { 200: text('A page.', 'text/html') },
     handler: async (request, reply) => {
       const { caller } = request
@@ -46,10 +42,8 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
       return sendPage(variesByToken(reply), page)
     },
   })
-  route('GET /docs/style.css', {
-    id: 'getDocsStyle',
+  route('GET /docs/style.css', 'getDocsStyle', 'Get the style of the documentation page', {
     access: 'public',
-    summary: 'Get the style of the documentation page',
     responses: { 200: text('CSS.', 'text/css') },
     handler: async (_request, reply) =>
       reply.header('Cache-Control', 'public, max-age=3600').type('text/css; charset=utf-8').send(docsStyle),

@@ -22,9 +22,7 @@ const rowHeaders = ['Server-Timing', 'Wellhead-Read-Rows', 'Wellhead-Read-Bytes'
 export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
   const errors = [422, 504]
-  route('POST /api/endpoints/check', {
-    id: 'checkEndpoint',
-    summary: 'Check an endpoint without saving it',
+  route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {
     description: 'Errors have the line and column in the SQL as it was sent.',
     body: jsonBody(endpointChange, draft),
     responses: {
@@ -37,9 +35,7 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     handler: async (request, reply) =>
       drafts.check(request.body, changedBy(request), goneSignal(request, reply)),
   })
-  route('POST /api/endpoints/preview', {
-    id: 'previewEndpoint',
-    summary: 'Run an endpoint without saving it',
+  route('POST /api/endpoints/preview', 'previewEndpoint', 'Run an endpoint without saving it', {
     description: 'Times out after 30 s. The result is not cached.',
     body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
     responses: { 200: json('Rows.', rows, rowHeaders) },

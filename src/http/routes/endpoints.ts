@@ -11,7 +11,7 @@ import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import { plan } from '../openapi/call.ts'
-import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
+import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
 
@@ -29,19 +29,15 @@ const parameterTexts = {
 
 const value = z.union([z.string(), z.number(), z.boolean()])
 
-const parameterFields = component('input', 'ParameterFields', describeFields(parameterShape, parameterTexts))
-export const parameter = component(
-  'output',
-  'Parameter',
-  describeFields(
-    z.object({
-      ...parameterShape.shape,
-      default: value.optional(),
-      enum: z.array(value).min(1).optional(),
-      example: value.optional(),
-    }),
-    parameterTexts,
-  ),
+const parameterFields = describeFields(parameterShape, parameterTexts)
+export const parameter = describeFields(
+  z.object({
+    ...parameterShape.shape,
+    default: value.optional(),
+    enum: z.array(value).min(1).optional(),
+    example: value.optional(),
+  }),
+  parameterTexts,
 )
 
 const endpointTexts = {
@@ -68,13 +64,9 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   updated_by: z.string().describe('Id of the token that created this version.'),
 }
 
-const endpoint = component(
-  'output',
-  'Endpoint',
-  describeFields(
-    z.object({ ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }),
-    endpointTexts,
-  ),
+const endpoint = describeFields(
+  z.object({ ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }),
+  endpointTexts,
 )
 
 /** Read-only fields are ignored, so that callers can send back what they read. */
@@ -88,11 +80,7 @@ const sent = {
   ...readOnly,
 }
 
-export const endpointFields = component(
-  'input',
-  'EndpointFields',
-  describeFields(z.strictObject(sent), endpointTexts),
-)
+const endpointFields = describeFields(z.strictObject(sent), endpointTexts)
 /** Omitted fields stay as they are, so none has a default. */
 const changeable = Object.fromEntries(
   Object.entries(sent).map(([name, shape]) => [
@@ -100,47 +88,40 @@ const changeable = Object.fromEntries(
     (shape instanceof z.ZodDefault ? shape.unwrap() : shape).optional(),
   ]),
 )
-export const endpointChange = component(
-  'input',
-  'EndpointChange',
-  describeFields(z.strictObject(changeable), endpointTexts),
-)
+export const endpointChange = describeFields(z.strictObject(changeable), endpointTexts)
 const expected_version = expectedVersionShape
   .optional()
   .describe('The version that this replaces. 0: the endpoint must not exist yet.')
-export const deploymentEndpoint = component(
-  'input',
-  'DeploymentEndpoint',
-  describeFields(z.strictObject({ ...sent, expected_version }), endpointTexts),
-)
+export const deploymentEndpoint = describeFields(z.strictObject({ ...sent, expected_version }), endpointTexts)
 
-const jsonPath = component(
-  'output',
-  'JsonPath',
-  z.object<FieldShapes<JsonPath>>({
-    source: z.string().describe('Source that the path is read from.'),
-    path: z.string().describe('Path in `metadata`, with dots between the levels.'),
-    cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
-  }),
-)
+const jsonPath = z.object<FieldShapes<JsonPath>>({
+  source: z.string().describe('Source that the path is read from.'),
+  path: z.string().describe('Path in `metadata`, with dots between the levels.'),
+  cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
+})
 
-const slowCall = component(
-  'output',
-  'SlowCall',
-  z.object<FieldShapes<SlowCall>>({
-    at: z.iso.datetime().describe('When the response was sent.'),
-    duration_ms: z.number().describe('Time from the request to the end of the response.'),
-    engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
-    rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
-    status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
-    code: z.string().nullable().describe('Code of the error. Null: no error.'),
-    request_id: z.string().describe('Id of the request in the log.'),
-    token_id: z.string().describe('Id of the token.'),
-    version: z.int().describe('Version of the endpoint.'),
-    cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
-    plan: plan.nullable().describe('Query plan, without values. Null if none was recorded.'),
-  }),
-)
+const slowCall = z.object<FieldShapes<SlowCall>>({
+  at: z.iso.datetime().describe('When the response was sent.'),
+  duration_ms: z.number().describe('Time from the request to the end of the response.'),
+  engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
+  rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
+  status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
+  code: z.string().nullable().describe('Code of the error. Null: no error.'),
+  request_id: z.string().describe('Id of the request in the log.'),
+  token_id: z.string().describe('Id of the token.'),
+  version: z.int().describe('Version of the endpoint.'),
+  cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
+  plan: plan.nullable().describe('Query plan, without values. Null if none was recorded.'),
+})
+
+nameComponents('input', {
+  ParameterFields: parameterFields,
+  EndpointFields: endpointFields,
+  EndpointChange: endpointChange,
+  DeploymentEndpoint: deploymentEndpoint,
+})
+
+nameComponents('output', { Parameter: parameter, Endpoint: endpoint, JsonPath: jsonPath, SlowCall: slowCall })
 
 const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
@@ -167,15 +148,11 @@ export function addEndpointRoutes(
 ): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
   const path = '/api/endpoints/:reference'
-  route('GET /api/endpoints', {
-    id: 'listEndpoints',
-    summary: 'List endpoints',
+  route('GET /api/endpoints', 'listEndpoints', 'List endpoints', {
     responses: { 200: json('All endpoints, by name.', z.array(endpoint)) },
     handler: async () => admin.list(),
   })
-  route('POST /api/endpoints', {
-    id: 'createEndpoint',
-    summary: 'Create an endpoint',
+  route('POST /api/endpoints', 'createEndpoint', 'Create an endpoint', {
     description: 'Checks the SQL before it stores anything.',
     body: jsonBody(endpointFields, example),
     responses: { 201: json('The endpoint.', endpoint, ['ETag', 'Location']) },
@@ -186,16 +163,12 @@ export function addEndpointRoutes(
       return withVersion(reply, created)
     },
   })
-  route(`GET ${path}`, {
-    id: 'getEndpoint',
-    summary: 'Show an endpoint',
+  route(`GET ${path}`, 'getEndpoint', 'Show an endpoint', {
     params,
     responses: { 200: json('The endpoint.', endpoint, ['ETag']) },
     handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
   })
-  route(`PUT ${path}`, {
-    id: 'replaceEndpoint',
-    summary: 'Replace an endpoint',
+  route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
     description: 'Omitted fields get their defaults. The change creates a new version.',
     params,
     headers: ifMatch,
@@ -208,9 +181,7 @@ export function addEndpointRoutes(
       return withVersion(reply, await admin.replace(params.reference, body, changedBy(request), expected))
     },
   })
-  route(`PATCH ${path}`, {
-    id: 'changeEndpoint',
-    summary: 'Change some fields of an endpoint',
+  route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
     description: 'The change creates a new version.',
     params,
     headers: ifMatch,
@@ -223,9 +194,7 @@ export function addEndpointRoutes(
       return withVersion(reply, await admin.patch(params.reference, body, changedBy(request), expected))
     },
   })
-  route(`DELETE ${path}`, {
-    id: 'deleteEndpoint',
-    summary: 'Delete an endpoint',
+  route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
     params,
     headers: ifMatch,
     responses: { 204: json('The endpoint is deleted.') },
@@ -233,16 +202,12 @@ export function addEndpointRoutes(
     handler: async (request) =>
       admin.delete(request.params.reference, changedBy(request), expectedVersion(request)),
   })
-  route(`GET ${path}/versions`, {
-    id: 'listEndpointVersions',
-    summary: 'List the versions of an endpoint',
+  route(`GET ${path}/versions`, 'listEndpointVersions', 'List the versions of an endpoint', {
     params,
     responses: { 200: json('All versions, newest first.', z.array(endpoint)) },
     handler: async ({ params }) => admin.versions(params.reference),
   })
-  route(`POST ${path}/versions/:version/restore`, {
-    id: 'restoreEndpointVersion',
-    summary: 'Restore a version of an endpoint',
+  route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
     description: 'Creates a new version with the fields of the old one.',
     params: params.extend({ version }),
     headers: ifMatch,
@@ -254,9 +219,7 @@ export function addEndpointRoutes(
       return withVersion(reply, await admin.restore(reference, version, changedBy(request), expected))
     },
   })
-  route(`GET ${path}/paths`, {
-    id: 'listJsonPaths',
-    summary: 'List paths that an endpoint reads from JSON text',
+  route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
     description:
       'Paths of `metadata` in the SQL that have no typed column. A typed column (`hot_fields` of the source) makes ' +
       'them faster to read. Paths without a known source are left out.',
@@ -264,9 +227,7 @@ export function addEndpointRoutes(
     responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
     handler: async ({ params }) => admin.paths(params.reference),
   })
-  route(`GET ${path}/slow`, {
-    id: 'listSlowCalls',
-    summary: 'List slow and failed requests of an endpoint',
+  route(`GET ${path}/slow`, 'listSlowCalls', 'List slow and failed requests of an endpoint', {
     description:
       'Requests to this process in the last hour: the 20 slowest that reached the engine, the last 20 that failed, ' +
       'and the last 20 that were refused. Values of parameters are not included.',

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.ts'
 import { forbidden, invalidParameter, tooLarge } from '../../base/errors.ts'
 import { bodyLimits, type SentBody } from '../../intake/log-body.ts'
 import { type IntakeAnswer, type LogIntake, ownSource, type Sending } from '../../intake/log-intake.ts'
-import { component, type FieldShapes } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
@@ -13,41 +13,37 @@ const maxKeyLength = 256
 /** Set if the response is that of an earlier request with the same key. */
 export const replayedHeader = 'Idempotency-Replayed'
 
-const sentEntry = component(
-  'input',
-  'LogEntry',
-  z.looseObject({
-    event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
-    message: z.unknown().optional().describe('Alias of event_message.'),
-    timestamp: z
-      .union([z.string(), z.number()])
-      .optional()
-      .describe(
-        'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
-      ),
-    id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
-    project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
-    metadata: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .describe('Nested data. Other keys of the entry are stored in it.'),
-  }),
-)
+const sentEntry = z.looseObject({
+  event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
+  message: z.unknown().optional().describe('Alias of event_message.'),
+  timestamp: z
+    .union([z.string(), z.number()])
+    .optional()
+    .describe(
+      'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
+    ),
+  id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
+  project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Nested data. Other keys of the entry are stored in it.'),
+})
 
-const logResponse = component(
-  'output',
-  'LogAnswer',
-  z.object<FieldShapes<IntakeAnswer & { message: string }>>({
-    message: z.literal('Logged!').describe('Always the same.'),
-    accepted: z.int().describe('Number of entries stored on disk.'),
-    rejected: z
-      .int()
-      .describe('Number of entries that cannot be stored. Their text goes to the source `quarantine`.'),
-    errors: z
-      .array(z.object({ index: z.int(), reason: z.string() }))
-      .describe('For each rejected entry its index in the request, and the reason.'),
-  }),
-)
+const logResponse = z.object<FieldShapes<IntakeAnswer & { message: string }>>({
+  message: z.literal('Logged!').describe('Always the same.'),
+  accepted: z.int().describe('Number of entries stored on disk.'),
+  rejected: z
+    .int()
+    .describe('Number of entries that cannot be stored. Their text goes to the source `quarantine`.'),
+  errors: z
+    .array(z.object({ index: z.int(), reason: z.string() }))
+    .describe('For each rejected entry its index in the request, and the reason.'),
+})
+
+nameComponents('input', { LogEntry: sentEntry })
+
+nameComponents('output', { LogAnswer: logResponse })
 
 const oneSource = 'must name one source: POST /api/logs?source=<name>'
 const query = z.object({
@@ -79,9 +75,7 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
       ['/api/logs', 'sendLogs', 'Send entries'],
       ['/logs', 'sendLogsFromLogflare', 'Send entries from Logflare clients'],
     ] as const) {
-      route(`POST ${path}`, {
-        id,
-        summary,
+      route(`POST ${path}`, id, summary, {
         description:
           'Status 200 means that all accepted entries are on disk and visible to the next query. ' +
           'The body can be compressed with `gzip` or `deflate`.',

@@ -35,9 +35,7 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
         .send(encodeOtlpError(encoding, known.message))
     })
     const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })
-    route('POST /v1/logs', {
-      id: 'sendOtlpLogs',
-      summary: 'Send OpenTelemetry log records',
+    route('POST /v1/logs', 'sendOtlpLogs', 'Send OpenTelemetry log records', {
       description:
         'OTLP/HTTP: an ExportLogsServiceRequest as protobuf or JSON. It can be compressed with `gzip`.',
       headers: z.object({

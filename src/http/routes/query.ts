@@ -115,9 +115,7 @@ export function addQueryRoutes(
       done()
     },
   }
-  route(`GET ${queryRoute}`, {
-    id: 'callEndpoint',
-    summary: 'Call an endpoint',
+  route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
     description:
       'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +
       'and each change of the result is sent as an event `result`.',
@@ -130,9 +128,7 @@ export function addQueryRoutes(
     options,
     handler: (request, reply) => answer(request, reply, queryParameters(request)),
   })
-  route(`POST ${queryRoute}`, {
-    id: 'callEndpointWithBody',
-    summary: 'Call an endpoint with parameters in the body',
+  route(`POST ${queryRoute}`, 'callEndpointWithBody', 'Call an endpoint with parameters in the body', {
     description: 'Parameters can be in the query string or in the body, but each in only one of them.',
     params,
     query: postQuery,

@@ -32,9 +32,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   const example = { project: 'demo', filters: [{ path: 'response.status_code', is: 'gte', value: 400 }] }
   const params = sourceName
   const errors = [422, 504]
-  route('POST /api/sources/:name/search', {
-    id: 'searchEntries',
-    summary: 'Search the entries of a source',
+  route('POST /api/sources/:name/search', 'searchEntries', 'Search the entries of a source', {
     params,
     body: jsonBody(
       describeFields(searchShape, {
@@ -51,9 +49,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
       return reply.type('application/json; charset=utf-8').send(rows)
     },
   })
-  route('POST /api/sources/:name/histogram', {
-    id: 'countEntries',
-    summary: 'Count the entries of a source over time',
+  route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
     params,
     body: jsonBody(
       describeFields(histogramShape, { ...filterTexts, buckets: 'Maximum number of buckets.' }),
@@ -64,9 +60,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     handler: async (request, reply) =>
       search.histogram(request.params.name, request.body ?? {}, goneSignal(request, reply)),
   })
-  route('POST /api/sources/:name/values', {
-    id: 'listValues',
-    summary: 'List the most frequent values of a path',
+  route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
     params,
     body: jsonBody(
       describeFields(valuesShape, {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { version } from '../../base/version.ts'
 import type { Metrics } from '../../observability/metrics.ts'
-import { component } from '../openapi/json-schema.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
 import { json, routesOf, text } from '../route.ts'
 
 /** State of the engine in /ready and /api/status. */
@@ -31,21 +31,19 @@ const state = {
   ready: z.boolean().describe('Whether requests and logs are served.'),
   reason: z.string().exactOptional().describe('Why not.'),
 }
-const readiness = component('output', 'Readiness', z.object(state))
+const readiness = z.object(state)
 const engine: z.ZodType<EngineStatus> = z.object({
   ...state,
   version: z.string().exactOptional(),
   restarts: z.int(),
 })
-const status = component(
-  'output',
-  'Status',
-  z.looseObject({
-    version: z.string().describe('Version of the service.'),
-    ...state,
-    engine: engine.describe('Version of the engine, and how often it was restarted.'),
-  }),
-)
+const status = z.looseObject({
+  version: z.string().describe('Version of the service.'),
+  ...state,
+  engine: engine.describe('Version of the engine, and how often it was restarted.'),
+})
+
+nameComponents('output', { Readiness: readiness, Status: status })
 
 const tag = 'State and description'
 
@@ -61,16 +59,12 @@ export function addStatusRoutes(
     if (ready && !open()) return { ready: false, reason: 'The service is starting.' }
     return ready ? { ready } : { ready, reason }
   }
-  route('GET /health', {
-    id: 'getHealth',
-    summary: 'Check whether the process is alive',
+  route('GET /health', 'getHealth', 'Check whether the process is alive', {
     responses: { 200: json('The process is alive.', z.object({ status: z.literal('alive') })) },
     options,
     handler: async () => ({ status: 'alive' }),
   })
-  route('GET /ready', {
-    id: 'getReadiness',
-    summary: 'Check whether requests and logs are served',
+  route('GET /ready', 'getReadiness', 'Check whether requests and logs are served', {
     responses: {
       200: json('The service is ready.', readiness),
       503: json('The service is not ready.', readiness, ['Retry-After']),
@@ -82,10 +76,8 @@ export function addStatusRoutes(
       return state
     },
   })
-  route('GET /api/status', {
-    id: 'getStatus',
+  route('GET /api/status', 'getStatus', 'Show versions and the state of the engine', {
     access: 'admin',
-    summary: 'Show versions and the state of the engine',
     responses: { 200: json('The state.', status) },
     handler: async () => ({ version, ...readinessNow(), engine: engineStatus() }),
   })
@@ -95,9 +87,7 @@ export function addMetricsRoutes(server: FastifyInstance, { metrics, openMetrics
   const route = routesOf(server, { tag, access: openMetrics ? 'public' : 'admin' })
   // The number of rows read depends on entries of all tenants.
   if (openMetrics) metrics.registry.removeSingleMetric('wellhead_rows_read_total')
-  route('GET /metrics', {
-    id: 'getMetrics',
-    summary: 'Read metrics in the format of Prometheus',
+  route('GET /metrics', 'getMetrics', 'Read metrics in the format of Prometheus', {
     description: 'Requires no token if the setting `WELLHEAD_METRICS` is `open`.',
     responses: { 200: text('The metrics.', 'text/plain') },
     options: { logLevel: 'silent' },

@@ -21,9 +21,7 @@ const once = z.string('was sent twice')
 /** The entries of a source as they are stored. */
 export function addTailRoutes(server: FastifyInstance, { sources, tail, streams }: TailRoutes): void {
   const route = routesOf(server, { tag: 'Sources', access: 'query' })
-  route('GET /api/sources/:name/tail', {
-    id: 'tailSource',
-    summary: 'Follow the entries of a source',
+  route('GET /api/sources/:name/tail', 'tailSource', 'Follow the entries of a source', {
     description:
       'A stream of events that stays open: `entry` for each new entry, `missed` with the number of entries that the ' +
       'client was too slow to read, `reset` if that number is unknown. For tokens with the scope `admin`, and for tokens ' +

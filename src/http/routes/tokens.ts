@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
 import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
-import { component, describeFields, type FieldShapes } from '../openapi/json-schema.ts'
+import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { changedBy } from './management.ts'
 
@@ -28,19 +28,19 @@ const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
 const secret = z.string().describe('The secret. It is shown only once.')
 const tokenView = { ...tokenShape.shape, ...view }
 
-const accessToken = component('output', 'AccessToken', describeFields(z.object(tokenView), texts))
-const newAccessToken = component(
-  'output',
-  'NewAccessToken',
-  describeFields(z.object({ ...tokenView, token: secret }), texts),
-)
-const tokenFields = component('input', 'AccessTokenFields', describeFields(tokenShape, texts))
-const tokenChange = component('input', 'AccessTokenChange', describeFields(tokenChangeShape, texts))
-const rotation = component(
-  'input',
-  'Rotation',
-  describeFields(rotationShape, { overlap_seconds: 'How long the old secret keeps working.' }),
-)
+const accessToken = describeFields(z.object(tokenView), texts)
+const newAccessToken = describeFields(z.object({ ...tokenView, token: secret }), texts)
+const tokenFields = describeFields(tokenShape, texts)
+const tokenChange = describeFields(tokenChangeShape, texts)
+const rotation = describeFields(rotationShape, { overlap_seconds: 'How long the old secret keeps working.' })
+
+nameComponents('input', {
+  AccessTokenFields: tokenFields,
+  AccessTokenChange: tokenChange,
+  Rotation: rotation,
+})
+
+nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken })
 
 const params = z.object({
   id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
@@ -53,15 +53,11 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'
   const errors = [412]
-  route('GET /api/access-tokens', {
-    id: 'listAccessTokens',
-    summary: 'List access tokens',
+  route('GET /api/access-tokens', 'listAccessTokens', 'List access tokens', {
     responses: { 200: json('All tokens, without their secrets.', z.array(accessToken)) },
     handler: async () => admin.list(),
   })
-  route('POST /api/access-tokens', {
-    id: 'createAccessToken',
-    summary: 'Create an access token',
+  route('POST /api/access-tokens', 'createAccessToken', 'Create an access token', {
     body: jsonBody(tokenFields, example),
     responses: {
       201: json('The token with its secret, which is shown only once.', newAccessToken, ['Location']),
@@ -72,16 +68,12 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
       return created
     },
   })
-  route(`GET ${path}`, {
-    id: 'getAccessToken',
-    summary: 'Show an access token',
+  route(`GET ${path}`, 'getAccessToken', 'Show an access token', {
     params,
     responses: { 200: json('The token, without its secret.', accessToken) },
     handler: async ({ params }) => admin.get(params.id),
   })
-  route(`PUT ${path}`, {
-    id: 'replaceAccessToken',
-    summary: "Replace a token's permissions",
+  route(`PUT ${path}`, 'replaceAccessToken', "Replace a token's permissions", {
     description: 'Omitted fields get their defaults. The secret stays the same.',
     params,
     body: jsonBody(tokenFields, example),
@@ -89,9 +81,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     errors,
     handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), true),
   })
-  route(`PATCH ${path}`, {
-    id: 'changeAccessToken',
-    summary: 'Change some fields of an access token',
+  route(`PATCH ${path}`, 'changeAccessToken', 'Change some fields of an access token', {
     description: 'The secret stays the same.',
     params,
     body: jsonBody(tokenChange, { requests_per_minute: 600 }),
@@ -99,17 +89,13 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     errors,
     handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), false),
   })
-  route(`DELETE ${path}`, {
-    id: 'revokeAccessToken',
-    summary: 'Revoke an access token',
+  route(`DELETE ${path}`, 'revokeAccessToken', 'Revoke an access token', {
     params,
     responses: { 204: json('The token is revoked.') },
     errors: [412],
     handler: async (request) => admin.revoke(request.params.id, changedBy(request)),
   })
-  route(`POST ${path}/rotate`, {
-    id: 'rotateAccessToken',
-    summary: 'Rotate the secret of an access token',
+  route(`POST ${path}/rotate`, 'rotateAccessToken', 'Rotate the secret of an access token', {
     description: 'The old secret keeps working for `overlap_seconds`.',
     params,
     body: jsonBody(rotation, { overlap_seconds: 3600 }, false),

@@ -27,9 +27,7 @@ export function addUsageRoutes(
   { calls, endpoints }: Pick<QueryRoutes, 'calls' | 'endpoints'>,
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
-  route('GET /api/usage', {
-    id: 'getUsage',
-    summary: 'Show the size of each source and its new entries per minute',
+  route('GET /api/usage', 'getUsage', 'Show the size of each source and its new entries per minute', {
     responses: {
       200: json(
         'Free disk space, or null if unknown. For each source its entries, its bytes on disk, and its new entries in ' +
@@ -40,9 +38,7 @@ export function addUsageRoutes(
     errors: [504],
     handler: async () => usage.read(),
   })
-  route('GET /api/cache', {
-    id: 'getCache',
-    summary: 'Show which endpoints have cached results',
+  route('GET /api/cache', 'getCache', 'Show which endpoints have cached results', {
     responses: {
       200: json(
         'For each endpoint with cached results: their number, their bytes in memory, and the seconds since the query of ' +

@@ -30,9 +30,7 @@ const permissions = z.object({
 
 export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
-  route('GET /api/whoami', {
-    id: 'getWhoami',
-    summary: 'Show what this token is allowed to do',
+  route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: {
       200: json(
         'Permissions of the token, and the endpoints that it can call, without the parameters that it fixes.',
