@@ -6,6 +6,8 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 export type Direction = 'input' | 'output'
 
 const components = { input: new Map<z.core.$ZodType, string>(), output: new Map<z.core.$ZodType, string>() }
+/** Endpoints of a caller share these schemas, so that a document for many endpoints is made quickly. */
+const converted = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }
 const fieldTexts = new Map<z.core.$ZodType, Readonly<Record<string, string>>>()
 
 /** Names shapes in the document. Customers generate types from these names. */
@@ -33,7 +35,10 @@ export function componentSchemas(): Record<string, JsonSchema> {
 export function jsonSchema(shape: z.ZodType | JsonSchema, direction: Direction): JsonSchema {
   if (!(shape instanceof z.ZodType)) return shape
   const name = components[direction].get(shape)
-  return name === undefined ? convert(shape, direction) : reference(name)
+  if (name !== undefined) return reference(name)
+  const schema = converted[direction].get(shape) ?? convert(shape, direction)
+  converted[direction].set(shape, schema)
+  return schema
 }
 
 function reference(name: string): JsonSchema {

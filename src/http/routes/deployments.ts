@@ -48,7 +48,6 @@ const deploymentAnswer = z.object<FieldShapes<DeploymentView>>({
 })
 
 nameComponents('input', { Deployment: deployment })
-
 nameComponents('output', {
   ContractChange: contractChange,
   DeployedEndpoint: deployedEndpoint,

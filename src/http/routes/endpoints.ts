@@ -120,7 +120,6 @@ nameComponents('input', {
   EndpointChange: endpointChange,
   DeploymentEndpoint: deploymentEndpoint,
 })
-
 nameComponents('output', { Parameter: parameter, Endpoint: endpoint, JsonPath: jsonPath, SlowCall: slowCall })
 
 const params = z.object({

@@ -42,7 +42,6 @@ const logResponse = z.object<FieldShapes<IntakeAnswer & { message: string }>>({
 })
 
 nameComponents('input', { LogEntry: sentEntry })
-
 nameComponents('output', { LogAnswer: logResponse })
 
 const oneSource = 'must name one source: POST /api/logs?source=<name>'

@@ -19,7 +19,7 @@ import type { CallNotes, CallRecorder } from '../call-recording.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { queryRoute } from '../hot-lane/query-route.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
-import { type Response, routesOf } from '../route.ts'
+import { jsonBody, type Response, routesOf } from '../route.ts'
 import { sendResult } from '../send-result.ts'
 import { type EventStreams, eventStreamType } from '../streams/event-streams.ts'
 import { followResult } from '../streams/follow-result.ts'
@@ -66,7 +66,7 @@ export function addQueryRoutes(
   recorder: CallRecorder | undefined,
 ): void {
   const following = { endpoints, calls, results, streams }
-  const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
+  const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const spent = new EngineTime()
     const notes: CallNotes = { spent }
@@ -126,26 +126,24 @@ export function addQueryRoutes(
     errors: callErrors,
     unchecked: true,
     options,
-    handler: (request, reply) => answer(request, reply, queryParameters(request)),
+    handler: (request, reply) => respond(request, reply, queryParameters(request)),
   })
   route(`POST ${queryRoute}`, 'callEndpointWithBody', 'Call an endpoint with parameters in the body', {
     description: 'Parameters can be in the query string or in the body, but each in only one of them.',
     params,
     query: postQuery,
     headers: callHeaders,
-    body: {
-      required: false,
-      content: { 'application/json': { schema: body, example: { project: 'demo', _format: 'json' } } },
-    },
+    body: jsonBody(body, { project: 'demo', _format: 'json' }, false),
     responses: responses(false),
     errors: callErrors,
     unchecked: true,
     options,
     handler: async (request, reply) => {
       const body = request.body ?? {}
-      if (typeof body !== 'object' || Array.isArray(body))
+      if (typeof body !== 'object' || Array.isArray(body)) {
         throw invalidBody('The body must be a JSON object.')
-      return answer(request, reply, [...queryParameters(request), ...Object.entries(body)])
+      }
+      return respond(request, reply, [...queryParameters(request), ...Object.entries(body)])
     },
   })
 }

@@ -43,7 +43,6 @@ export const storedEntry = z.object({
 })
 
 nameComponents('input', { SourceFields: sourceFields, SourceChange: sourceChange })
-
 nameComponents('output', { Source: source, SourcePath: sourcePath, StoredEntry: storedEntry })
 
 export const sourceName = z.object({

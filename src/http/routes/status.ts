@@ -42,7 +42,6 @@ const status = z.looseObject({
   ...state,
   engine: engine.describe('Version of the engine, and how often it was restarted.'),
 })
-
 nameComponents('output', { Readiness: readiness, Status: status })
 
 const tag = 'State and description'

@@ -39,7 +39,6 @@ nameComponents('input', {
   AccessTokenChange: tokenChange,
   Rotation: rotation,
 })
-
 nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken })
 
 const params = z.object({
