@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
-import type { Response } from '../route.ts'
+import type { Response } from '../routes/route.ts'
 import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
 
 /** Parameters of every call. They begin with an underscore, which parameters of a query cannot. */

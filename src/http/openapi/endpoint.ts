@@ -1,7 +1,7 @@
 import type { ParameterDeclaration } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { isJsonColumn } from '../../endpoints/definition/result-columns.ts'
-import type { Operation } from '../route.ts'
+import type { Operation } from '../routes/route.ts'
 import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'
 import { columnSchema } from './column-schema.ts'
 import type { JsonSchema } from './json-schema.ts'

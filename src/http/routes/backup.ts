@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Backups } from '../../backup/backups.ts'
 import { notAcceptable } from '../../base/errors.ts'
-import { routesOf } from '../route.ts'
+import { routesOf } from './route.ts'
 
 const mediaType = 'application/x-tar'
 

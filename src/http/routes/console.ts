@@ -6,8 +6,8 @@ import { contentTag } from '../../base/content-tag.ts'
 import { notFound } from '../../base/errors.ts'
 import { chooseCoding, matchedEtag } from '../cache-headers.ts'
 import { pathOf } from '../request-path.ts'
-import { routesOf, text } from '../route.ts'
 import { pageHeaders } from '../security-headers.ts'
+import { routesOf, text } from './route.ts'
 
 interface ConsoleFile {
   contentType: string

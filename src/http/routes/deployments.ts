@@ -10,9 +10,9 @@ import {
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { json, jsonBody, routesOf } from '../route.ts'
 import { deploymentEndpoint } from './endpoints.ts'
 import { changedBy } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
 
 const deployment = describeFields(
   z.strictObject({

@@ -6,8 +6,8 @@ import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type DocumentOptions, documentsOf } from '../openapi/document.ts'
 import { docsPage } from '../openapi/pages/docs-page.ts'
 import { docsStyle } from '../openapi/pages/docs-style.ts'
-import { json, routesOf, text } from '../route.ts'
 import { sendPage } from '../security-headers.ts'
+import { json, routesOf, text } from './route.ts'
 
 /** Placeholder for the address of the service, which the request decides. */
 const noAddress = 'http://address.invalid'

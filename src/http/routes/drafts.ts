@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { describeFields } from '../openapi/json-schema.ts'
-import { json, jsonBody, routesOf } from '../route.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
 
 const draft = {
   query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',

@@ -6,7 +6,7 @@ import { forbidden, invalidParameter, tooLarge } from '../../base/errors.ts'
 import { bodyLimits, type SentBody } from '../../intake/log-body.ts'
 import { type IntakeAnswer, type LogIntake, ownSource, type Sending } from '../../intake/log-intake.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { json, routesOf } from '../route.ts'
+import { json, routesOf } from './route.ts'
 
 const maxKeyLength = 256
 

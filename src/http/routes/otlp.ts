@@ -5,7 +5,6 @@ import type { SentBody } from '../../intake/log-body.ts'
 import { defaultOtlpSource, type LogIntake } from '../../intake/log-intake.ts'
 import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../intake/otlp/otlp.ts'
 import { setErrorHeaders, toKnownError } from '../error-response.ts'
-import { routesOf } from '../route.ts'
 import {
   checkMaySend,
   idempotencyKey,
@@ -14,6 +13,7 @@ import {
   sendingOf,
   withSentBody,
 } from './logs.ts'
+import { routesOf } from './route.ts'
 
 const protobuf = { 'application/x-protobuf': {} }
 const partialSuccess = z

@@ -19,11 +19,11 @@ import type { CallNotes, CallRecorder } from '../call-recording.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { queryRoute } from '../hot-lane/query-route.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
-import { jsonBody, type Response, routesOf } from '../route.ts'
 import { sendResult } from '../send-result.ts'
 import { type EventStreams, eventStreamType } from '../streams/event-streams.ts'
 import { followResult } from '../streams/follow-result.ts'
 import { goneSignal } from './management.ts'
+import { jsonBody, type Response, routesOf } from './route.ts'
 
 export interface QueryRoutes {
   endpoints: Endpoints

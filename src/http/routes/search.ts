@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { LogSearch } from '../../sources/log-search.ts'
 import { histogramShape, searchShape, valuesShape } from '../../sources/search-shape.ts'
 import { describeFields } from '../openapi/json-schema.ts'
-import { json, jsonBody, routesOf } from '../route.ts'
 import { goneSignal } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
 import { sourceName, storedEntry } from './sources.ts'
 
 const filterTexts = {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { SourceAdmin, SourcePath } from '../../sources/source-admin.ts'
 import { newSourceShape, sourceChangeShape, sourceShape } from '../../sources/source-schema.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { json, jsonBody, routesOf } from '../route.ts'
 import { changedBy } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
 
 const texts = {
   id: 'Stays the same for the lifetime of the source.',

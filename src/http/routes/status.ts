@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { version } from '../../base/version.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
-import { json, routesOf, text } from '../route.ts'
+import { json, routesOf, text } from './route.ts'
 
 /** State of the engine in /ready and /api/status. */
 export interface EngineStatus {

@@ -5,8 +5,8 @@ import { forbidden } from '../../base/errors.ts'
 import type { LiveTail } from '../../live/live-tail.ts'
 import type { SourceAdmin } from '../../sources/source-admin.ts'
 import { eventStream } from '../openapi/call.ts'
-import { routesOf } from '../route.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
+import { routesOf } from './route.ts'
 import { sourceName } from './sources.ts'
 
 export interface TailRoutes {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
 import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { json, jsonBody, routesOf } from '../route.ts'
 import { changedBy } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
 
 const texts = {
   description: 'What the token is for.',

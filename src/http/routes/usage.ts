@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { SourceUsage, Usage } from '../../sources/source-usage.ts'
-import { json, routesOf } from '../route.ts'
 import type { QueryRoutes } from './query.ts'
+import { json, routesOf } from './route.ts'
 
 const usageShape: z.ZodType<Usage> = z.object({
   disk: z.object({ free_bytes: z.int(), reserve_bytes: z.int() }).nullable(),

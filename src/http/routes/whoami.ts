@@ -4,8 +4,8 @@ import type { Caller } from '../../access/caller.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/shown-parameter.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import { json, routesOf } from '../route.ts'
 import { columns, parameter } from './endpoints.ts'
+import { json, routesOf } from './route.ts'
 
 const callable = z.object({
   id: z.string(),

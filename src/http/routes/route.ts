@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { z } from 'zod'
-import { invalidParameter } from '../base/errors.ts'
-import type { JsonSchema } from './openapi/json-schema.ts'
-import type { RouteAccess } from './route-access.ts'
+import { invalidParameter } from '../../base/errors.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
+import type { RouteAccess } from '../route-access.ts'
 
 /** A route as the OpenAPI document describes it. */
 export interface Operation {
@@ -53,7 +53,19 @@ interface Route<P extends z.ZodObject, Q extends z.ZodObject>
   ) => Promise<unknown>
 }
 
+export interface ListedRoute {
+  method: string
+  /** As registered: /api/sources/:name. */
+  path: string
+  access: RouteAccess
+  operation: Operation | undefined
+}
+
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route, for the OpenAPI document and for tests of access. */
+    routeList: readonly ListedRoute[]
+  }
   interface FastifyContextConfig {
     /** Admins only where it is undefined. */
     access?: RouteAccess
@@ -88,6 +100,18 @@ export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' 
       handler,
     })
   }
+}
+
+/** Must run before the first route is added. */
+export function listRoutes(server: FastifyInstance): void {
+  const routes: ListedRoute[] = []
+  server.decorate('routeList', routes)
+  server.addHook('onRoute', ({ method, url, config }) => {
+    const { access = 'admin', operation } = config ?? {}
+    // HEAD routes come with GET routes.
+    const methods = [method].flat().filter((name) => name !== 'HEAD')
+    for (const name of methods) routes.push({ method: name, path: url, access, operation })
+  })
 }
 
 function validatorCompiler({ schema }: { schema: unknown }) {

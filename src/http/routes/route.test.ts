@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { handleError } from './error-response.ts'
+import { handleError } from '../error-response.ts'
 import { json, routesOf } from './route.ts'
 
 const params = z.object({ count: z.string().regex(/^\d+$/, 'must be a whole number').transform(Number) })
