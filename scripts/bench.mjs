@@ -1,5 +1,5 @@
 /**
- * Runs the benchmarks named, or all of them, prints their tables, and writes the figures down where it is told to:
+ * Runs all benchmarks or those named, prints their tables, and optionally writes the figures to a file:
  * `npm run bench -- [names…] [--quick] [--json file]`.
  */
 import { fork } from 'node:child_process'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeMachine } from '../bench/support/machine.mjs'
 import { machineText, textOf } from '../bench/support/text-report.mjs'
-import { ensureEngine } from './ensure-engine.mjs'
+import { engineEnvironment } from './engine-environment.mjs'
 
 const directory = new URL('../bench/', import.meta.url)
 const limitMs = 60 * 60_000
@@ -18,15 +18,15 @@ const known = readdirSync(directory)
 
 const { values, positionals } = readArguments()
 const names = positionals.length === 0 ? known : known.filter((name) => positionals.includes(name))
-const emulator = await ensureEngine()
-const engineNode = emulator ?? process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
-const emulated = emulator !== undefined || Number(process.env.WELLHEAD_ENGINE_PATIENCE) > 1
+const environment = { ...process.env, ...(await engineEnvironment()) }
+const engineNode = environment.WELLHEAD_ENGINE_NODE ?? process.execPath
+const emulated = Number(environment.WELLHEAD_ENGINE_PATIENCE) > 1
 const machine = describeMachine({ emulated, nowMs: Date.now() })
 console.log(`${machineText(machine)}\n`)
 if (emulated) {
   console.log(
-    'The engine is emulated here: its figures say nothing of a native one, sizes are smaller, and whatever runs\n' +
-      'natively beside it (PostgreSQL, DuckDB) has an advantage that is not its own.\n',
+    'The engine is emulated: its figures say nothing about a native engine. Data sets are smaller, and native\n' +
+      'competitors (PostgreSQL, DuckDB) have an unfair advantage.\n',
   )
 }
 const results = []
@@ -35,7 +35,7 @@ for (const name of names) {
   const result = await runOne(name)
   results.push(result)
   console.log(`${textOf(result)}\n`)
-  // A run that is broken off has what it came to.
+  // An interrupted run keeps the results so far.
   if (values.json !== undefined) {
     const run = { machine, emulated, quick: values.quick, results }
     writeFileSync(values.json, `${JSON.stringify(run, rounded, 2)}\n`)
@@ -47,32 +47,32 @@ process.exit(failed.length > 0 ? 1 : 0)
 
 function readArguments() {
   try {
-    const given = parseArgs({
+    const parsed = parseArgs({
       allowPositionals: true,
       options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
     })
-    const unknown = given.positionals.filter((name) => !known.includes(name))
-    if (unknown.length === 0) return given
-    throw new Error(`There is no benchmark ${unknown.join(', ')}; there are ${known.join(', ')}.`)
+    const unknown = parsed.positionals.filter((name) => !known.includes(name))
+    if (unknown.length === 0) return parsed
+    throw new Error(`Unknown benchmark ${unknown.join(', ')}. Choose from ${known.join(', ')}.`)
   } catch (error) {
     console.error(`bench: ${error.message}`)
     process.exit(2)
   }
 }
 
-/** A benchmark that hangs or falls does not take the others with it. */
+/** Runs in its own process, so that a benchmark that hangs or crashes does not affect the others. */
 function runOne(name) {
   const file = fileURLToPath(new URL('support/run-one.mjs', directory))
   const child = fork(file, { execArgv: [] })
   return new Promise((resolve) => {
-    let result = { name, about: 'did not come to an end', tables: [], failed: 'Its process ended early.' }
+    let result = { name, about: 'did not finish', tables: [], failed: 'The process exited early.' }
     const late = setTimeout(() => {
       result = { ...result, failed: `It took longer than ${limitMs / 60_000} minutes.` }
       child.kill('SIGTERM')
       setTimeout(() => child.kill('SIGKILL'), 10_000).unref()
     }, limitMs)
-    child.once('message', (told) => {
-      result = told
+    child.once('message', (message) => {
+      result = message
     })
     child.once('exit', () => {
       clearTimeout(late)
@@ -82,7 +82,7 @@ function runOne(name) {
   })
 }
 
-/** Six digits are more than was measured. */
+/** Rounds to six digits. */
 function rounded(_key, value) {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value
 }

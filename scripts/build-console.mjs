@@ -1,11 +1,11 @@
-/** Builds the console into dist/console, with packed forms of its files beside them. */
+/** Builds the console into dist/console and compresses its files. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 
-/** Smaller files fit into one packet as they are. */
+/** Smaller files fit into one packet uncompressed. */
 const minPackedBytes = 1024
 
 export async function buildConsole() {

@@ -28,7 +28,7 @@ function builtFrom() {
   }
 }
 
-/** Builds when the sources are not those of the last build. */
+/** Builds if the sources changed since the last build. */
 export async function buildIfStale() {
   const current = fingerprint()
   if (builtFrom() === current) return

@@ -1,6 +1,6 @@
 /**
- * Adds to package-lock.json the platform packages that the registry in use does not have: npm leaves them out
- * when it writes the file, and then `npm ci` refuses it. Run it after every `npm install`.
+ * Adds platform packages that the registry in use lacks to package-lock.json. npm omits them when it writes the file, and
+ * `npm ci` then rejects it. Run this after every `npm install`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -33,7 +33,7 @@ const processors = [
   'wasm32',
 ]
 
-/** The platform that a package is for, as its name tells it. */
+/** The platform of a package, from its name. */
 function platformOf(name) {
   const parts = name.split(/[/-]/)
   const os = parts.filter((part) => systems.includes(part))

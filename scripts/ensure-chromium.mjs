@@ -1,4 +1,4 @@
-/** Gives the path of a Chromium for the journeys through the console; installs Debian's where that can be done. */
+/** Finds Chromium for the tests of the console, or installs Debian's package if it can. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -8,8 +8,8 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 const onMac = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 function findChromium() {
-  const given = process.env.CHROMIUM_PATH
-  if (given) return given
+  const chosen = process.env.CHROMIUM_PATH
+  if (chosen) return chosen
   const directories = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
   const places = [...directories.flatMap((directory) => names.map((name) => join(directory, name))), onMac]
   return places.find((path) => existsSync(path))
@@ -19,7 +19,7 @@ export function ensureChromium({ log = console.error } = {}) {
   const found = findChromium()
   if (found) return found
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    log("Chromium is not installed: installing Debian's, once.")
+    log("Chromium is not installed. Installing Debian's package, once.")
     const options = { stdio: ['ignore', 'ignore', 'inherit'] }
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
     execFileSync('apt-get', ['update', '-qq'], { ...options, env })
@@ -31,7 +31,7 @@ export function ensureChromium({ log = console.error } = {}) {
     if (installed) return installed
   }
   throw new Error(
-    'The tests of the console need Chromium. Install it (on Debian: apt-get install chromium), or name one with CHROMIUM_PATH.',
+    'Tests of the console need Chromium. Install it (on Debian: apt-get install chromium), or set CHROMIUM_PATH.',
   )
 }
 

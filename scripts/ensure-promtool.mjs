@@ -1,7 +1,5 @@
-// Gives the path of Prometheus' promtool, which checks the metrics of the service in a test.
-//
-// One that is installed is used. Otherwise Debian's package is fetched once into the user's cache directory, where
-// apt-get is there to verify it; it is unpacked, not installed, and root is not needed. Undefined where it cannot be had.
+// Finds promtool of Prometheus, which a test uses to check the metrics. If it is not installed, extracts Debian's package
+// into the user's cache directory, without root; apt-get verifies it. Undefined if that fails.
 
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
@@ -23,14 +21,14 @@ export async function ensurePromtool({ log = console.error } = {}) {
   if (known !== undefined) return known
   const temporary = await fs.mkdir(cache, { recursive: true }).then(() => fs.mkdtemp(`${fetched}.tmp-`))
   try {
-    log('Fetching promtool from Debian, once, to check metrics with.')
+    log('Downloading promtool from Debian, once, to check metrics.')
     await run('apt-get', ['download', 'prometheus'], { cwd: temporary, timeout: withinMs })
     const [deb] = (await fs.readdir(temporary)).filter((name) => name.endsWith('.deb'))
     await run('dpkg-deb', ['-x', deb, 'extracted'], { cwd: temporary, timeout: withinMs })
     await fs.rename(join(temporary, 'extracted/usr/bin/promtool'), fetched)
     return fetched
   } catch (error) {
-    log(`promtool cannot be had; what needs it is skipped: ${String(error.message).split('\n')[0]}`)
+    log(`promtool is not available; tests that need it are skipped: ${String(error.message).split('\n')[0]}`)
     return undefined
   } finally {
     await fs.rm(temporary, { recursive: true, force: true })

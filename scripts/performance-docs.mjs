@@ -1,6 +1,6 @@
 /**
- * Makes docs/performance.md and its charts from docs/performance.json, which `npm run bench -- --json
- * docs/performance.json` writes.
+ * Generates docs/performance.md and its charts from docs/performance.json, the output of
+ * `npm run bench -- --json docs/performance.json`.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { chartsOf, pageWith } from './support/performance-page.mjs'

@@ -6,8 +6,8 @@ import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { buildIfStale } from './build-if-stale.mjs'
+import { engineEnvironment } from './engine-environment.mjs'
 import { ensureChromium } from './ensure-chromium.mjs'
-import { ensureEngine } from './ensure-engine.mjs'
 import { sampleProject, sendSampleTraffic } from './support/sample-traffic.mjs'
 
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
@@ -156,7 +156,7 @@ async function callEndpoints(url, token) {
 
 await buildIfStale()
 mkdirSync(images, { recursive: true })
-const engineNode = await ensureEngine()
+const { WELLHEAD_ENGINE_NODE: engineNode } = await engineEnvironment()
 const { openService } = await import('../bench/support/service.mjs')
 const service = await openService({
   engineNode: engineNode ?? process.execPath,

@@ -1,25 +1,20 @@
-/** Runs every test and ends with one plain line of counts. */
+/** Runs all tests, or those named, and prints the counts in the last line. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { engineEnvironment } from './engine-environment.mjs'
 import { ensureChromium } from './ensure-chromium.mjs'
-import { ensureEngine } from './ensure-engine.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
 const report = join(scratch, 'report.json')
-const environment = { ...process.env }
-const engineNode = await ensureEngine()
-if (engineNode) {
-  environment.WELLHEAD_ENGINE_NODE = engineNode
-  environment.WELLHEAD_ENGINE_PATIENCE = '10'
-}
+const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
-// Whoever runs some files only need not have a browser for the others.
+// Only tests of the console need a browser.
 const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
 if (chosen.length === 0 || chosen.some((file) => file.includes('console'))) {
   environment.CHROMIUM_PATH = ensureChromium()
@@ -38,7 +33,7 @@ child.on('exit', (code) => {
   }
   rmSync(scratch, { recursive: true, force: true })
   const passed = counts?.numPassedTests ?? 0
-  // A file that could not even be loaded fails without a single failed test.
+  // A file that cannot be loaded fails without a failed test.
   const broken = (counts?.testResults ?? []).filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   ).length

@@ -1,8 +1,7 @@
 /**
- * Runs the scenarios of `torture/` in their long form, all of them or those that are named, and ends with a table:
- * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--match regexp] [--json file] [--list]`. It
- * takes its time.
- * `npm run torture -- journeys` runs the journeys of `npm test` in their long form instead.
+ * Runs the long form of all scenarios in `torture/`, or of those named, and prints a table:
+ * `npm run torture -- [names…] [--minutes 5] [--seed 7] [--cycles 200] [--match regexp] [--json file] [--list]`.
+ * `npm run torture -- journeys` runs the long form of the journeys of `npm test` instead.
  */
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -11,7 +10,7 @@ import { cpus, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ensureEngine } from './ensure-engine.mjs'
+import { engineEnvironment } from './engine-environment.mjs'
 import { resultTable } from './support/torture-table.mjs'
 
 const { values, positionals: names } = parseArgs({
@@ -29,7 +28,7 @@ for (const name of ['minutes', 'seed', 'cycles']) {
   const value = values[name]
   const pattern = name === 'minutes' ? /^\d{1,6}(?:\.\d{1,3})?$/ : /^\d{1,10}$/
   if (value === undefined || (pattern.test(value) && (name === 'seed' || Number(value) > 0))) continue
-  console.error(`torture: --${name} must be a number; "${value}" was given.`)
+  console.error(`torture: --${name} must be a number, not "${value}".`)
   process.exit(2)
 }
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -52,13 +51,10 @@ const order = {
   ...(values.match !== undefined && { match: values.match }),
   results,
 }
-const environment = { ...process.env, TORTURE_ORDER: JSON.stringify(order) }
-const engineNode = values.list ? undefined : await ensureEngine()
-if (engineNode) {
-  environment.WELLHEAD_ENGINE_NODE = engineNode
-  environment.WELLHEAD_ENGINE_PATIENCE = '10'
-  console.log('The engine is emulated here: seconds say nothing of a native one.\n')
-}
+const engine = values.list ? {} : await engineEnvironment()
+const environment = { ...process.env, ...engine, TORTURE_ORDER: JSON.stringify(order) }
+const emulated = engine.WELLHEAD_ENGINE_NODE !== undefined
+if (emulated) console.log('The engine is emulated: its times say nothing about a native engine.\n')
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const child = spawn(process.execPath, [vitest, 'run', '--config', 'torture/vitest.config.ts'], {
   cwd: root,
@@ -79,7 +75,7 @@ if (!values.list && scenarios.length > 0) {
     date: new Date().toISOString(),
     machine,
     node: process.version,
-    engine: engineNode ? 'emulated' : 'native',
+    engine: emulated ? 'emulated' : 'native',
     ...order,
     results: undefined,
     list: undefined,

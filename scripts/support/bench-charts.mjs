@@ -1,6 +1,5 @@
 /**
- * Small charts as SVG, for pages whose readers have light or dark screens. They carry their own colours for both, and
- * every figure as text beside what shows it.
+ * Small SVG charts with colors for light and dark screens, and every figure as text.
  */
 const style = `<style>
   text { font: 12px system-ui, sans-serif; fill: #24292f }
@@ -52,7 +51,7 @@ function document(width, height, title, parts) {
   ].join('\n')
 }
 
-/** From values to places. What spans several powers of ten is drawn by its powers. */
+/** Maps values to positions, logarithmically if they span several powers of ten. */
 function scaleOf(values, from, to) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   if (least > 0 && most / least > 50) {
@@ -73,7 +72,7 @@ function niceStep(rough) {
 
 const tick = (value) => String(Number(value.toPrecision(3)))
 
-/** A bar for each ratio, a thin line from the least to the most of its rounds, and a mark where its aim is. */
+/** A bar for each ratio, a line from the smallest to the largest round, and a mark at the target. */
 export function ratioChart({ title, rows }) {
   const names = rows.map(({ name }) => name)
   const left = 24 + 6.3 * Math.max(...names.map((name) => name.length))
@@ -110,7 +109,7 @@ export function ratioChart({ title, rows }) {
   return document(width, bottom + 46, title, parts)
 }
 
-/** How figures change with a size, which grows by powers. */
+/** Figures by size, on a logarithmic axis. */
 export function lineChart({ title, unit, xs, series }) {
   const [left, top, bottom, right] = [64, 40, 320, 480]
   const names = series.map(({ name }) => name)

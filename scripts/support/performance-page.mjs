@@ -1,8 +1,8 @@
-/** What of the page on performance is made from the figures of a run, and the charts beside it. */
+/** Generates the tables of docs/performance.md and its charts from the figures of a run. */
 import { cellsOf } from '../../bench/support/text-report.mjs'
 import { lineChart, ratioChart } from './bench-charts.mjs'
 
-/** The page with everything between its marks made anew; what stands outside of them stays. */
+/** Replaces everything between the page's markers and keeps the rest. */
 export function pageWith(markdown, run) {
   const parts = partsOf(run)
   const known = new Set()
@@ -18,7 +18,7 @@ export function pageWith(markdown, run) {
   return page
 }
 
-/** The charts of a run, by the names of their files. */
+/** The charts of a run, by file name. */
 export function chartsOf({ results }) {
   const charts = new Map()
   for (const { name, tables } of results) {
@@ -95,7 +95,7 @@ function fileOf(name, { id }) {
   return `bench-${name}-${id}.svg`
 }
 
-/** Ratios that are not to be used are not drawn either. */
+/** Omits ratios that are marked as unusable. */
 function chartOf({ title, rows, lines, warning }) {
   if (lines) return lineChart({ title, ...lines })
   const compared = rows.filter(({ ratio }) => ratio)

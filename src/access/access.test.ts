@@ -27,14 +27,14 @@ describe('access', () => {
   const clock = manualClock()
   const access = new Access('the token of the operator', clock)
 
-  test('knows the admin by any text that the operator chose', () => {
+  test('accepts any text that the operator chose as the admin token', () => {
     expect(access.admit('the token of the operator').caller).toMatchObject({ id: 'admin', isAdmin: true })
     for (const wrong of [undefined, '', 'the token of the operato', 'the token of the operator ']) {
-      expect(() => access.admit(wrong)).toThrow('A valid access token is needed')
+      expect(() => access.admit(wrong)).toThrow('A valid access token is required')
     }
   })
 
-  test('a token is valid until it expires, is replaced or is removed', () => {
+  test('accepts a token until it expires, is replaced or is removed', () => {
     const [first, second] = [createToken(), createToken()]
     access.put('t', stored(first, { expires_at: new Date(clock.now() + 1000).toISOString() }))
     expect(access.admit(first).caller.id).toBe('t')
@@ -47,7 +47,7 @@ describe('access', () => {
     expect(() => access.admit(second)).toThrow()
   })
 
-  test('the secret before a rotation works until its overlap is over, and never longer than the token', () => {
+  test('accepts the previous secret until the overlap ends or the token expires', () => {
     const [old, fresh] = [createToken(), createToken()]
     const at = (ms: number) => new Date(clock.now() + ms).toISOString()
     const previous = { hash: hashOf(old), valid_until: at(5000) }
@@ -57,7 +57,21 @@ describe('access', () => {
     expect(() => access.admit(old)).toThrow()
   })
 
-  test('the last use is remembered', () => {
+  test('tells a mistyped token from an unknown one', () => {
+    const token = createToken()
+    const typo = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`
+    for (const [text, cause] of [
+      [token, undefined],
+      ['some other text', undefined],
+      [undefined, undefined],
+      [typo, 'The token is mistyped or incomplete.'],
+      ['wh_', 'The token is mistyped or incomplete.'],
+    ] as const) {
+      expect(() => access.admit(text)).toThrow(expect.objectContaining({ code: 'unauthorized', cause }))
+    }
+  })
+
+  test('records the last use', () => {
     const secret = createToken()
     access.put('u', stored(secret))
     expect(access.lastUse('u')).toBeUndefined()
@@ -70,7 +84,7 @@ describe('a caller', () => {
   const caller = (scopes: string[], project: string | null = null, parameters = {}) =>
     callerWith({ id: 'x', scopes, project, parameters })
 
-  test('may what its scopes say', () => {
+  test('is allowed what its scopes say', () => {
     expect(caller(['admin']).mayQuery('any')).toBe(true)
     expect(caller(['admin']).mayIngest('any')).toBe(true)
     expect(caller(['query']).mayQuery('any')).toBe(true)
@@ -85,7 +99,7 @@ describe('a caller', () => {
     expect([narrow.mayAny('query'), caller(['query:x']).mayAny('ingest')]).toEqual([true, false])
   })
 
-  test('gets what is fixed, and is refused what differs from it', () => {
+  test('gets fixed parameters, and is refused other values', () => {
     const tenant = caller(['query'], 'abc', { tier: 'PRO' })
     expect({ ...withFixedParameters(tenant, { other: 'x' }) }).toEqual({
       other: 'x',
@@ -94,11 +108,11 @@ describe('a caller', () => {
     })
     expect({ ...withFixedParameters(tenant, { project: 'abc' }) }).toEqual({ project: 'abc', tier: 'PRO' })
     for (const sent of [{ project: 'ABC' }, { project: '' }, { tier: 'FREE' }]) {
-      expect(() => withFixedParameters(tenant, sent)).toThrow('This token fixes')
+      expect(() => withFixedParameters(tenant, sent)).toThrow('This token is limited to')
     }
   })
 
-  test('scopes have one form', () => {
+  test('accepts scopes in one form only', () => {
     for (const scope of ['admin', 'query', 'query:logs.all', 'ingest:edge_logs']) {
       expect(scopePattern.test(scope), scope).toBe(true)
     }
@@ -108,8 +122,8 @@ describe('a caller', () => {
   })
 })
 
-describe('the limit of requests', () => {
-  test('is for a minute from the first request on, and a clock that is put back locks nobody out', () => {
+describe('the request quota', () => {
+  test('covers a minute from the first request, and a clock that is set back locks no one out', () => {
     const quota = new RequestQuota()
     expect(quota.take('a', 2, 0)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false })
     expect(quota.take('a', 2, 59_001)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: false })

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { rateLimited, unauthorized } from '../base/errors.ts'
-import { hashToken } from './admin-token.ts'
+import { hashToken, isMistyped } from './admin-token.ts'
 import { type Caller, callerWith } from './caller.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
 import { type Quota, RequestQuota } from './request-quota.ts'
@@ -13,12 +13,13 @@ export interface Admission {
   quota: Quota | undefined
 }
 
-export interface Recognised {
+/** A valid token. */
+export interface RecognizedToken {
   readonly caller: Caller
   readonly requestsPerMinute: number | null
 }
 
-interface Key extends Recognised {
+interface Key extends RecognizedToken {
   hash: Buffer
   validUntilMs: number
 }
@@ -26,21 +27,21 @@ interface Key extends Recognised {
 const maxRecent = 1000
 
 const failedTooOften =
-  'Too many requests with an invalid token came from this address. Check the token; a valid one is not refused.'
+  'Too many requests with an invalid token from this address. Check the token; valid tokens are not limited.'
 
-/** The tokens that are valid, by the hash of their secret. A request costs one hash and one look-up. */
+/** The valid tokens, by the hash of their secret. A request costs one hash and one lookup. */
 export class Access {
   readonly #clock: Clock
   readonly #keys = new Map<string, Key>()
   readonly #keysOf = new Map<string, string[]>()
   readonly #quota = new RequestQuota()
   readonly #lastUse = new Map<string, number>()
-  /** Tokens that were found valid since anything changed, so that the same one is not hashed again and again. */
+  /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
   readonly #recent = new Map<string, Key>()
   readonly #onChange: (() => void)[] = []
-  /** Undefined where failed attempts are not limited. */
+  /** Undefined if failed attempts are not limited. */
   readonly #failed: FailedAttempts | undefined
-  /** Compared with where no key is found, so that the work is the same. */
+  /** Compared with if no key matches, so that the time is the same. */
   readonly #nobody: Key
 
   constructor(adminToken: string, clock: Clock, failed?: FailedAttempts) {
@@ -52,21 +53,21 @@ export class Access {
     this.#nobody = { hash: Buffer.alloc(32), caller: admin, requestsPerMinute: null, validUntilMs: -Infinity }
   }
 
-  /** Throws the same error, after the same work, for every token that is not valid. */
+  /** Throws the same error, after the same work, for unknown, revoked and expired tokens. */
   admit(token: string | undefined, address = ''): Admission {
     const nowMs = this.#clock.now()
     const key = this.#find(token, nowMs)
     if (!key) {
-      // A request without a token guesses nothing; it is turned away as before.
+      // A request without a token is not an attempt to guess one.
       const waitSeconds = token === undefined ? undefined : this.#failed?.take(address, nowMs)
-      if (waitSeconds === undefined) throw unauthorized()
+      if (waitSeconds === undefined) throw unauthorized(token !== undefined && isMistyped(token))
       throw rateLimited(failedTooOften, waitSeconds)
     }
     return { caller: key.caller, quota: this.count(key) }
   }
 
-  /** Whose token it is, without counting the request; undefined where it is not valid. */
-  recognise(token: string): Recognised | undefined {
+  /** The token's caller, without counting the request; undefined if the token is not valid. */
+  recognize(token: string): RecognizedToken | undefined {
     const nowMs = this.#clock.now()
     const known = this.#recent.get(token)
     const key = known && nowMs < known.validUntilMs ? known : this.#find(token, nowMs)
@@ -76,13 +77,13 @@ export class Access {
     return key
   }
 
-  /** Counts a request of somebody who was recognised. Undefined for a token without a limit. */
-  count({ caller, requestsPerMinute }: Recognised): Quota | undefined {
+  /** Counts a request. Undefined for a token without a limit. */
+  count({ caller, requestsPerMinute }: RecognizedToken): Quota | undefined {
     if (requestsPerMinute === null) return undefined
     return this.#quota.take(caller.id, requestsPerMinute, this.#clock.now())
   }
 
-  /** Tells from now on whether the token is valid and still that of this caller, who may what it might then. */
+  /** Returns a check of whether the token is still valid and its permissions are unchanged. */
   watch(token: string | undefined, caller: Caller): () => boolean {
     const name = hashToken(token ?? '').toString('latin1')
     return () => {
@@ -91,7 +92,7 @@ export class Access {
     }
   }
 
-  /** Called when a token may something else than before, or nothing. */
+  /** Called when a token's permissions change or the token is revoked. */
   onChange(listener: () => void): void {
     this.#onChange.push(listener)
   }
@@ -105,7 +106,7 @@ export class Access {
     return key
   }
 
-  /** From now on this is what the token may. */
+  /** Adds a token, or replaces its permissions. */
   put(id: string, token: StoredToken): void {
     this.#removeKeys(id)
     const caller = callerWith({ ...token, id })

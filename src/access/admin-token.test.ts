@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { createToken, hashToken, hasTokenForm, loadAdminToken } from './admin-token.ts'
+import { createToken, hashToken, isMistyped, loadAdminToken } from './admin-token.ts'
 
-/** A data directory that is not there yet, in one that goes away with the test. */
+/** Path of a data directory that does not exist yet. */
 function newDataDirectory(): string {
   const { path, remove } = scratchDirectory()
   onTestFinished(remove)
@@ -21,7 +21,7 @@ describe('a token', () => {
     for (let i = 0; i < 100; i++) {
       const token = createToken()
       expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
-      expect(hasTokenForm(token)).toBe(true)
+      expect(isMistyped(token)).toBe(false)
     }
   })
 
@@ -35,39 +35,45 @@ describe('a token', () => {
     expect(letters.size).toBe(62)
   })
 
-  test('with one character wrong is told from a token by its checksum', () => {
+  test('is mistyped with one wrong character', () => {
     const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
     const typo = fc.record({ at: fc.integer({ min: 3, max: 40 }), wrong: fc.constantFrom(...alphabet) })
     fc.assert(
       fc.property(typo, ({ at, wrong }) => {
         const token = createToken()
         const mistyped = `${token.slice(0, at)}${wrong}${token.slice(at + 1)}`
-        expect(hasTokenForm(mistyped)).toBe(mistyped === token)
+        expect(isMistyped(mistyped)).toBe(mistyped !== token)
       }),
       { numRuns: 1000 },
     )
   })
 
-  test('with two neighbours of its secret exchanged is told from a token', () => {
+  test('is mistyped with two neighboring characters swapped', () => {
     fc.assert(
       fc.property(fc.integer({ min: 3, max: 33 }), (at) => {
         const token = createToken()
         const exchanged = `${token.slice(0, at)}${token[at + 1]}${token[at]}${token.slice(at + 2)}`
-        expect(hasTokenForm(exchanged)).toBe(exchanged === token)
+        expect(isMistyped(exchanged)).toBe(exchanged !== token)
       }),
       { numRuns: 1000 },
     )
   })
 
-  test('that lacks its prefix, is cut or has something added is none', () => {
+  test('is mistyped if it is cut or extended', () => {
     const token = createToken()
-    const wrong = ['', 'wh_', token.slice(3), token.slice(0, -1), `${token}0`, ` ${token}`, `${token}\n`]
-    for (const text of [...wrong, token.replace('wh_', 'WH_'), token.replace('wh_', 'wh-')]) {
-      expect(hasTokenForm(text), JSON.stringify(text)).toBe(false)
+    for (const text of ['wh_', token.slice(0, -1), `${token}0`, `${token}\n`, 'wh_chosen by the operator']) {
+      expect(isMistyped(text), JSON.stringify(text)).toBe(true)
     }
   })
 
-  test('is hashed the same each time and differently from any other', () => {
+  test('is not one of ours without the prefix', () => {
+    const token = createToken()
+    for (const text of ['', token.slice(3), ` ${token}`, token.replace('wh_', 'WH_'), 'any other text']) {
+      expect(isMistyped(text), JSON.stringify(text)).toBe(false)
+    }
+  })
+
+  test('has a stable, unique hash', () => {
     const token = createToken()
     expect(hashToken(token)).toHaveLength(32)
     expect(hashToken(token).equals(hashToken(token))).toBe(true)
@@ -75,7 +81,7 @@ describe('a token', () => {
   })
 })
 
-/** As a start that succeeds does it. */
+/** Loads and saves the token as a successful start does. */
 function kept(dataDir: string) {
   const loaded = loadAdminToken(dataDir, undefined)
   loaded.keep()
@@ -83,38 +89,38 @@ function kept(dataDir: string) {
 }
 
 describe('the admin token', () => {
-  test('is made at the first start, in a file that only its owner can read', () => {
+  test('is created at the first start, in a file that only its owner can read', () => {
     const dataDir = newDataDirectory()
     const { token, made, keep } = loadAdminToken(dataDir, undefined)
     expect(made).toBe(true)
-    expect(hasTokenForm(token)).toBe(true)
+    expect(isMistyped(token)).toBe(false)
     expect(existsSync(join(dataDir, 'admin-token'))).toBe(false)
     keep()
     expect(readFileSync(join(dataDir, 'admin-token'), 'utf8')).toBe(`${token}\n`)
     expect(modeOf(join(dataDir, 'admin-token'))).toBe(0o600)
   })
 
-  test('is the same at the second start, and not shown again', () => {
+  test('is the same at the second start and not shown again', () => {
     const dataDir = newDataDirectory()
     const { token } = kept(dataDir)
     expect(loadAdminToken(dataDir, undefined)).toMatchObject({ token, made: false })
   })
 
-  test('is the configured one if there is one, and then nothing is written', () => {
+  test('is the configured one, which is not saved', () => {
     const dataDir = newDataDirectory()
     const configured = 'chosen by the operator'
     expect(loadAdminToken(dataDir, configured)).toMatchObject({ token: configured, made: false })
     expect(existsSync(join(dataDir, 'admin-token'))).toBe(false)
   })
 
-  test('is the configured one even where another is kept, which is used again without it', () => {
+  test('is the configured one even if another is saved; the saved one is used again later', () => {
     const dataDir = newDataDirectory()
     const { token } = kept(dataDir)
     expect(loadAdminToken(dataDir, 'chosen by the operator').token).toBe('chosen by the operator')
     expect(loadAdminToken(dataDir, undefined).token).toBe(token)
   })
 
-  test('may be a text of the operator in the file, with spaces around it', () => {
+  test('can be any text in the file, surrounded by whitespace', () => {
     const dataDir = newDataDirectory()
     kept(dataDir)
     writeFileSync(join(dataDir, 'admin-token'), '\n  written-by-the-operator \n\n')
@@ -124,7 +130,7 @@ describe('the admin token', () => {
     })
   })
 
-  test('is made anew where the file is too short to hold one', () => {
+  test('is created again if the file is too short', () => {
     const dataDir = newDataDirectory()
     const first = kept(dataDir)
     writeFileSync(join(dataDir, 'admin-token'), first.token.slice(0, 10))
@@ -134,7 +140,7 @@ describe('the admin token', () => {
     expect(loadAdminToken(dataDir, undefined)).toMatchObject({ token: second.token, made: false })
   })
 
-  test('is not replaced when its file cannot be read', () => {
+  test('is not replaced if its file cannot be read', () => {
     const dataDir = newDataDirectory()
     // A directory stands for a file that cannot be read: the superuser may read any file.
     mkdirSync(join(dataDir, 'admin-token'), { recursive: true })

@@ -8,7 +8,7 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 32
 const checksumLength = 6
 
-/** A new token: a prefix that scanners know, the secret, and a checksum that tells a typo from a wrong key. */
+/** A new token: a prefix for secret scanners, the secret, and a checksum that tells a typo from an unknown token. */
 export function createToken(): string {
   let secret = ''
   for (let i = 0; i < secretLength; i++) secret += base62[randomInt(base62.length)]
@@ -25,9 +25,11 @@ function checksum(secret: string): string {
   return text
 }
 
-export function hasTokenForm(token: string): boolean {
+/** Whether a token was meant to be one of ours but is not what `createToken` returned. An admin may choose any text. */
+export function isMistyped(token: string): boolean {
+  if (!token.startsWith('wh_')) return false
   const match = /^wh_([0-9A-Za-z]{32,})([0-9A-Za-z]{6})$/.exec(token)
-  return match !== null && checksum(match[1] as string) === match[2]
+  return match === null || checksum(match[1] as string) !== match[2]
 }
 
 export function hashToken(token: string): Buffer {
@@ -36,13 +38,13 @@ export function hashToken(token: string): Buffer {
 
 export interface AdminToken {
   token: string
-  /** Whether this start made it, so that it is shown this once. */
+  /** Whether this start created it and must show it. */
   made: boolean
-  /** Writes a new one down for the next start: only when this start succeeded is it shown to anybody. */
+  /** Saves a new token. Called after a successful start, because a failed one does not show it. */
   keep(): void
 }
 
-/** The configured token, or the one of the first start, or a new one. */
+/** The configured token, the saved one, or a new one. */
 export function loadAdminToken(dataDir: string, configured: string | undefined): AdminToken {
   if (configured !== undefined) return { token: configured, made: false, keep: () => {} }
   const path = join(dataDir, 'admin-token')
@@ -54,7 +56,7 @@ export function loadAdminToken(dataDir: string, configured: string | undefined):
     made: true,
     keep: () => {
       mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-      // It is shown once: a power cut right after that must not leave an empty file, and another token.
+      // The token is shown once, so a power cut must not leave an empty file.
       writeWhole(path, `${token}\n`, 0o600)
     },
   }

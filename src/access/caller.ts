@@ -1,21 +1,21 @@
 import { forbidden } from '../base/errors.ts'
 
-/** Who is calling, and what they may. */
+/** Who sends a request, and what they are allowed to do. */
 export interface Caller {
   readonly id: string
   readonly isAdmin: boolean
-  /** Every row that is read belongs to this project, and so does every entry that is sent. */
+  /** The only project whose entries the caller reads and sends; undefined for all projects. */
   readonly project: string | undefined
-  /** Values of parameters that this caller cannot choose. */
+  /** Fixed parameter values. */
   readonly parameters: Readonly<Record<string, string>>
-  /** Whether there is anything at all that the caller may ask, or send. */
+  /** Whether the caller has this scope for any endpoint or source. */
   mayAny(scope: 'query' | 'ingest'): boolean
   mayQuery(endpoint: string): boolean
-  /** By the name of the source, not by one of its aliases. */
+  /** Takes the source's name, not an alias. */
   mayIngest(source: string): boolean
 }
 
-/** A scope that stands alone, or one that is narrowed to an endpoint or a source: `query:logs.all`. */
+/** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
 export const scopePattern = /^(?:admin|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
 
 export interface Rights {
@@ -42,7 +42,7 @@ export function callerWith({ id, scopes, project, parameters }: Rights): Caller 
   }
 }
 
-/** What the caller sent, with the values that its token fixes. Sent differently, they are refused. */
+/** The parameters with the token's fixed values. Other values for fixed parameters are refused. */
 export function withFixedParameters(
   caller: Caller,
   sent: Readonly<Record<string, string>>,
@@ -51,7 +51,9 @@ export function withFixedParameters(
   if (names.length === 0) return sent
   for (const name of names) {
     if (Object.hasOwn(sent, name) && sent[name] !== caller.parameters[name]) {
-      throw forbidden(`This token fixes ${name}; leave it out.`)
+      throw forbidden(
+        `This token is limited to ${name} ${caller.parameters[name]}; omit the ${name} parameter.`,
+      )
     }
   }
   return Object.assign(Object.create(null) as Record<string, string>, sent, caller.parameters)

@@ -1,14 +1,14 @@
 import { isIPv6 } from 'node:net'
 
 export interface FailedAttemptsOptions {
-  /** Per client address; also how many may come at once. */
+  /** Per client address; also the size of a burst. */
   perMinute: number
-  /** Addresses to remember; beyond that the one that failed least recently is forgotten. */
+  /** Beyond this number, the address that failed least recently is forgotten. */
   maxAddresses: number
 }
 
 interface Bucket {
-  /** Attempts that are left, with fractions. */
+  /** Remaining attempts, with fractions. */
   left: number
   atMs: number
 }
@@ -16,8 +16,8 @@ interface Bucket {
 const minuteMs = 60_000
 
 /**
- * Counts requests with tokens that are not valid, by client address. Only those are ever refused: a valid token is
- * found before anybody asks here, so that callers behind the same address keep working.
+ * Counts requests with invalid tokens by client address. Valid tokens are recognized before, so they are never limited
+ * because of others behind the same address.
  */
 export class FailedAttempts {
   readonly #options: FailedAttemptsOptions
@@ -31,12 +31,12 @@ export class FailedAttempts {
     return this.#buckets.size
   }
 
-  /** Counts one; says in how many seconds the next is due where it was one too many. */
+  /** Counts an attempt. Returns the seconds until the next one is allowed if this one exceeds the limit. */
   take(address: string, nowMs: number): number | undefined {
     const { perMinute, maxAddresses } = this.#options
     const name = networkOf(address)
     const known = this.#buckets.get(name)
-    // A clock that was put back must not lock anybody out.
+    // A clock that is set back must not lock anyone out.
     const passedMs = known && nowMs > known.atMs ? nowMs - known.atMs : 0
     const left = Math.min(perMinute, (known?.left ?? perMinute) + (passedMs * perMinute) / minuteMs)
     const exceeded = left < 1
@@ -48,7 +48,7 @@ export class FailedAttempts {
   }
 }
 
-/** One client with IPv6 usually has all addresses of a network of 64 bits. */
+/** An IPv6 client usually has all addresses of a /64 network. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const plain = address.replace(/%.*$/, '')
@@ -56,7 +56,7 @@ export function networkOf(address: string): string {
   if (mapped !== undefined) return mapped
   const [head = '', tail] = plain.split('::')
   const groups = head === '' ? [] : head.split(':')
-  // A gap stands for zeros; the first four groups are all in front of it, or reach into it or behind it.
+  // `::` stands for zeros, which may be among the first four groups.
   const behind = tail ? tail.split(':') : []
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - behind.length)
   const all = [...groups, ...Array<string>(zeros).fill('0'), ...behind]

@@ -1,6 +1,6 @@
 export interface Quota {
   limit: number
-  /** How many more may come before the minute is over. */
+  /** Requests left in this minute. */
   remaining: number
   resetSeconds: number
   exceeded: boolean
@@ -8,13 +8,13 @@ export interface Quota {
 
 const windowMs = 60_000
 
-/** Counts the requests of each token by minutes that begin with a token's first request. */
+/** Counts requests per token. Each minute begins with the token's first request. */
 export class RequestQuota {
   readonly #windows = new Map<string, { startedAt: number; count: number }>()
 
   take(id: string, limit: number, nowMs: number): Quota {
     let window = this.#windows.get(id)
-    // A clock that was put back must not lock anybody out.
+    // A clock that is set back must not lock anyone out.
     if (!window || nowMs >= window.startedAt + windowMs || nowMs < window.startedAt) {
       window = { startedAt: nowMs, count: 0 }
       this.#windows.set(id, window)

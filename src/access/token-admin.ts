@@ -24,11 +24,11 @@ export interface TokenView extends TokenFields {
   created_at: string
   updated_at: string
   last_used_at: string | null
-  /** Until then the secret from before the last rotation works, too. */
+  /** When the previous secret stops working. */
   previous_valid_until: string | null
 }
 
-/** With the secret, which is told this once. */
+/** With the secret, which only this response contains. */
 export type NewToken = TokenView & { token: string }
 
 export interface TokenAdminOptions {
@@ -42,11 +42,11 @@ export interface TokenAdminOptions {
 const limits = { deadlineMs: 10_000 }
 const writeUsesEveryMs = 30_000
 
-/** Makes, changes, rotates and revokes access tokens. */
+/** Creates, changes, rotates and revokes access tokens. */
 export class TokenAdmin {
   readonly #options: TokenAdminOptions
   readonly #stored = new Map<string, { token: StoredToken; record: CatalogRecord }>()
-  /** The last uses that are written down. */
+  /** Last uses that are stored. */
   readonly #uses = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
 
@@ -57,7 +57,7 @@ export class TokenAdmin {
 
   async open(): Promise<void> {
     await this.#readUses().catch((error) => {
-      this.#options.log.warn({ err: error }, 'the last use of tokens could not be read')
+      this.#options.log.warn({ err: error }, 'reading the last use of tokens failed')
     })
     this.#timer = setInterval(() => void this.#writeUses(), writeUsesEveryMs).unref()
   }
@@ -108,7 +108,7 @@ export class TokenAdmin {
     return { ...this.get(id), token: secret }
   }
 
-  /** The whole token anew, or only the fields that are given. The secret stays. */
+  /** Replaces all fields, or only those in the change. The secret does not change. */
   change(id: string, given: unknown, by: string, whole: boolean): Promise<TokenView> {
     return this.#next(id, by, ({ hash, created_at, previous, ...current }) => {
       const change = whole ? given : { ...current, ...readShape(tokenChangeShape, given) }
@@ -116,7 +116,7 @@ export class TokenAdmin {
     })
   }
 
-  /** A new secret for the same token; the old one goes on working for a while. */
+  /** Creates a new secret. The old one keeps working for the overlap. */
   async rotate(id: string, given: unknown, by: string): Promise<NewToken> {
     const { overlap_seconds: overlap } = readShape(rotationShape, given ?? {})
     const secret = createToken()
@@ -175,7 +175,7 @@ export class TokenAdmin {
     }
   }
 
-  /** Late and in one row for each token that was used: no call waits for it. */
+  /** One row per token used since the last write; no request waits for it. */
   async #writeUses(): Promise<void> {
     const news = [...this.#stored.keys()].flatMap((id) => {
       const at = this.#options.access.lastUse(id) ?? 0
@@ -190,7 +190,7 @@ export class TokenAdmin {
       )
       for (const { id, at } of news) this.#uses.set(id, at)
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the last use of tokens could not be written down')
+      this.#options.log.warn({ err: error }, 'storing the last use of tokens failed')
     }
   }
 

@@ -3,11 +3,10 @@ import { scopePattern } from './caller.ts'
 
 const day = 86_400
 
-/** A project, or the value of a parameter: text that can be shown. */
 const fixedValue = z.string().max(256, 'must be at most 256 characters long')
 const project = fixedValue
   .min(1, 'must not be empty')
-  .regex(/^[^\x00-\x1f\x7f]*$/, 'must not hold control characters')
+  .regex(/^[^\x00-\x1f\x7f]*$/, 'must not contain control characters')
 
 const fields = {
   description: z.string().max(1000, 'must be at most 1000 characters long'),
@@ -21,7 +20,7 @@ const fields = {
   parameters: z
     .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name of a parameter'), fixedValue)
     .refine((parameters) => !Object.hasOwn(parameters, 'project'), {
-      error: 'must not hold project, which has a field of its own',
+      error: 'must not contain project; set the field project instead',
     }),
   expires_at: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp' }).nullable(),
   requests_per_minute: z.int().min(1).max(1_000_000).nullable(),
@@ -29,7 +28,7 @@ const fields = {
 
 const adminIsWhole = {
   path: ['scopes'],
-  error: 'cannot hold admin together with a project or with fixed parameters',
+  error: 'cannot contain admin together with a project or fixed parameters',
 }
 
 function isWhole(token: { scopes: string[]; project: string | null; parameters: object }): boolean {
@@ -38,7 +37,7 @@ function isWhole(token: { scopes: string[]; project: string | null; parameters: 
   )
 }
 
-/** What an admin says of a token. */
+/** The fields of a token that an admin sets. */
 export const tokenShape = z
   .strictObject({
     ...fields,
@@ -55,7 +54,7 @@ export type TokenFields = z.output<typeof tokenShape>
 export const tokenChangeShape = z.strictObject(fields).partial()
 
 export const rotationShape = z.strictObject({
-  /** So long the old secret goes on working. */
+  /** How long the old secret keeps working. */
   overlap_seconds: z
     .int()
     .min(0)
@@ -63,7 +62,7 @@ export const rotationShape = z.strictObject({
     .default(day),
 })
 
-/** What the catalog keeps: the hash, never the secret. */
+/** A token in the catalog: with the hash of its secret. */
 export const storedTokenShape = z.object({
   ...fields,
   hash: z.string(),

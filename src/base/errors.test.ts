@@ -91,7 +91,7 @@ describe('the catalogue', () => {
     expect(error.message).not.toContain('hush')
   })
 
-  test('an error is recognised by its code, and nothing else is', () => {
+  test('an error is recognized by its code, and nothing else is', () => {
     expect(overloaded.is(overloaded('Busy.'))).toBe(true)
     expect(overloaded.is(internal())).toBe(false)
     expect(overloaded.is(new Error('overloaded'))).toBe(false)

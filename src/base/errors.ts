@@ -98,11 +98,10 @@ export const invalidParameter = define('invalid_parameter', 400, (parameter: str
 }))
 export const invalidBody = define('invalid_body', 400, (message: string) => message)
 export const malformedRequest = define('malformed_request', 400, (message: string) => message)
-export const unauthorized = define(
-  'unauthorized',
-  401,
-  () => 'A valid access token is needed: send it as X-API-KEY or as Authorization: Bearer.',
-)
+export const unauthorized = define('unauthorized', 401, (mistyped: boolean = false) => ({
+  message: 'A valid access token is required. Send it as X-API-KEY or Authorization: Bearer.',
+  cause: mistyped ? 'The token is mistyped or incomplete.' : undefined,
+}))
 export const forbidden = define('forbidden', 403, (message: string) => message)
 export const endpointNotFound = define(
   'endpoint_not_found',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hotFieldShape, newSourceShape, sourceName } from '../catalog/source.ts'
-import type { ChangeKind } from '../endpoints/manage/contract-change.ts'
+import type { ChangeKind } from '../endpoints/manage/contract-changes.ts'
 
 /**
  * What commands rely on in the answers of a service. A service of another version may tell more, which is kept for

@@ -115,7 +115,7 @@ describe('what is not a Wellhead service', () => {
     const url = await serving((_, response) => response.end(JSON.stringify([endpoint])))
     const io = memoryIo({ cwd: directory.path })
     expect(await runProgram(['pull', '--url', url, '--token', 'x'], io)).toBe(1)
-    expect(io.stderr.text()).toMatch(/^wellhead: The endpoint .* cannot be read: name must begin .*\.\n$/)
+    expect(io.stderr.text()).toMatch(/^wellhead: The endpoint .* cannot be read: name must start .*\.\n$/)
     expect(readdirSync(directory.path)).toEqual([])
   })
 

@@ -44,7 +44,7 @@ describe('Cache-Status', () => {
 })
 
 describe('headers of a result', () => {
-  test('are its age, its life and its tag', () => {
+  test('contain its age, lifetime and tag', () => {
     expect(cacheHeaders(report({ kind: 'hit' }), '"tag-br"')).toEqual({
       'Cache-Status': 'Wellhead; hit; ttl=610',
       'Cache-Control': 'private, max-age=900, stale-while-revalidate=900',
@@ -54,14 +54,14 @@ describe('headers of a result', () => {
     })
   })
 
-  test('without warming the last tenth of the life is the time to renew', () => {
+  test('allow stale results for the last tenth of the lifetime without warming', () => {
     const policy = { cacheSeconds: 60, warmSeconds: null }
     expect(cacheControl({ ...report({ kind: 'hit' }), policy })).toBe(
       'private, max-age=54, stale-while-revalidate=6',
     )
   })
 
-  test('what is not stored here is to be asked for again', () => {
+  test('require revalidation of results that are not stored', () => {
     const outcome = { kind: 'computed', why: 'miss', joined: false, stored: false } as const
     expect(cacheControl(report(outcome))).toBe('private, no-cache')
   })
@@ -128,7 +128,7 @@ describe('Accept-Encoding', () => {
     expect(chooseCoding(header)).toBe(expected)
   })
 
-  test('whatever is sent, something is chosen, and quickly', () => {
+  test('chooses a coding quickly for any header', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'gzipbr*;q=0.1, "\\w/-') }), (header) => {
         expect(['identity', 'gzip', 'br']).toContain(chooseCoding(header))

@@ -1,4 +1,4 @@
-/** How a result was come by, as far as headers tell of it. */
+/** How a result was obtained, for the headers. */
 export interface CacheReport {
   readonly outcome:
     | { readonly kind: 'hit' }
@@ -19,14 +19,14 @@ export interface CacheReport {
 
 export type Coding = 'identity' | 'gzip' | 'br'
 
-/** What a caller may ask of the cache with the header Cache-Control. */
+/** Directives of a request's Cache-Control header. */
 export interface CacheDirectives {
   noCache?: true
   maxAgeSeconds?: number
   onlyIfCached?: true
 }
 
-/** What a result depends on beside its address. */
+/** Request headers that the response depends on. */
 export const resultVary = 'Accept, Accept-Encoding'
 
 export function cacheHeaders(report: CacheReport, etag: string): Record<string, string> {
@@ -39,7 +39,7 @@ export function cacheHeaders(report: CacheReport, etag: string): Record<string, 
   }
 }
 
-/** RFC 9211. An answer that was not computed for this call is a hit, stale or not: its ttl tells. */
+/** RFC 9211. A response that was not computed for this request is a hit, even if stale; a negative ttl shows that. */
 export function cacheStatus({ outcome, ttlSeconds }: CacheReport): string {
   switch (outcome.kind) {
     case 'hit':
@@ -57,10 +57,10 @@ export function cacheStatus({ outcome, ttlSeconds }: CacheReport): string {
   }
 }
 
-/** Private always: shared caches know Authorization as a secret, but not X-API-KEY. */
+/** Always private: shared caches treat Authorization as a secret, but not X-API-KEY. */
 export function cacheControl({ outcome, policy: { cacheSeconds, warmSeconds } }: CacheReport): string {
   if (outcome.kind === 'computed' && !outcome.stored) return 'private, no-cache'
-  // With Age beside it max-age is the whole life, and not what is left of it.
+  // Age is sent as well, so max-age is the whole lifetime and not the rest of it.
   const renewing = warmSeconds === null ? Math.floor(cacheSeconds / 10) : cacheSeconds
   const fresh = warmSeconds === null ? cacheSeconds - renewing : cacheSeconds
   return `private, max-age=${fresh}, stale-while-revalidate=${renewing}`
@@ -68,14 +68,14 @@ export function cacheControl({ outcome, policy: { cacheSeconds, warmSeconds } }:
 
 const directive = /([\w-]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,;]*)))?/g
 
-/** What is not understood is ignored; of what is sent twice the stricter holds. */
+/** Ignores unknown directives. The stricter of two values applies. */
 export function readCacheDirectives(header: string | undefined): CacheDirectives {
   const found: CacheDirectives = {}
   if (header === undefined) return found
   for (const [, name, quoted, plain] of header.matchAll(directive)) {
     switch (name?.toLowerCase()) {
       case 'no-cache':
-      // Whoever wants nothing kept certainly wants nothing that was kept.
+      // A client that forbids storing wants no stored result.
       case 'no-store':
         found.noCache = true
         break
@@ -95,8 +95,8 @@ export function readCacheDirectives(header: string | undefined): CacheDirectives
 const entityTag = /(?:W\/)?("[^"]*")/g
 
 /**
- * The tag of If-None-Match that names one of these forms of a result; the first is the one that would be sent.
- * The comparison is the weak one, as RFC 9110 wants it for this header.
+ * The tag of If-None-Match that matches one of these; the first is that of the response. Uses the weak comparison, as
+ * RFC 9110 requires.
  */
 export function matchedEtag(header: string | undefined, etags: readonly string[]): string | undefined {
   if (header === undefined || etags.includes(header)) return header
@@ -107,11 +107,11 @@ export function matchedEtag(header: string | undefined, etags: readonly string[]
   return undefined
 }
 
-/** Callers are many, their headers are few: what was worked out once is remembered, up to a bound. */
+/** Many requests have the same few headers, so results are remembered. */
 const maxKnownHeaders = 100
 const knownCodings = new Map<string, Coding>()
 
-/** The coding that the caller weighs highest; of equals the one that is smaller on the wire. */
+/** The coding with the highest weight; if equal, the one that compresses better. */
 export function chooseCoding(header: string | undefined): Coding {
   if (header === undefined) return 'identity'
   let coding = knownCodings.get(header)
@@ -128,7 +128,7 @@ function codingOf(weights: ReadonlyMap<string, number>): Coding {
   const br = weightOf('br')
   const gzip = weights.has('gzip') ? weightOf('gzip') : weightOf('x-gzip')
   const [coding, weight] = br >= gzip ? (['br', br] as const) : (['gzip', gzip] as const)
-  // Plain bytes are always acceptable, but only who names them prefers them.
+  // Identity is always acceptable, but preferred only if the header names it.
   return weight > 0 && weight >= (weights.get('identity') ?? 0) ? coding : 'identity'
 }
 

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import {
   boundConnections,
   type ConnectionLimits,
-  endsWithAnswer,
+  endsWithResponse,
   maxConnections,
   sendsBeforeClosing,
 } from './connections.ts'
@@ -45,7 +45,7 @@ async function textOf(socket: Socket): Promise<string> {
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-test('a reader that takes nothing of a large answer is given up', async () => {
+test('disconnects a client that reads nothing of a large response', async () => {
   const { server, port } = await serve((_request, response) => response.end(Buffer.alloc(64 * 2 ** 20)))
   const accepted = once(server, 'connection') as Promise<[Socket]>
   const reader = await ask(port, get)
@@ -55,7 +55,7 @@ test('a reader that takes nothing of a large answer is given up', async () => {
   expect(socket.destroyed).toBe(true)
 })
 
-test('a caller whose answer takes its time is waited for', async () => {
+test('waits for a client whose response takes long to compute', async () => {
   const { server, port } = await serve((_request, response) => {
     // It ends only after the connection was looked at for having been silent too long.
     server.once('timeout', () => setImmediate(() => response.end('at last')))
@@ -64,13 +64,13 @@ test('a caller whose answer takes its time is waited for', async () => {
   expect(await textOf(socket)).toContain('at last')
 })
 
-test('a connection that is kept and not used is closed', async () => {
+test('closes an idle connection', async () => {
   const { server, port } = await serve((_request, response) => response.end('fine'))
   server.keepAliveTimeout = 50
   expect(await textOf(await ask(port, get))).toContain('fine')
 })
 
-test('beyond the bound connections are closed at once', async () => {
+test('closes connections beyond the limit immediately', async () => {
   const { port } = await serve((_request, response) => response.end('fine'), { maxConnections: 1 })
   const first = await ask(port, '')
   expect(await textOf(await ask(port, get))).toBe('')
@@ -78,13 +78,13 @@ test('beyond the bound connections are closed at once', async () => {
   expect(await textOf(first)).toContain('fine')
 })
 
-test('a strange expectation is passed over', async () => {
+test('ignores an unknown expectation', async () => {
   const { port } = await serve((_request, response) => response.end('fine'))
   const text = await textOf(await ask(port, get.replace('Host', 'Expect: x\r\nConnection: close\r\nHost')))
   expect(text).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('an error is told of a request that cannot be read, and not in place of the answer before it', async () => {
+test('reports a malformed request, but not in place of a pending response', async () => {
   const whole: ServerResponse[] = []
   const { server, port } = await serve((request, response) => {
     request.resume()
@@ -92,7 +92,7 @@ test('an error is told of a request that cannot be read, and not in place of the
     else if (request.method === 'GET') whole.push(response)
   })
   server.on('clientError', (_error, socket) => {
-    if (!endsWithAnswer(socket as Socket)) socket.end('refused')
+    if (!endsWithResponse(socket as Socket)) socket.end('refused')
     // The answer is made after what is behind it turned out to be broken.
     whole.pop()?.end('fine')
   })
@@ -106,7 +106,7 @@ test('an error is told of a request that cannot be read, and not in place of the
   expect(endless).not.toContain('refused')
 })
 
-test('there may be as many connections as streams and others need, and as there are files for', () => {
+test('limits connections by streams and by file descriptors', () => {
   expect([1000, 100_000].map((streams) => maxConnections(streams, 1_048_576))).toEqual([11_000, 110_000])
   expect([4096, 1024, 256].map((files) => maxConnections(1000, files))).toEqual([3840, 768, 64])
   expect(maxConnections(1000)).toBeGreaterThanOrEqual(64)

@@ -1,42 +1,51 @@
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openFileLimit } from './open-file-limit.ts'
 
 export interface ConnectionLimits {
-  /** So many are open at once; whoever comes then is sent away at once. */
+  /** Further connections are closed immediately. */
   maxConnections: number
-  /** The headers of a request arrive within so long, also the first of a connection. */
+  /** Time to receive the headers of a request. */
   headersWithinMs: number
-  /** A reader that takes nothing for so long of what is there for it is given up. */
+  /** A client that reads nothing for this long is disconnected. */
   stalledAfterMs: number
 }
 
-/** Beside streams of events, and files that are left for everything else. */
-const beside = { connections: 10_000, files: 256, atLeast: 64 } as const
+/** Connections other than event streams, and file descriptors reserved for the engine and the disk. */
+const bounds = { connections: 10_000, reservedFiles: 256, atLeast: 64 } as const
 
-/** As many as can be open without taking what the engine and the disk need. */
+/** Maximum number of connections that leaves enough file descriptors for everything else. */
 export function maxConnections(maxStreams: number, openFiles = openFileLimit() ?? Infinity): number {
-  return Math.max(beside.atLeast, Math.min(beside.connections + maxStreams, openFiles - beside.files))
+  return Math.max(bounds.atLeast, Math.min(bounds.connections + maxStreams, openFiles - bounds.reservedFiles))
 }
 
-/** Bounds on connections that the framework has no words for. */
+/** Maximum number of open files and connections of this process; undefined if the system does not report it. */
+function openFileLimit(): number | undefined {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return limit === undefined ? undefined : Number(limit)
+  } catch {
+    return undefined
+  }
+}
+
+/** Applies limits that the framework has no options for. */
 export function boundConnections(server: Server, limits: ConnectionLimits): void {
   server.maxConnections = limits.maxConnections
   server.headersTimeout = limits.headersWithinMs
-  server.setTimeout(limits.stalledAfterMs, closeUnlessWorkedFor)
-  // What is expected beyond 100-continue is passed over, as RFC 9110 allows; Node's own answer would have no shape.
+  server.setTimeout(limits.stalledAfterMs, closeUnlessResponding)
+  // Ignores unknown expectations, as RFC 9110 allows; Node's own response is not in our error format.
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response),
   )
 }
 
-/** How often it is looked whether everything was sent. */
-const lookEveryMs = 20
+const pollEveryMs = 20
 
 /**
- * Gives answers that are written, and not sent yet, a moment: to Node their connections are idle, and it cuts them off when
- * the server closes. No longer, since whoever wants the port next waits for it.
+ * Waits for responses that are written but not sent: Node considers their connections idle and cuts them off when the
+ * server closes. The wait is short, because the next process needs the port.
  */
 export function sendsBeforeClosing(server: Server, withinMs: number): () => Promise<void> {
   const open = new Set<Socket>()
@@ -47,31 +56,31 @@ export function sendsBeforeClosing(server: Server, withinMs: number): () => Prom
   return async () => {
     const until = performance.now() + withinMs
     const isUnsent = ({ writableLength }: Socket) => writableLength > 0
-    while ([...open].some(isUnsent) && performance.now() < until) await delay(lookEveryMs)
+    while ([...open].some(isUnsent) && performance.now() < until) await delay(pollEveryMs)
   }
 }
 
-/** Nothing went through the connection for as long as may be: it is kept only for an answer that is being made. */
-function closeUnlessWorkedFor(socket: Socket): void {
-  if (!answerOf(socket) || socket.writableLength > 0) socket.destroy()
+/** Closes an idle connection unless its response is being computed. */
+function closeUnlessResponding(socket: Socket): void {
+  if (!responseOf(socket) || socket.writableLength > 0) socket.destroy()
 }
 
 /**
- * Whether a connection ends with an answer that was asked for before. What else would be written now would be taken
- * for that answer, or for a part of it.
+ * Whether an earlier response is still pending on the connection. Anything written now would be read as that response, so
+ * the connection ends with it.
  */
-export function endsWithAnswer(socket: Socket): boolean {
-  const answer = answerOf(socket)
-  if (!answer || !(answer.headersSent || answer.req.complete)) return false
-  answer.shouldKeepAlive = false
-  // One that has begun may never end by itself.
-  if (answer.headersSent) socket.destroy()
+export function endsWithResponse(socket: Socket): boolean {
+  const response = responseOf(socket)
+  if (!response || !(response.headersSent || response.req.complete)) return false
+  response.shouldKeepAlive = false
+  // A response that has started may never end.
+  if (response.headersSent) socket.destroy()
   return true
 }
 
-/** The answer that is being made for this connection. */
-function answerOf(socket: Socket): ServerResponse | undefined {
-  // Node has no public name for it; its own handler of broken requests looks here, too.
-  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null }
-  return answer && !answer.writableFinished ? answer : undefined
+/** The pending response of a connection. */
+function responseOf(socket: Socket): ServerResponse | undefined {
+  // Node has no public name for it; its own handler of malformed requests uses it, too.
+  const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  return response && !response.writableFinished ? response : undefined
 }

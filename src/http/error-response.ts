@@ -53,7 +53,10 @@ export function setErrorHeaders(
   if (status >= 500 && known === error && cause === undefined) request.log.warn({ code }, 'request refused')
   else if (status >= 500) request.log.error({ err: cause ?? error, code }, 'request failed')
   if (known.retryAfterSeconds !== undefined) reply.header('Retry-After', String(known.retryAfterSeconds))
-  if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer realm="wellhead"')
+  if (known.status === 401) {
+    const reason = cause === undefined ? '' : `, error="invalid_token", error_description="${cause}"`
+    reply.header('WWW-Authenticate', `Bearer realm="wellhead"${reason}`)
+  }
   if (known.status === 405) reply.header('Allow', known.details.allowed?.join(', ') ?? '')
 }
 

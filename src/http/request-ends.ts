@@ -3,9 +3,9 @@ import { queryCancelled } from '../base/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether its end was told. */
+    /** Whether listeners were told that it ended. */
     isOver: boolean
-    /** Whether its answer lasts until its reader has enough; that it is closed is no failure. */
+    /** Whether the response is an event stream, which the client closes at any time. */
     isStream: boolean
   }
 }
@@ -13,8 +13,8 @@ declare module 'fastify' {
 export type RequestEnd = (request: FastifyRequest, reply: FastifyReply, status: number) => void
 
 /**
- * Tells the end of every request once. The framework tells of answers that were given and of no others, so the connection
- * is listened to as well: a caller who leaves has cost something, too.
+ * Reports the end of every request once. The framework reports sent responses only, so this also listens to the connection:
+ * a canceled request counts, too.
  */
 export class RequestEnds {
   readonly #listeners: RequestEnd[] = []
@@ -24,12 +24,12 @@ export class RequestEnds {
     server.decorateRequest('isStream', false)
     server.addHook('onRequest', (request, reply, done) => {
       reply.raw.once('close', () =>
-        this.#tell(request, reply, request.isStream ? reply.statusCode : queryCancelled.status),
+        this.#report(request, reply, request.isStream ? reply.statusCode : queryCancelled.status),
       )
       done()
     })
     server.addHook('onResponse', (request, reply, done) => {
-      this.#tell(request, reply, reply.statusCode)
+      this.#report(request, reply, reply.statusCode)
       done()
     })
   }
@@ -38,7 +38,7 @@ export class RequestEnds {
     this.#listeners.push(listener)
   }
 
-  #tell(request: FastifyRequest, reply: FastifyReply, status: number): void {
+  #report(request: FastifyRequest, reply: FastifyReply, status: number): void {
     if (request.isOver) return
     request.isOver = true
     for (const listener of this.#listeners) listener(request, reply, status)

@@ -1,13 +1,24 @@
+import { randomUUID } from 'node:crypto'
 import type { RequestCounts } from '../observability/request-counts.ts'
 import type { RequestEnds } from './request-ends.ts'
-import { pathOf } from './request-path.ts'
 import { traceFields } from './request-traces.ts'
 
-/** One line for each request, and one more in its count. */
+/** The id that the caller chose, if it is well-formed, or a new one. */
+export function requestIdOf(chosen: string | string[] | undefined): string {
+  return typeof chosen === 'string' && /^[\w.-]{1,64}$/.test(chosen) ? chosen : randomUUID()
+}
+
+/** The URL without the query string, which may contain parameter values. */
+export function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
+
+/** Logs and counts every request. */
 export function logRequests(ends: RequestEnds, requests: RequestCounts): void {
   ends.onEnd((request, reply, status) => {
     requests.add(status)
-    // Neither query string nor headers: they hold parameter values and tokens.
+    // Headers and the query string contain tokens and parameter values.
     request.log.info(
       {
         method: request.method,

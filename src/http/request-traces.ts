@@ -4,12 +4,12 @@ import type { RequestEnds } from './request-ends.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined where neither the caller nor the service keeps a trace. */
+    /** Undefined if neither the caller nor the service traces the request. */
     trace: TraceSpan | undefined
   }
 }
 
-/** Takes up the traces of callers, and makes spans where somebody collects them. */
+/** Continues traces of callers, and creates spans if tracing is configured. */
 export class RequestTraces {
   readonly #tracing: Tracing | undefined
 
@@ -17,12 +17,12 @@ export class RequestTraces {
     this.#tracing = tracing
   }
 
-  /** Whether requests have a trace even where their callers keep none. */
+  /** Whether every request gets a trace. */
   get active(): boolean {
     return this.#tracing !== undefined
   }
 
-  /** Without a route it is no work that somebody wants to see: a trace goes on, and no span is made. */
+  /** Without a route, passes on the caller's trace and creates no span. */
   begin(
     method: string,
     route: string | undefined,
@@ -43,17 +43,16 @@ export class RequestTraces {
   }
 }
 
-/** Goes before whatever may refuse a request. */
+/** Must run before any hook that can refuse a request. */
 export function addRequestTraces(server: FastifyInstance, traces: RequestTraces, ends: RequestEnds): void {
   server.decorateRequest('trace', undefined)
   server.addHook('onRequest', (request, _reply, done) => {
     const { traceparent, tracestate } = request.headers
     if (traces.active || traceparent !== undefined) {
       const { url, logLevel } = request.routeOptions
-      // What is asked for all the time is in no log either. And where nothing is, spans would beget spans if they were
-      // sent to this service.
+      // Health checks are not traced, nor are unknown paths: if this service received its own spans, each would cause more.
       const route = logLevel === 'silent' ? undefined : url
-      // One that is sent twice is none.
+      // Ignores a header that is sent twice.
       request.trace = traces.begin(request.method, route, text(traceparent), text(tracestate))
     }
     done()
@@ -68,7 +67,7 @@ function text(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : undefined
 }
 
-/** What the line of a request in the log says of its trace. */
+/** The trace's fields of a log line. */
 export function traceFields(trace: TraceSpan | undefined): { trace_id?: string; span_id?: string } {
   return trace ? { trace_id: trace.context.traceId, span_id: trace.context.spanId } : {}
 }

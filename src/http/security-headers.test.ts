@@ -22,7 +22,7 @@ function guarded(origins: readonly string[] = []) {
 
 const key = { 'x-api-key': 'key' }
 
-test('every answer has the headers, whether it is data, an error or nothing', async () => {
+test('adds the headers to every response: data, errors and empty ones', async () => {
   const server = guarded()
   for (const [url, headers, status] of [
     ['/data', key, 200],
@@ -42,7 +42,7 @@ test('every answer has the headers, whether it is data, an error or nothing', as
   }
 })
 
-test('a page may have its look from here, and nothing else', async () => {
+test('lets a page load its styles and nothing else', async () => {
   const { headers } = await guarded().inject({ url: '/page', headers: key })
   expect(headers).toMatchObject({
     'x-content-type-options': 'nosniff',
@@ -54,7 +54,7 @@ test('a page may have its look from here, and nothing else', async () => {
   expect(headers['content-security-policy']).not.toMatch(/unsafe|script|\*|http/)
 })
 
-test('a text is no body', async () => {
+test('refuses a text body', async () => {
   const headers = { ...key, 'content-type': 'text/plain' }
   const answer = await guarded().inject({ method: 'POST', url: '/data', headers, payload: '{}' })
   expect(answer.statusCode).toBe(415)
@@ -66,13 +66,13 @@ const preflight = (origin: string) => ({
   headers: { origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-api-key' },
 })
 
-test('pages of other origins get nothing unless it is set', async () => {
+test('refuses other origins by default', async () => {
   const answer = await guarded().inject(preflight('https://app.example.com'))
   expect(answer.statusCode).toBe(401)
   expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
 })
 
-test('an allowed origin asks without a token, and calls with one', async () => {
+test('answers preflight requests of an allowed origin without a token', async () => {
   const server = guarded(['https://app.example.com', 'http://127.0.0.1:5173'])
   const asked = await server.inject(preflight('http://127.0.0.1:5173'))
   expect(asked.statusCode).toBe(204)
@@ -104,13 +104,13 @@ test.each(['https://app.example.com.evil.test', 'https://APP.example.com', 'null
   },
 )
 
-test('the star is every origin', async () => {
+test('allows every origin with *', async () => {
   const server = guarded(['*'])
   const { headers } = await server.inject({ url: '/data', headers: { ...key, origin: 'https://any.test' } })
   expect(headers).toMatchObject({ 'access-control-allow-origin': '*', vary: 'Accept' })
 })
 
-test('asking what may be asked without being a browser needs a token as any other', async () => {
+test('requires a token for OPTIONS requests that are not preflights', async () => {
   const answer = await guarded(['*']).inject({ method: 'OPTIONS', url: '/data' })
   expect(answer.statusCode).toBe(401)
 })

@@ -1,25 +1,25 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** For data, which no browser renders: it must not be taken for a page. */
+/** For data: a browser must not render it as a page. */
 export const dataHeaders = { 'X-Content-Type-Options': 'nosniff' } as const
 
-/** For responses to requests that cannot be parsed, which no hook sees. */
+/** For responses to requests that cannot be parsed, because hooks do not run for them. */
 export const headersOfUnread = { ...dataHeaders, 'Cache-Control': 'no-store' } as const
 
-/** For pages and the files they load, beside the policy of each page. */
+/** For pages and their files, in addition to each page's policy. */
 export const pageHeaders = {
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
 
-/** For a page of our own: its look comes from this service, and nothing in it runs or loads anything else. */
+/** For the service's own pages: styles from this service, no scripts, nothing from elsewhere. */
 const pagePolicy =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Every answer has them, also errors and what is not found. Goes before whatever may refuse a request. */
+/** Adds them to every response, including errors. Must run before any hook that can refuse a request. */
 export function addSecurityHeaders(server: FastifyInstance): void {
-  // With callbacks, since these two are on the way of every call.
+  // Callbacks are faster than promises, and these hooks run for every request.
   server.addHook('onRequest', (_request, reply, done) => {
     reply.headers(dataHeaders)
     done()
@@ -28,7 +28,7 @@ export function addSecurityHeaders(server: FastifyInstance): void {
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store')
     done()
   })
-  // The framework would read it as a text; here a body is JSON or a stream of logs.
+  // Bodies are JSON or logs; the framework would read text/plain as a string.
   server.removeContentTypeParser('text/plain')
 }
 

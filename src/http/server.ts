@@ -35,16 +35,14 @@ import type { SourceAdmin } from '../sources/source-admin.ts'
 import type { SourceUsage } from '../sources/source-usage.ts'
 import { resultVary } from './cache-headers.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
-import { boundConnections, endsWithAnswer, maxConnections, sendsBeforeClosing } from './connections.ts'
+import { boundConnections, endsWithResponse, maxConnections, sendsBeforeClosing } from './connections.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
-import { UnreadAnswers } from './hot-lane/unread-answers.ts'
+import { UnreadResponses } from './hot-lane/unread-responses.ts'
 import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { RequestEnds } from './request-ends.ts'
-import { requestIdOf } from './request-id.ts'
-import { logRequests } from './request-log.ts'
-import { pathOf } from './request-path.ts'
+import { logRequests, pathOf, requestIdOf } from './request-log.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
 import { addBackupRoutes } from './routes/backup.ts'
@@ -125,9 +123,9 @@ const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 export function createServer(options: ServerOptions): FastifyInstance {
   const { statistics, requests, tracing } = options.observability
   const traces = new RequestTraces(tracing)
-  const unread = new UnreadAnswers({
+  const unread = new UnreadResponses({
     maxBytes: limits.maxUnreadBytes,
-    onGivenUp: (readers, bytes) =>
+    onAborted: (readers, bytes) =>
       options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
   const hot = createHotCalls(options, traces, unread)
@@ -228,7 +226,7 @@ const maxHotCalls = 20_000
 function createHotCalls(
   { access, queries, log, open, stopping, corsOrigins, observability }: ServerOptions,
   traces: RequestTraces,
-  unread: UnreadAnswers,
+  unread: UnreadResponses,
 ): HotCalls {
   const { calls, endpoints } = queries
   const hot = new HotCalls({
@@ -266,7 +264,7 @@ function decodedPath(request: FastifyRequest): string {
 /** Requests that Node's parser refuses never reach a route, but get the same error response. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  if (endsWithAnswer(socket)) return
+  if (endsWithResponse(socket)) return
   const refusal = brokenRequest(error)
   const body = JSON.stringify(errorBody(refusal, randomUUID()))
   const headers = Object.entries(headersOfUnread).map(([name, value]) => `${name}: ${value}\r\n`)

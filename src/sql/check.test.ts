@@ -3,39 +3,30 @@ import { checkTokens } from './check.ts'
 
 const refusals: Record<string, readonly string[]> = {
   'Only one SELECT': [
-    ...[
-      '',
-      ' ',
-      '-- nothing',
-      'INSERT INTO edge_logs SELECT 1',
-      'SHOW TABLES',
-      'DROP TABLE edge_logs',
-      'SET a = 1',
-    ],
+    ...['', ' ', '-- nothing', 'INSERT INTO edge_logs SELECT 1', 'SHOW TABLES', 'DROP TABLE edge_logs'],
     ...['EXPLAIN SELECT 1', 'DESCRIBE TABLE edge_logs', 'USE system', 'KILL QUERY WHERE 1', 'VALUES (1)'],
     ...['edge_logs JOIN auth_logs USING (id)', 'ALTER TABLE edge_logs DELETE WHERE 1', 'TRUNCATE edge_logs'],
     ...['SELECT 1; SELECT 2', 'SELECT 1;', 'SELECT 1 \\G', '; SELECT 1', 'SELECT 1 /* ; */ ; DROP TABLE x'],
+    'SET a = 1',
   ],
   bracket: ['SELECT 1)', 'SELECT 1) UNION ALL (SELECT 2', 'SELECT (1', 'SELECT [1)', 'SELECT 1) -- ('],
   'not closed': ["SELECT 'x", 'SELECT `x', 'SELECT "x', 'SELECT 1 /* x', 'SELECT /* /* */ 1', 'SELECT ‘x'],
   'nested more than': [`SELECT ${'('.repeat(201)}1${')'.repeat(201)}`],
   'Write the parameter as': [
-    ...[
-      'SELECT * FROM {t:Identifier}',
-      'SELECT {x:String}',
-      'SELECT { x /* */ : String }',
-      'SELECT {`x`:String}',
-    ],
+    ...['SELECT * FROM {t:Identifier}', 'SELECT {x:String}', 'SELECT { x /* */ : String }'],
+    'SELECT {`x`:String}',
   ],
   PREWHERE: ['SELECT * FROM edge_logs PREWHERE 1', 'SELECT 1 IN (SELECT 1 FROM x prewhere y)'],
   'INTO OUTFILE': ["SELECT 1 INTO OUTFILE '/tmp/x'", "SELECT 1 into/**/outfile '/tmp/x' TRUNCATE"],
   FORMAT: ['SELECT 1 FORMAT JSON', 'SELECT 1\nformat -- x\nNull -- y'],
   'quoted name': [
-    'SELECT `a\nb`',
-    'SELECT "a\\nb"',
-    'SELECT 1 AS `a (alias b)`',
-    'SELECT `\\x66ile`(1)',
-    'SELECT `\t`',
+    ...[
+      'SELECT `a\nb`',
+      'SELECT "a\\nb"',
+      'SELECT 1 AS `a (alias b)`',
+      'SELECT `\\x66ile`(1)',
+      'SELECT `\t`',
+    ],
   ],
   NUL: ['SELECT 1\0', "SELECT '\0'"],
 }
@@ -46,17 +37,25 @@ describe.each(Object.entries(refusals))('%s', (reason, statements) => {
 
 test.each([
   'SELECT 1',
+  `SELECT ${'('.repeat(200)}1${')'.repeat(200)}`,
   '(SELECT 1) UNION ALL (SELECT 2)',
   'WITH a AS (SELECT 1) SELECT * FROM a',
   'FROM edge_logs SELECT id',
   "SELECT ';', $x$ ; \\G PREWHERE $x$, `a;b` /* ; */ -- ;",
+  "SELECT ')', `(`, $x$ ) $x$ /* ) */ -- )",
   "SELECT format('{}', id) FROM edge_logs",
   'SELECT format FROM edge_logs',
-  "SELECT map('a', 1)['a'], @x, '{x:String}' AS `count()`",
-])('%j is for the engine to read', (sql) => expect(() => checkTokens(sql)).not.toThrow())
+  "SELECT map('a', 1)['a'], [(1)], {1}, @x, '{x:String}' AS `count()`",
+])('accepts %j', (sql) => expect(() => checkTokens(sql)).not.toThrow())
 
-test('a refusal tells the place', () => {
-  expect(() => checkTokens('SELECT\n  1) + 2')).toThrow(
-    expect.objectContaining({ details: { line: 2, column: 4 } }),
-  )
+test.each([
+  ['SELECT\n  1) + 2', 2, 4],
+  ['SELECT 1)', 1, 9],
+  ['SELECT (1]', 1, 10],
+  ['SELECT (1', 1, 8],
+  ["SELECT 'x", 1, 8],
+  ['SELECT 1 /* x', 1, 10],
+  ['('.repeat(201), 1, 201],
+])('reports the position of the problem in %j', (sql, line, column) => {
+  expect(() => checkTokens(sql)).toThrow(expect.objectContaining({ details: { line, column } }))
 })

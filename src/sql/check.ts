@@ -1,12 +1,12 @@
 import { invalidQuery } from '../base/errors.ts'
 import { editSql } from './edits.ts'
-import { authorPosition, positionOf, retold } from './errors.ts'
+import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
-import { sqlTokens } from './tokens.ts'
+import { type CodeToken, codeTokens } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
-import { bracketProblem, subqueryNames } from './with.ts'
+import { subqueryNames } from './with.ts'
 
-/** Kinds of nodes that a SELECT over sources is made of. */
+/** Node kinds that a SELECT over sources consists of. */
 const allowedKinds = new Set([
   ...['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery', 'ExpressionList', 'Subquery'],
   ...['WithElement', 'Identifier', 'Literal', 'Function', 'WindowDefinition', 'WindowListElement'],
@@ -17,7 +17,7 @@ const allowedKinds = new Set([
   ...['ColumnsReplaceTransformer', 'ColumnsReplaceTransformer::Replacement'],
 ])
 
-/** What people call the others. */
+/** SQL names of node kinds that are not allowed. */
 const clauses: Record<string, string> = {
   Set: 'SETTINGS',
   SampleRatio: 'SAMPLE',
@@ -29,47 +29,49 @@ const comparesWithTable = /^((global)?(not)?(null)?in|exists)$/i
 const namesAggregate = /^(arrayreduce|arrayreduceinranges|initializeaggregation)$/i
 const namesType = /^(_?cast|accuratecast\w*|reinterpret)$/i
 
-/** What the engine makes of a placeholder with its value. */
+/** The engine replaces a placeholder by this function and its value. */
 const boundValue = '_CAST'
 
-/** Columns that the engine adds to a table. They tell of the rows of others: how many there are before one's own. */
+/** Columns that the engine adds to a table. They reveal rows of other tenants, such as how many precede one's own. */
 const engineColumns = new RegExp(
   '^_(part(_index|_starting_offset|_uuid|_offset|_granule_offset|_data_version)?|partition_(id|value)|sample_factor|' +
     'disk_name|distance|table|database|row_exists|block_(number|offset)|shard_num|time)$',
 )
 
-/** Refuses SQL that is not one SELECT over sources and generators, with functions that only compute. */
+/** Throws unless the SQL is one SELECT over sources and generators that uses only allowed functions. */
 export async function checkSql(
   engine: SqlParser,
   statement: SqlText,
   sources: Pick<ReadonlySet<string>, 'has'>,
-  /** How it came to be, for the positions of errors. */
+  /** Maps positions of errors to the author's text. */
   edited = editSql(statement.sql, []),
 ): Promise<void> {
   const nodes = await parseSelect(engine, statement).catch((error) => {
-    throw retold(error, (at) => authorPosition(edited, { line: at.line - 1, column: at.column }))
+    throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
   const names = subqueryNames(statement.sql)
   checkTree(nodes, (name) => {
     if (!sources.has(name) && !(names.has(name) && isPlainName(name))) {
-      throw invalidQuery(`"${name}" is no source. Only sources and generators such as numbers() can be read.`)
+      throw invalidQuery(
+        `Unknown source "${name}". A query can read sources and generators such as numbers().`,
+      )
     }
   })
 }
 
 /**
- * Whether a name that the SQL gives means nothing else where it is not in scope. With a dot it would be a table of another
- * database; the service's own tables begin with an underscore, and those of a shard end with _local.
+ * Whether the name of a subquery cannot mean a table where it is out of scope. A name with a dot is a table of another
+ * database, the service's own tables start with an underscore, and tables of a shard end with _local.
  */
 export function isPlainName(name: string): boolean {
   return /^[A-Za-z]\w*$/.test(name) && !name.endsWith('_local')
 }
 
-/** Checks a tree against what is allowed. The tables that may be read are for the caller to check. */
+/** Checks a syntax tree against the allow list. The caller decides which tables can be read. */
 export function checkTree(
   nodes: readonly SqlNode[],
   checkTable: (name: string) => void,
-  /** What is not allowed here of the functions that are allowed in saved SQL. */
+  /** Restricts the functions that are allowed in saved SQL. */
   checkAllowedFunction: (name: string) => void = () => {},
 ): void {
   const aliases = new Set(nodes.flatMap(({ alias }) => alias ?? []).filter(isPlainName))
@@ -79,11 +81,14 @@ export function checkTree(
     }
     if (node.kind === 'TableIdentifier') checkTable(node.name)
     if (node.kind === 'Identifier') checkColumn(node.name)
-    if (node.kind === 'Literal' && /AggregateFunction/i.test(node.name)) throw stateType()
+    // The state of an aggregate function is raw memory of the engine. No text must be read as one.
+    if (node.kind === 'Literal' && /AggregateFunction/i.test(node.name)) {
+      throw invalidQuery('The type AggregateFunction is not allowed.')
+    }
     if (node.kind !== 'Function') continue
     for (const name of checkFunction(node)) checkAllowedFunction(name)
     if (!comparesWithTable.test(node.name)) continue
-    // The right side of IN, and what EXISTS asks for, may be the bare name of a table, or that of a value.
+    // The right side of IN and the argument of EXISTS can be the bare name of a table or of a value.
     const right = argumentsOf(node).at(-1)
     if (right?.kind === 'Identifier' && !aliases.has(right.name)) checkTable(right.name)
   }
@@ -92,17 +97,19 @@ export function checkTree(
 function checkColumn(name: string): void {
   const [first = '', ...path] = name.split('.')
   if (first.startsWith('_') || path.some((part) => engineColumns.test(part.replaceAll('`', '')))) {
-    throw invalidQuery(`The column ${name} is not allowed: names that begin with _ are the engine's own.`)
+    throw invalidQuery(
+      `The column ${name} is not allowed. Names that start with _ are reserved for the engine.`,
+    )
   }
 }
 
-/** Returns the functions that the node calls: its own, and the aggregate function that it names. */
+/** Returns the functions that the node uses: its own and the aggregate function that it names. */
 function checkFunction(node: SqlNode): string[] {
   if (node.parent?.kind === 'TableExpression') {
     if (!isGenerator(node.name)) throw invalidQuery(`The table function ${node.name} is not allowed.`)
     const [first] = argumentsOf(node)
     if (/values$/i.test(node.name) && first?.kind !== 'Literal' && first?.name !== 'tuple') {
-      throw invalidQuery(`${node.name} takes the names and types of its columns as a plain text.`)
+      throw invalidQuery(`${node.name} needs the names and types of its columns as a string literal.`)
     }
     return []
   }
@@ -113,12 +120,12 @@ function checkFunction(node: SqlNode): string[] {
   if (namesAggregate.test(node.name)) {
     const name = literalText(values[0])?.replace(/\(.*\)$/, '')
     if (name === undefined || !isAggregate(name)) {
-      throw invalidQuery(`${node.name} takes the name of an aggregate function as a plain text.`)
+      throw invalidQuery(`${node.name} needs the name of an aggregate function as a string literal.`)
     }
     called.push(name)
   }
   if (namesType.test(node.name) && values[1] && literalText(values[1]) === undefined) {
-    throw invalidQuery(`${node.name} takes the name of a type as a plain text.`)
+    throw invalidQuery(`${node.name} needs the name of a type as a string literal.`)
   }
   return called
 }
@@ -131,48 +138,52 @@ function literalText(node: SqlNode | undefined): string | undefined {
   return node?.kind === 'Literal' ? /^\\'(.*)\\'$/.exec(node.name)?.[1] : undefined
 }
 
-/** The state of an aggregate function is raw memory of the engine, which no text must be taken for. */
-function stateType() {
-  return invalidQuery('AggregateFunction(…) is not allowed: a text cannot be the state of a function.')
-}
-
 const maxNesting = 200
+const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
 
-/** What is told from the text alone, before the engine sees it. */
+/** Checks the text before the engine reads it. */
 export function checkTokens(query: string): void {
-  const fail = (message: string, offset: number) => {
+  const fail = (message: string, offset: number): never => {
     throw invalidQuery(message, positionOf(query, offset))
   }
   const nul = query.indexOf('\0')
-  if (nul >= 0) fail('The SQL holds a NUL character.', nul)
-  const tokens = [...sqlTokens(query)]
-    .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
-    .map((token) => ({ ...token, text: query.slice(token.start, token.end) }))
+  if (nul >= 0) fail('The SQL contains a NUL character. Remove it.', nul)
+  const tokens = codeTokens(query)
   const [first] = tokens
   if (!first || !/^(?:select|with|from|\()$/i.test(first.text)) {
     fail('Only one SELECT is allowed.', first?.start ?? 0)
   }
-  for (const [index, { kind, text, start }] of tokens.entries()) {
+  const open: CodeToken[] = []
+  for (const [index, token] of tokens.entries()) {
+    const { kind, text, start } = token
     const word = kind === 'word' ? text.toUpperCase() : ''
     const [before = '', after = ''] = [tokens[index - 1]?.text, tokens[index + 1]?.text]
+    if (kind === 'unterminated') fail('A quote or a comment is not closed.', start)
     if (kind === 'symbol' && (text === ';' || text === '\\')) {
-      fail('Only one SELECT is allowed: the SQL goes on after its end.', start)
+      fail('Only one SELECT is allowed, but the SQL continues after its end.', start)
     }
-    // The tree is read line by line, and no name may pass for a line or for an alias of its own.
+    if (kind === 'symbol' && closing[text] !== undefined) {
+      open.push(token)
+      if (open.length > maxNesting) fail(`Brackets are nested more than ${maxNesting} levels deep.`, start)
+    }
+    if (kind === 'symbol' && /^[)\]}]$/.test(text) && closing[open.pop()?.text ?? ''] !== text) {
+      fail(`Unexpected bracket "${text}".`, start)
+    }
+    // The tree is read line by line, and no name must look like a line or an alias of its own.
     if (kind === 'quoted-identifier' && /[\x00-\x1f\x7f\\]| ?\((?:alias|children|column) /.test(text)) {
-      fail('A quoted name holds a control character, a backslash or the text of an alias.', start)
+      fail('A quoted name must not contain control characters, backslashes or the text "(alias ".', start)
     }
-    // With a placeholder that names a table, a caller could choose what is read.
+    // A placeholder can name a table, so callers could choose what is read.
     if (before === '{' && after === ':' && (kind === 'word' || kind === 'quoted-identifier')) {
-      fail(`Write the parameter as @${text}; {${text}:…} is not taken.`, start)
+      fail(`Write the parameter as @${text}. Placeholders such as {${text}:String} are not allowed.`, start)
     }
-    // The engine would check these conditions before those that keep tenants apart.
-    if (word === 'PREWHERE') fail('PREWHERE is not allowed: the engine chooses what it reads first.', start)
+    // The engine would check these conditions before those that separate tenants.
+    if (word === 'PREWHERE') fail('PREWHERE is not allowed. Use WHERE.', start)
     if (word === 'INTO' && after.toUpperCase() === 'OUTFILE') fail('INTO OUTFILE is not allowed.', start)
     if (word === 'FORMAT' && index === tokens.length - 2 && tokens[index + 1]?.kind === 'word') {
-      fail('FORMAT is not allowed: the caller chooses the form of the answer.', start)
+      fail('FORMAT is not allowed. Each request chooses its own format.', start)
     }
   }
-  const brackets = bracketProblem(query, maxNesting)
-  if (brackets) fail(brackets.problem, brackets.offset)
+  const unclosed = open.at(-1)
+  if (unclosed) fail(`The bracket "${unclosed.text}" is not closed.`, unclosed.start)
 }

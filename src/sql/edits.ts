@@ -1,11 +1,11 @@
-/** A part of an author's text and what is sent to the engine in its place. */
+/** A part of an author's text and its replacement. */
 export interface SqlEdit {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** A text with its edits made, none of which overlap. */
+/** A text after edits that do not overlap. */
 export interface EditedSql {
   /** As its author wrote it. */
   readonly source: string
@@ -25,7 +25,7 @@ export function editSql(source: string, edits: readonly SqlEdit[]): EditedSql {
   return { source, text: text + source.slice(at), edits: ordered }
 }
 
-/** The place in the author's text of a place in the edited one: inside of an edit, where the edit begins. */
+/** Maps an offset of the edited text to the author's text; inside an edit, to its start. */
 export function sourceOffset(edits: readonly SqlEdit[], offset: number): number {
   let shift = 0
   for (const { start, end, text } of edits) {

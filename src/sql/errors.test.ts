@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable, invalidQuery } from '../base/errors.ts'
 import { editSql } from './edits.ts'
-import { authorPosition, positionOf, retold } from './errors.ts'
+import { authorError, authorPosition, errorInTypedText, positionOf } from './errors.ts'
 
-describe('a place in compiled SQL', () => {
+describe('authorPosition', () => {
   const query = 'SELECT @a,\n  @from + @a AS x, metadata.b::String, y\nFROM t'
   const edit = (own: string, text: string, from = 0) => {
     const start = query.indexOf(own, from)
@@ -24,75 +24,83 @@ describe('a place in compiled SQL', () => {
     ['{from', '@from'],
     ['Nullable(', '@from'],
     ["'b', ", 'metadata.b'],
-  ])('%j is that in what its author wrote', (theirs, own) => {
+  ])('maps %j to %j', (theirs, own) => {
     const at = positionOf(compiled.text, compiled.text.indexOf(theirs))
     expect(authorPosition(compiled, at)).toEqual(positionOf(query, query.indexOf(own)))
   })
 
-  test('is found where an edit takes out line breaks', () => {
-    const text = 'SELECT metadata\n  .a\n  .b, nope\nFROM t'
-    const start = text.indexOf('metadata')
-    const edited = editSql(text, [{ start, end: text.indexOf(', nope'), text: 'x' }])
-    expect(authorPosition(edited, { line: 1, column: 'SELECT x, '.length + 1 })).toEqual({
-      line: 3,
-      column: 7,
-    })
-    expect(authorPosition(edited, { line: 2, column: 1 })).toEqual({ line: 4, column: 1 })
-  })
+  const broken = 'SELECT metadata\n  .a\n  .b, nope\nFROM t'
+  const short = { start: broken.indexOf('metadata'), end: broken.indexOf(', nope'), text: 'x' }
 
-  test('is counted in characters, where the engine counts bytes', () => {
-    const text = editSql("SELECT 'üü😀', nope", [])
-    const column = Buffer.byteLength("SELECT 'üü😀', ") + 1
-    expect(authorPosition(text, { line: 1, column })).toEqual({ line: 1, column: 16 })
-  })
-
-  test('behind the end is the end', () => {
-    expect(authorPosition(editSql('SELECT\n 1 +\n', []), { line: 9, column: 1 })).toEqual({
-      line: 2,
-      column: 5,
-      isEnd: true,
-    })
+  test.each([
+    ['line breaks that an edit removes', editSql(broken, [short]), [1, 11], { line: 3, column: 7 }],
+    ['the line after them', editSql(broken, [short]), [2, 1], { line: 4, column: 1 }],
+    ['characters, not bytes', editSql("SELECT 'üü😀', nope", []), [1, 20], { line: 1, column: 16 }],
+    ['what follows as the end', editSql('SELECT\n 1 +\n', []), [9, 1], { line: 2, column: 5, isEnd: true }],
+  ])('counts %s', (_, edited, [line = 0, column = 0], expected) => {
+    expect(authorPosition(edited, { line, column })).toEqual(expected)
   })
 })
 
-describe('what the engine says', () => {
-  const tell = (message: string) => (retold(invalidQuery(message), () => undefined) as Error).message
+describe('authorError', () => {
+  const shown = (message: string) => (authorError(invalidQuery(message), () => undefined) as Error).message
 
-  test('of syntax is told without the rest of the statement', () => {
-    expect(
-      tell(
-        'Syntax error: failed at position 40 (bar) (line 3, col 1): bar)\nFORMAT X. Expected one of: Comma, FROM.',
-      ),
-    ).toBe('Syntax error at "bar". Expected one of: Comma, FROM.')
-  })
+  test.each([
+    [
+      'the rest of the statement',
+      'Syntax error: failed at position 40 (bar) (line 3, col 1): bar)\nFORMAT X. Expected one of: Comma, FROM.',
+      'Syntax error at "bar". Expected one of: Comma, FROM.',
+    ],
+    [
+      'the scope, which is the whole statement',
+      "Unknown identifier `x` in scope WITH 'secret' AS a SELECT x. Maybe you meant: ['y'].",
+      "Unknown identifier `x`. Maybe you meant: ['y'].",
+    ],
+    ['a scope at the end', "There is no b: In scope SELECT 'secret'", 'There is no b.'],
+    [
+      'internal steps of the engine',
+      "Division by zero: while executing 'FUNCTION intDiv(__table1.x)'.",
+      'Division by zero.',
+    ],
+  ])('leaves out %s', (_, message, expected) => expect(shown(message)).toBe(expected))
 
-  test('of the end is told without the word that follows there, and without a list of all that could', () => {
+  test('leaves out the text after the end and a long list of expected tokens', () => {
     const error = invalidQuery(
       `Syntax error: failed at position 40 ()) (line 2, col 1): ). Expected one of: ${'token, '.repeat(40)}end.`,
       { line: 3, column: 1 },
     )
-    const told = retold(error, ({ line, column }) =>
+    const own = authorError(error, ({ line, column }) =>
       authorPosition(editSql('SELECT 1 +', []), { line: line - 1, column }),
     )
-    expect(told).toMatchObject({
+    expect(own).toMatchObject({
       message: 'Syntax error at the end of the query.',
       details: { line: 1, column: 11 },
     })
   })
 
-  test('of names is told without the scope, which is the whole statement', () => {
-    expect(tell("Unknown identifier `x` in scope WITH 'secret' AS a SELECT x. Maybe you meant: ['y'].")).toBe(
-      "Unknown identifier `x`. Maybe you meant: ['y'].",
-    )
-    expect(tell("There is no b: In scope SELECT 'secret'")).toBe('There is no b.')
-  })
-
-  test('of a value is told without the steps of the engine', () => {
-    expect(tell("Division by zero: while executing 'FUNCTION intDiv(__table1.x)'.")).toBe('Division by zero.')
-  })
-
-  test('of other things stays as it is', () => {
+  test('returns other errors unchanged', () => {
     const error = engineUnavailable('The engine stopped the query.')
-    expect(retold(error, () => undefined)).toBe(error)
+    expect(authorError(error, () => undefined)).toBe(error)
+  })
+})
+
+describe('errorInTypedText', () => {
+  const typed = "SELECT 'nope', -- nope\n  nope FROM edge_logs"
+
+  test.each([
+    [invalidQuery('Syntax error', { line: 1, column: 8 }), 'SELECT x', { line: 1, column: 8 }],
+    [invalidQuery('Syntax error', { line: 1, column: 8 }), '\n\n  SELECT x', { line: 3, column: 10 }],
+    [invalidQuery('Syntax error', { line: 2, column: 4 }), '\n  SELECT x\nFRM', { line: 3, column: 4 }],
+    [invalidQuery('Unknown expression identifier `nope`.'), typed, { line: 2, column: 3 }],
+    [invalidQuery('Unknown source "edge_lgs".'), 'SELECT 1 FROM edge_lgs', { line: 1, column: 15 }],
+    [invalidQuery('The function foo is not allowed.'), 'SELECT foo(1)', { line: 1, column: 8 }],
+    [invalidQuery('Only one SELECT is allowed.'), 'x', {}],
+  ])('$message in %j is at %o', (error, text, details) => {
+    expect((errorInTypedText(error, text) as typeof error).details).toEqual(details)
+  })
+
+  test('returns other errors unchanged', () => {
+    const other = new Error('x')
+    expect(errorInTypedText(other, 'SELECT 1')).toBe(other)
   })
 })

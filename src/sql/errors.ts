@@ -1,5 +1,6 @@
 import { invalidQuery, WellheadError } from '../base/errors.ts'
 import { type EditedSql, sourceOffset } from './edits.ts'
+import { codeTokens } from './tokens.ts'
 
 export interface SqlPosition {
   line: number
@@ -7,7 +8,7 @@ export interface SqlPosition {
 }
 
 export interface AuthorPosition extends SqlPosition {
-  /** Whether it is behind all that the author wrote. */
+  /** Whether it is after everything that the author wrote. */
   isEnd?: boolean
 }
 
@@ -16,33 +17,38 @@ export function positionOf(text: string, offset: number): SqlPosition {
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
+/** Maps a position in a part of a text to the whole text. */
+export function within(start: SqlPosition, { line, column }: SqlPosition): SqlPosition {
+  return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
+}
+
 /**
- * What the engine said of a statement, told of the part that somebody wrote: without the rest of the statement, which
- * is not theirs, and with their lines and columns. An error of another kind stays as it is.
+ * The engine's error in terms of the part of a statement that its author wrote: without the rest of the statement, and
+ * with the author's lines and columns. Returns errors of other kinds unchanged.
  */
-export function retold(error: unknown, place: (at: SqlPosition) => AuthorPosition | undefined): unknown {
+export function authorError(error: unknown, place: (at: SqlPosition) => AuthorPosition | undefined): unknown {
   if (!invalidQuery.is(error)) return error
   const { line, column } = error.details
   const at = line !== undefined && column !== undefined ? place({ line, column }) : undefined
-  const words = ownWords(error.message, at?.isEnd ?? false)
+  const message = authorMessage(error.message, at?.isEnd ?? false)
   const details = at === undefined ? {} : { line: at.line, column: at.column }
-  return new WellheadError(invalidQuery, words, { details, cause: error.cause })
+  return new WellheadError(invalidQuery, message, { details, cause: error.cause })
 }
 
 const maxMessage = 500
 
-/** The engine names all that it can imagine there; of a long list nobody learns anything. */
+/** The engine lists every token that could follow; a long list does not help anybody. */
 const maxExpected = 90
 
-function ownWords(message: string, isEnd: boolean): string {
+function authorMessage(message: string, isEnd: boolean): string {
   const [, token] = /failed at position \d+ \(([\s\S]*?)\) \(line \d+, col \d+\)/.exec(message) ?? []
   if (message.includes('failed at position')) {
     const [expected] = /Expected [\s\S]*$/.exec(message) ?? ['']
-    // The word behind the end is one of the statement around it, which the author has not written.
+    // After the end comes the statement around it, which the author has not written.
     const where = isEnd ? ' at the end of the query' : token === undefined ? '' : ` at "${short(token)}"`
     return `Syntax error${where}. ${expected.length > maxExpected ? '' : expected}`.trim()
   }
-  // A scope is the text of the whole statement, and what follows the cause is how the engine names its own steps.
+  // The scope quotes the whole statement, and "while executing" names internal steps of the engine.
   return short(
     message
       .replace(/: [Ww]hile executing [\s\S]*$/, '')
@@ -55,7 +61,7 @@ function short(text: string): string {
   return text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text
 }
 
-/** A place in edited SQL as one in the text that its author wrote. The engine counts columns in bytes. */
+/** Maps a position of edited SQL to the author's text. The engine counts columns in bytes. */
 export function authorPosition({ source, text, edits }: EditedSql, at: SqlPosition): AuthorPosition {
   const lines = text.split('\n')
   const line = lines[at.line - 1]
@@ -65,4 +71,29 @@ export function authorPosition({ source, text, edits }: EditedSql, at: SqlPositi
     .toString().length
   const lineStart = lines.slice(0, at.line - 1).reduce((sum, { length }) => sum + length + 1, 0)
   return positionOf(source, sourceOffset(edits, lineStart + before))
+}
+
+/**
+ * The same error with its position in the text as it was typed: white space before the query is not compiled. If the
+ * engine only names what it does not know, the name is searched for.
+ */
+export function errorInTypedText(error: unknown, typed: string): unknown {
+  const own = authorError(error, (at) => at)
+  if (!invalidQuery.is(own)) return error
+  const { line, column } = own.details
+  const at =
+    line !== undefined && column !== undefined
+      ? within(positionOf(typed, typed.length - typed.trimStart().length), { line, column })
+      : positionOfName(own.message, typed)
+  return new WellheadError(invalidQuery, own.message, { details: { ...at }, cause: own.cause })
+}
+
+function positionOfName(message: string, typed: string): SqlPosition | undefined {
+  const [, quoted, plain] =
+    /[`"']([^`"'\n]{1,200})[`"']|(?:function|column) ([A-Za-z_][\w.]*)/i.exec(message) ?? []
+  const name = (quoted ?? plain)?.split('.').at(-1)?.toLowerCase()
+  const token = codeTokens(typed).find(
+    ({ text }) => text.replace(/^[`"](.*)[`"]$/, '$1').toLowerCase() === name,
+  )
+  return name && token ? positionOf(typed, token.start) : undefined
 }

@@ -1,3 +1,5 @@
+import { engineDatabase, sqlText } from './names.ts'
+
 /**
  * Keeps the engine from running one part of a query on rows that another part filters out. It would otherwise merge the
  * conditions of both, check the cheapest first, and check those of a join while it reads. A function of the outer part
@@ -6,11 +8,11 @@
 export const filterOrderSettings = { query_plan_merge_filters: 0, enable_join_runtime_filters: 0 } as const
 
 /**
- * For queries whose caller must not learn anything about rows outside the filter: those of a tenant, whose filter the
- * engine adds, and those with SQL of a caller over the views of an endpoint. Whatever the engine knows about a part, a
- * granule or an earlier query covers the rows of all tenants, so nothing here may use it to skip work or to answer.
+ * For queries whose caller must not learn anything about rows outside the filter: requests of a tenant, and SQL that a
+ * caller sends. Whatever the engine knows about a part, a granule or an earlier query covers the rows of all tenants, so
+ * it must not use that to skip work or to answer.
  *
- * Still in use, since a caller can learn from them only by timing: the primary key and the partitions, without which
+ * Still in use, because a caller can learn from them only by timing: the primary key and the partitions, without which
  * every query would read everything (they reveal at most when others stored entries, never what), PREWHERE and top-k
  * filters, which check rows one by one, and the caches of marks and blocks.
  */
@@ -23,7 +25,7 @@ export const isolationSettings = {
   use_skip_indexes_on_data_read: 0,
   // Remembers which granules a condition matched, for whoever uses the same condition next.
   use_query_condition_cache: 0,
-  // A server's profile may turn it on, and it must not answer with a result of another tenant.
+  // A server's profile can turn it on, and it must not return a result of another tenant.
   use_query_cache: 0,
   // Smallest, largest and distinct values of each column of a part; pruning by them has a setting of its own.
   use_statistics: 0,
@@ -40,11 +42,49 @@ export const isolationSettings = {
 } as const
 
 /**
- * Settings for SQL that a caller sends. The engine looks for the time limit between blocks of rows, not inside of a
- * function, so a block must not hold more work than is done in a moment: a thousand rows that are each searched for in a
- * constant of a megabyte are a tenth of a second, and the usual 65,409 rows are not.
+ * Settings for SQL that a caller sends. The engine checks the time limit between blocks of rows, not inside a function,
+ * so each block must be quick: searching a 1 MB constant for each of 1,024 rows takes a tenth of a second, for the usual
+ * 65,409 rows far too long.
  */
 export const callerSqlSettings = {
   max_block_size: 1024,
   function_range_max_elements_in_block: 10_000_000,
 } as const
+
+/** Entries before one instant, or from another one on. */
+export interface TimeRange {
+  beforeMicros: bigint
+  fromMicros: bigint
+}
+
+export interface RowFilter {
+  project?: string | undefined
+  range?: TimeRange | undefined
+}
+
+/**
+ * Restricts a query to some rows of each table, however it reads them. Callers pass every name that could be a source:
+ * one that is being deleted is no longer listed, but its table may still exist.
+ */
+export function rowFilterSettings(tables: Iterable<string>, { project, range }: RowFilter) {
+  const conditions: string[] = []
+  if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)
+  if (range) {
+    const { beforeMicros, fromMicros } = range
+    conditions.push(`(timestamp < ${instant(beforeMicros)} OR timestamp >= ${instant(fromMicros)})`)
+  }
+  // On a cluster, the rows are in local tables behind those that queries name.
+  return tableFilterSettings(
+    [...tables].flatMap((table) => [table, `${table}_local`]),
+    conditions.join(' AND '),
+  )
+}
+
+export function tableFilterSettings(tables: readonly string[], condition: string) {
+  const filters = tables.map((table) => `${sqlText(`${engineDatabase}.${table}`)}:${sqlText(condition)}`)
+  return { additional_table_filters: `{${filters.join(',')}}` }
+}
+
+function instant(micros: bigint): string {
+  return `fromUnixTimestamp64Micro(${micros}, 'UTC')`
+}

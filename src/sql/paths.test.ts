@@ -9,7 +9,7 @@ const rewritten = (sql: string) =>
     pathEdits(sql, (source, path) => columns[`${source} ${path}`]),
   ).text
 
-/** What a path in a WHERE becomes, where nothing gives it a name. */
+/** The SQL for a path in a WHERE clause, where it needs no name. */
 const condition = (path: string, from = 't') => {
   const around = [`SELECT 1 FROM ${from} WHERE `, ' = 1'] as const
   return rewritten(around.join(path)).slice(around[0].length, -around[1].length)
@@ -62,9 +62,7 @@ describe('a path of metadata', () => {
     ['CAST(metadata.a AS DateTime)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') AS DateTime)"],
     ['CAST(metadata.a + 1 AS Int64)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') + 1 AS Int64)"],
     ['metadata.a.:Int64::String', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Int64')::String"],
-  ])('is read with the type that it is cast to: %s', (path, expected) =>
-    expect(condition(path)).toBe(expected),
-  )
+  ])('is read with the type of its cast: %s', (path, expected) => expect(condition(path)).toBe(expected))
 
   test.each([
     ['SELECT metadata.a FROM t', "SELECT (JSONExtract(metadata, 'a', 'Dynamic') AS `metadata.a`) FROM t"],
@@ -82,7 +80,7 @@ describe('a path of metadata', () => {
       "SELECT (JSONExtract(a.metadata, 'x', 'Dynamic') AS `metadata.x`), (JSONExtract(b.metadata, 'x', 'Dynamic') AS `b.metadata.x`) " +
         "FROM t AS a JOIN t AS b ON a.id = b.id AND JSONExtract(a.metadata, 'y', 'Dynamic') = JSONExtract(b.metadata, 'y', 'Dynamic')",
     ],
-    // One name stands for one expression.
+    // One name can stand for one expression only.
     [
       'SELECT metadata.a, t.metadata.a FROM t',
       "SELECT (JSONExtract(metadata, 'a', 'Dynamic') AS `metadata.a`), JSONExtract(t.metadata, 'a', 'Dynamic') FROM t",
@@ -92,7 +90,7 @@ describe('a path of metadata', () => {
       "SELECT n AS x FROM (SELECT (JSONExtract(metadata, 'a', 'Dynamic') AS `metadata.a`), 1 AS n FROM t " +
         "UNION ALL SELECT JSONExtract(metadata, 'b', 'Dynamic') AS b, 2 FROM u)",
     ],
-  ])('keeps its name where it is selected: %s', (sql, expected) => expect(rewritten(sql)).toBe(expected))
+  ])('keeps its name if it is selected: %s', (sql, expected) => expect(rewritten(sql)).toBe(expected))
 
   test.each([
     'SELECT metadata FROM t',
@@ -106,15 +104,15 @@ describe('a path of metadata', () => {
     'SELECT arrayMap(metadata -> metadata.x, l), arrayMap((e, i) -> e.metadata.x, l, m) FROM t',
     'SELECT 1 FROM metadata.t',
     'SELECT metadata.* FROM t',
-  ])('is none in %s', (sql) => expect(rewritten(sql)).toBe(sql))
+  ])('is not in %s', (sql) => expect(rewritten(sql)).toBe(sql))
 
-  test('is none of a lambda parameter, and only inside of the lambda', () => {
+  test('is not read from a lambda parameter inside the lambda', () => {
     expect(rewritten('SELECT 1 FROM t AS i WHERE f(i -> i.metadata.a, i.metadata.b) = i.metadata.c')).toBe(
       "SELECT 1 FROM t AS i WHERE f(i -> i.metadata.a, JSONExtract(i.metadata, 'b', 'Dynamic')) = JSONExtract(i.metadata, 'c', 'Dynamic')",
     )
   })
 
-  test('of a table that is called metadata is one of its column', () => {
+  test('of a table called metadata is read from its column', () => {
     expect(rewritten('SELECT 1 FROM t AS metadata WHERE metadata.metadata.a = metadata.b')).toBe(
       "SELECT 1 FROM t AS metadata WHERE JSONExtract(metadata.metadata, 'a', 'Dynamic') = metadata.b",
     )
@@ -139,7 +137,7 @@ describe('a path that a subquery selects', () => {
     ).toBe(`WITH x AS (${inner} FROM edge_logs) SELECT ${expected} FROM ${from} WHERE ${expected} != ''`)
   })
 
-  test('is read by its name through several of them', () => {
+  test('is read by its name through several subqueries', () => {
     expect(
       rewritten(
         'SELECT metadata.request.path FROM (SELECT count(*), metadata.request.path FROM (SELECT id, metadata.request.path FROM t) GROUP BY ALL)',
@@ -180,12 +178,12 @@ describe('a typed column', () => {
       '`edge_logs`.metadata.request.path::String',
       '`edge_logs`.`request_path`',
     ],
-  ])('of %s stands for %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
+  ])('of %s serves %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
 
   test.each([
     ['t', 'metadata.request.path::String', path],
     ['edge_logs', 'metadata.request.path', "JSONExtract(metadata, 'request', 'path', 'Dynamic')"],
-    // Without a value it is null, and the column is empty.
+    // A missing value is null here, but empty in the column.
     [
       'edge_logs',
       'metadata.request.path::Nullable(String)',
@@ -198,14 +196,14 @@ describe('a typed column', () => {
     ['(SELECT * FROM edge_logs)', 'metadata.request.path::String', path],
     ['numbers(3)', 'metadata.request.path::String', path],
     ['other.edge_logs', 'metadata.request.path::String', path],
-  ])('is not certain in %s for %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
+  ])('of %s does not serve %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
 
-  test('is not that of a subquery with the name of a source', () => {
+  test('is not read from a subquery with the name of a source', () => {
     const sql = 'WITH edge_logs AS (SELECT metadata FROM t) SELECT 1 FROM edge_logs WHERE '
     expect(rewritten(`${sql}metadata.request.path::String = ''`)).toBe(`${sql}${path} = ''`)
   })
 
-  test('is that of the SELECT the path is in', () => {
+  test('belongs to the SELECT of the path', () => {
     expect(
       rewritten(
         'SELECT 1 FROM t WHERE id IN (SELECT id FROM edge_logs WHERE metadata.request.path::String = a) AND metadata.request.path::String = b',
@@ -230,7 +228,7 @@ describe('paths that are read from JSON text', () => {
     ])
   })
 
-  test('include one that a typed column holds but cannot stand for', () => {
+  test('include one whose cast a typed column cannot serve', () => {
     const path = { source: 'edge_logs', path: 'request.path', cast: null }
     expect(paths('SELECT metadata.request.path FROM edge_logs')).toEqual([path])
   })
@@ -242,5 +240,5 @@ describe('paths that are read from JSON text', () => {
     'SELECT metadata.`a.b` FROM edge_logs',
     'SELECT metadata.a[].b, metadata.^a FROM edge_logs',
     'SELECT metadata FROM edge_logs',
-  ])('leave out what no typed column could certainly hold: %s', (sql) => expect(paths(sql)).toEqual([]))
+  ])('leave out what a typed column might not hold: %s', (sql) => expect(paths(sql)).toEqual([]))
 })

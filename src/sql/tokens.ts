@@ -1,4 +1,4 @@
-/** A tokenizer of ClickHouse SQL, as far as it takes to tell code from text. */
+/** Tokenizes ClickHouse SQL, as far as needed to tell code from text. */
 export type SqlTokenKind =
   | 'space'
   | 'comment'
@@ -49,7 +49,7 @@ function blockCommentEnd(sql: string, at: number): number | undefined {
 }
 
 function quotedEnd(sql: string, at: number, close: string): number | undefined {
-  // Only the plain quotes know escapes; the typographic ones end at the first closing one.
+  // Only plain quotes support escapes; typographic ones end at the first closing quote.
   const plain = close === sql[at]
   for (let i = at + 1; i < sql.length; i++) {
     if (plain && sql[i] === '\\') i++
@@ -61,7 +61,7 @@ function quotedEnd(sql: string, at: number, close: string): number | undefined {
   return undefined
 }
 
-/** Where each heredoc tag stands last, found in one pass so that many unclosed ones cost no more than one. */
+/** The last position of each heredoc tag, found in one pass: a search per unclosed tag would be quadratic. */
 function lastHeredocTags(sql: string): Map<string, number> {
   const last = new Map<string, number>()
   for (const match of sql.matchAll(/(?=(\$[A-Za-z0-9_]*\$))/g)) last.set(match[1] as string, match.index)
@@ -78,10 +78,12 @@ function heredocEnd(sql: string, at: number, lastTags: () => Map<string, number>
 
 function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): SqlToken {
   const token = (kind: SqlTokenKind, end: number): SqlToken => ({ kind, start: at, end })
-  const spaceEnd = matchEnd(space, sql, at)
-  if (spaceEnd !== undefined) return token('space', spaceEnd)
-  const lineEnd = matchEnd(lineComment, sql, at)
-  if (lineEnd !== undefined) return token('comment', lineEnd)
+  const match = (kind: SqlTokenKind, pattern: RegExp) => {
+    const end = matchEnd(pattern, sql, at)
+    return end === undefined ? undefined : token(kind, end)
+  }
+  const skipped = match('space', space) ?? match('comment', lineComment)
+  if (skipped) return skipped
   if (sql.startsWith('/*', at)) {
     const end = blockCommentEnd(sql, at)
     return end === undefined ? token('unterminated', sql.length) : token('comment', end)
@@ -98,16 +100,13 @@ function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): 
     if (end !== undefined) return token('string', end)
   }
   if (first === '@') {
-    // "@@name" is a server variable of MySQL's dialect, not a parameter.
+    // "@@name" is a server variable of the MySQL dialect, not a parameter.
     if (sql[at + 1] === '@') return token('symbol', at + 2)
-    const end = sql[at - 1] === '@' ? undefined : matchEnd(atName, sql, at)
-    if (end !== undefined) return token('parameter', end)
+    const parameter = sql[at - 1] === '@' ? undefined : match('parameter', atName)
+    if (parameter) return parameter
   }
-  const numberEnd = matchEnd(number, sql, at)
-  if (numberEnd !== undefined) return token('number', numberEnd)
-  const wordEnd = matchEnd(word, sql, at)
-  if (wordEnd !== undefined) return token('word', wordEnd)
-  return token('symbol', at + String.fromCodePoint(sql.codePointAt(at) as number).length)
+  const symbolEnd = at + String.fromCodePoint(sql.codePointAt(at) as number).length
+  return match('number', number) ?? match('word', word) ?? token('symbol', symbolEnd)
 }
 
 export function* sqlTokens(sql: string): Generator<SqlToken> {
@@ -121,4 +120,60 @@ export function* sqlTokens(sql: string): Generator<SqlToken> {
     yield token
     at = token.end
   }
+}
+
+/** A token that is neither space nor a comment. */
+export interface CodeToken extends SqlToken {
+  text: string
+  /** Number of brackets open before it. A bracket and the one that closes it have the same depth. */
+  depth: number
+}
+
+export function codeTokens(sql: string): CodeToken[] {
+  const tokens: CodeToken[] = []
+  let depth = 0
+  for (const token of sqlTokens(sql)) {
+    if (token.kind === 'space' || token.kind === 'comment') continue
+    const text = sql.slice(token.start, token.end)
+    const symbol = token.kind === 'symbol'
+    if (symbol && /^[)\]}]$/.test(text)) depth--
+    tokens.push({ ...token, text, depth })
+    if (symbol && /^[([{]$/.test(text)) depth++
+  }
+  return tokens
+}
+
+export const isKeyword = (token: CodeToken | undefined, ...texts: string[]) =>
+  token?.kind === 'word' && texts.includes(token.text.toUpperCase())
+
+export const isSymbol = (token: CodeToken | undefined, text: string) =>
+  token?.kind === 'symbol' && token.text === text
+
+/** The name that a word or a quoted identifier stands for. */
+export function identifierOf(token: CodeToken | undefined): string | undefined {
+  if (token?.kind === 'word') return token.text
+  if (token?.kind !== 'quoted-identifier') return undefined
+  const quote = token.text.slice(-1)
+  return token.text.slice(1, -1).replaceAll(quote + quote, quote)
+}
+
+/** Whether a query starts here, after any number of brackets. */
+export function startsQuery(tokens: readonly CodeToken[], at: number): boolean {
+  let first = at
+  while (tokens[first]?.text === '(') first++
+  return isKeyword(tokens[first], 'SELECT', 'WITH', 'FROM', 'VALUES', 'EXPLAIN')
+}
+
+/** The index of the bracket that closes the one at this index, or the number of tokens if none does. */
+export function closingOf(tokens: readonly CodeToken[], open: number): number {
+  const depth = tokens[open]?.depth ?? 0
+  let at = open + 1
+  while (at < tokens.length && (tokens[at] as CodeToken).depth > depth) at++
+  return at
+}
+
+/** Words of SQL that have the form of a source name. */
+export function possibleSources(sql: string): Set<string> {
+  const names = codeTokens(sql).flatMap((token) => identifierOf(token) ?? [])
+  return new Set(names.filter((name) => /^[a-z][a-z0-9_]{0,63}$/.test(name)))
 }

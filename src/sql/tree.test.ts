@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readTree } from './tree.ts'
 
-test('a tree has its names, aliases and places', () => {
+test('readTree reads names, aliases and structure', () => {
   const [root, list, count, star, none] = readTree(
     [
       'SelectWithUnionQuery (children 2)',

@@ -1,6 +1,6 @@
 import { invalidQuery } from '../base/errors.ts'
 
-/** SQL text and its values. */
+/** SQL with its bound values. */
 export interface SqlText {
   readonly sql: string
   readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
@@ -23,19 +23,18 @@ export interface SqlParser {
 export interface SqlNode {
   readonly depth: number
   readonly kind: string
-  /** What stands behind the kind: the name of a function, table or column, or a literal. */
+  /** The name of a function, table or column, or a literal. */
   readonly name: string
   readonly alias: string | undefined
   readonly parent: SqlNode | undefined
   readonly children: SqlNode[]
 }
 
-/** Bounds of a tree. A flat list of terms is a deep tree, and each line is indented by its depth. */
+/** A flat list of terms is a deep tree, and the engine indents each line by its depth. */
 const treeSettings = { max_ast_depth: 500, max_ast_elements: 20_000 }
 
 /**
- * The engine's own syntax tree of a statement, root first. It comes from EXPLAIN AST, which only parses: nothing of the
- * statement runs.
+ * Parses a statement into the engine's syntax tree, root first. EXPLAIN AST only parses: nothing of the statement runs.
  */
 export async function parseSql(
   engine: SqlParser,
@@ -58,8 +57,8 @@ const frame = ['SelectWithUnionQuery', 'ExpressionList', 'SelectQuery', 'Express
 const tables = ['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpression', 'Subquery']
 
 /**
- * The tree of one SELECT. It is parsed in brackets, so that it can end in nothing but itself, and begins on the second
- * line of what is sent.
+ * Parses one SELECT. It is sent in brackets, so that nothing can follow it, and starts on the second line of the
+ * statement.
  */
 export async function parseSelect(
   engine: SqlParser,
@@ -92,7 +91,7 @@ export function readTree(text: string): SqlNode[] {
     open.push(node)
     nodes.push(node)
   }
-  // The format and the settings of the tree's own output are read as those of the statement.
+  // The engine appends the format and the settings of its own output.
   for (const kind of ['Identifier', 'Set']) {
     const last = nodes.at(-1)
     if (last?.depth !== 1 || last.kind !== kind) continue
@@ -102,7 +101,7 @@ export function readTree(text: string): SqlNode[] {
   return nodes
 }
 
-/** Names that could be taken for an alias are refused before; a literal may hold anything, so the last alias is the one. */
+/** A literal can contain any text, so the last alias counts. checkTokens refuses names that look like an alias. */
 function nameAndAlias(rest: string): Pick<SqlNode, 'name' | 'alias'> {
   const text = rest.replace(/ ?\(children \d+\)$/, '')
   const at = text.lastIndexOf('(alias ')

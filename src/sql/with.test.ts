@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { bracketProblem, leadingWith, subqueryNames, withoutUnused } from './with.ts'
+import { leadingWith, subqueryNames, withoutUnused } from './with.ts'
 
-describe('names of subqueries', () => {
+describe('subqueryNames', () => {
   test.each([
     ['SELECT 1', []],
     ['WITH a AS (SELECT 1) SELECT * FROM a', ['a']],
@@ -15,41 +15,25 @@ describe('names of subqueries', () => {
   ])('%s', (sql, names) => expect([...subqueryNames(sql)]).toEqual(names))
 })
 
-describe('the clause that a query begins with', () => {
-  test('ends where the final SELECT begins', () => {
+describe('leadingWith', () => {
+  test('ends before the final SELECT', () => {
     const sql = '-- x\nWITH 1 AS one, a AS (SELECT 1) -- SELECT\n SELECT * FROM a'
     expect(leadingWith(sql)).toEqual({ text: 'WITH 1 AS one, a AS (SELECT 1) -- SELECT\n ', names: ['a'] })
   })
 
-  test('names only what it defines itself', () => {
+  test('lists only subqueries of the outer clause', () => {
     expect(leadingWith('WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b) FROM a SELECT 1')?.names).toEqual([
       'a',
     ])
   })
 
   test.each(['SELECT 1', '(WITH a AS (SELECT 1) SELECT 2)', 'WITH a AS (SELECT 1)', ''])(
-    'is none in %j',
+    'finds none in %j',
     (sql) => expect(leadingWith(sql)).toBeUndefined(),
   )
 })
 
-describe('brackets', () => {
-  test.each(['', 'SELECT (1)', "SELECT ')', `(`, $x$ ) $x$ /* ) */ -- )", 'SELECT [(1)], {1}'])(
-    'fit in %s',
-    (sql) => expect(bracketProblem(sql, 9)).toBeUndefined(),
-  )
-
-  test.each([
-    ['SELECT 1)', 8],
-    ['SELECT (1]', 9],
-    ['SELECT (1', 7],
-    ["SELECT 'x", 7],
-    ['SELECT 1 /* x', 9],
-    ['(((((((((1)))))))))', 4],
-  ])('do not fit in %s', (sql, offset) => expect(bracketProblem(sql, 4)?.offset).toBe(offset))
-})
-
-describe('a query without what it does not use', () => {
+describe('withoutUnused', () => {
   const unused = (sql: string) => withoutUnused(sql).replace(/\s+/g, ' ')
 
   test.each([
@@ -76,14 +60,14 @@ describe('a query without what it does not use', () => {
   test.each([
     'SELECT 1',
     'WITH a AS (SELECT 1) SELECT * FROM a',
-    // A name that could mean it: a column, an alias, another case, a part of a quoted name.
+    // Names that could mean it: a column, an alias, another case, a part of a quoted name.
     'WITH a AS (SELECT 1) SELECT t.a FROM t',
     'WITH a AS (SELECT 1) SELECT 1 AS a',
     'WITH a AS (SELECT 1) SELECT * FROM A',
     'WITH a AS (SELECT 1) SELECT `a.b`',
-    // The part of an expression can be used by its own name.
+    // A part of an expression can be used by its alias.
     'WITH (1 AS part) + 2 AS whole SELECT part',
     'WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT * FROM a), b AS (SELECT 1) SELECT * FROM a',
     'WITH a AS (SELECT 1), 2 SELECT 3',
-  ])('is the same where all of it may be used: %s', (sql) => expect(withoutUnused(sql)).toBe(sql))
+  ])('keeps what may be used: %s', (sql) => expect(withoutUnused(sql)).toBe(sql))
 })

@@ -1,140 +1,115 @@
-import { beginsQuery, identifierOf, isWord, type SqlWord, wordsOf } from './words.ts'
+import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
 
-/** The names that a statement gives to subqueries, anywhere in it: name AS (SELECT …). The tree does not show them. */
-export function subqueryNames(sql: string): Set<string> {
-  const words = wordsOf(sql)
-  const names = new Set<string>()
-  for (const [index, word] of words.entries()) {
-    if (word.text !== '(' || word.kind !== 'symbol') continue
-    const name = nameBefore(words, index)
-    if (name !== undefined && beginsQuery(words, index + 1)) names.add(name)
-  }
-  return names
+export interface NamedSubquery {
+  name: string
+  /** Index of the bracket that opens it. */
+  open: number
+  /** Whether its columns are renamed, as in "name (column, …) AS (SELECT …)". */
+  renamesColumns: boolean
 }
 
-/** The name in "name AS (", "name AS MATERIALIZED (" and "name (column, …) AS (". */
-function nameBefore(words: readonly SqlWord[], open: number): string | undefined {
-  let at = open - 1
-  if (isWord(words[at], 'MATERIALIZED')) at--
-  if (!isWord(words[at], 'AS')) return undefined
-  at--
-  if (words[at]?.text === ')') {
-    const { depth } = words[at] as SqlWord
+/** Subqueries that are defined as "name AS (SELECT …)", at any depth. The syntax tree does not show them. */
+export function namedSubqueries(tokens: readonly CodeToken[]): NamedSubquery[] {
+  return tokens.flatMap((token, open) => {
+    if (!isSymbol(token, '(') || !startsQuery(tokens, open + 1)) return []
+    let at = open - 1
+    if (isKeyword(tokens[at], 'MATERIALIZED')) at--
+    if (!isKeyword(tokens[at], 'AS')) return []
     at--
-    while (at >= 0 && (words[at] as SqlWord).depth > depth) at--
-    at--
-  }
-  return identifierOf(words[at])
+    const renamesColumns = isSymbol(tokens[at], ')')
+    if (renamesColumns) {
+      const { depth } = tokens[at] as CodeToken
+      at--
+      while (at >= 0 && (tokens[at] as CodeToken).depth > depth) at--
+      at--
+    }
+    const name = identifierOf(tokens[at])
+    return name === undefined ? [] : [{ name, open, renamesColumns }]
+  })
+}
+
+export function subqueryNames(sql: string): Set<string> {
+  return new Set(namedSubqueries(codeTokens(sql)).map(({ name }) => name))
 }
 
 export interface WithClause {
   /** From WITH up to the final SELECT. */
   text: string
-  /** Its subqueries by name, in the order of their definition. */
+  /** Names of its subqueries, in the order of their definition. */
   names: string[]
 }
 
-/** The WITH clause that a query begins with, and undefined where it does not begin with one. */
+/** The WITH clause that a query starts with, or undefined if it does not start with one. */
 export function leadingWith(sql: string): WithClause | undefined {
-  const words = wordsOf(sql)
-  if (!isWord(words[0], 'WITH')) return undefined
-  const final = words.find((word) => word.depth === 0 && isWord(word, 'SELECT', 'FROM'))
-  if (!final) return undefined
-  const names: string[] = []
-  for (const [index, word] of words.entries()) {
-    if (word.start >= final.start) break
-    if (word.depth !== 0 || word.text !== '(' || word.kind !== 'symbol') continue
-    const name = nameBefore(words, index)
-    if (name !== undefined && beginsQuery(words, index + 1)) names.push(name)
+  const tokens = codeTokens(sql)
+  const final = finalSelect(tokens)
+  if (final < 0) return undefined
+  const subqueries = namedSubqueries(tokens.slice(0, final))
+  return {
+    text: sql.slice(tokens[0]?.start, tokens[final]?.start),
+    names: subqueries.flatMap(({ name, open }) => (tokens[open]?.depth === 0 ? name : [])),
   }
-  return { text: sql.slice((words[0] as SqlWord).start, final.start), names }
+}
+
+/** Index of the SELECT that follows a leading WITH clause, or -1 if there is none. */
+function finalSelect(tokens: readonly CodeToken[]): number {
+  if (!isKeyword(tokens[0], 'WITH')) return -1
+  return tokens.findIndex((token) => token.depth === 0 && isKeyword(token, 'SELECT', 'FROM'))
 }
 
 /**
- * The query without what its WITH clause defines and nothing uses. Any identifier counts as a use, so that nothing is
- * left out that the engine could look for. The engine analyzes every subquery of the clause, used or not.
+ * Removes unused elements of the WITH clause, because the engine analyzes every element, used or not. Any identifier
+ * counts as a use, so nothing is removed that the engine could look for.
  */
 export function withoutUnused(sql: string): string {
-  const words = wordsOf(sql)
-  const final = words.findIndex((word) => word.depth === 0 && isWord(word, 'SELECT', 'FROM'))
-  if (!isWord(words[0], 'WITH') || isWord(words[1], 'RECURSIVE') || final < 0) return sql
-  const elements = elementsOf(words.slice(1, final))
+  const tokens = codeTokens(sql)
+  const final = finalSelect(tokens)
+  if (final < 0 || isKeyword(tokens[1], 'RECURSIVE')) return sql
+  const elements = elementsOf(tokens.slice(1, final))
   const used = new Set<string>()
-  const use = (some: readonly SqlWord[]) => {
-    for (const word of some) for (const name of identifierParts(word)) used.add(name)
+  const use = (some: readonly CodeToken[]) => {
+    for (const token of some) {
+      const name = identifierOf(token)?.toLowerCase()
+      if (name !== undefined) for (const part of [name, ...name.split('.')]) used.add(part)
+    }
   }
-  use(words.slice(final))
+  use(tokens.slice(final))
   const kept = new Set<WithElement>()
   for (let found = true; found; ) {
     const more = elements.filter((each) => !kept.has(each) && each.names.some((name) => used.has(name)))
     found = more.length > 0
     for (const each of more) {
       kept.add(each)
-      use(each.words)
+      use(each.tokens)
     }
   }
-  // An element without a name is something that this does not understand.
+  // An element without a name uses syntax that this function does not know.
   if (kept.size === elements.length || elements.some(({ names }) => names.length === 0)) return sql
   const text = elements
     .filter((each) => kept.has(each))
-    .map(({ words: own }) => sql.slice(own[0]?.start, own.at(-1)?.end))
-  const rest = sql.slice(words[final]?.start)
+    .map(({ tokens: own }) => sql.slice(own[0]?.start, own.at(-1)?.end))
+  const rest = sql.slice(tokens[final]?.start)
   return text.length === 0 ? rest : `WITH\n${text.join(',\n')}\n${rest}`
 }
 
 interface WithElement {
-  words: readonly SqlWord[]
+  tokens: readonly CodeToken[]
   /** Names that it can be used by, in lower case. */
   names: readonly string[]
 }
 
-function elementsOf(words: readonly SqlWord[]): WithElement[] {
-  const elements: SqlWord[][] = [[]]
-  for (const word of words) {
-    if (word.depth === 0 && word.kind === 'symbol' && word.text === ',') elements.push([])
-    else elements.at(-1)?.push(word)
+function elementsOf(tokens: readonly CodeToken[]): WithElement[] {
+  const elements: CodeToken[][] = [[]]
+  for (const token of tokens) {
+    if (token.depth === 0 && isSymbol(token, ',')) elements.push([])
+    else elements.at(-1)?.push(token)
   }
-  return elements.map((own) => ({ words: own, names: namesOf(own).map((name) => name.toLowerCase()) }))
+  return elements.map((own) => ({ tokens: own, names: namesOf(own).map((name) => name.toLowerCase()) }))
 }
 
-/** A subquery has the one name; of an expression, the names that it gives to its parts can be used as well. */
-function namesOf(words: readonly SqlWord[]): string[] {
-  for (const [index, { depth, text }] of words.entries()) {
-    const name = depth === 0 && text === '(' ? nameBefore(words, index) : undefined
-    if (name !== undefined && beginsQuery(words, index + 1)) return [name]
-  }
-  return words.flatMap((word, index) => (isWord(words[index - 1], 'AS') && identifierOf(word)) || [])
-}
-
-function identifierParts(word: SqlWord): string[] {
-  const name = identifierOf(word)?.toLowerCase()
-  return name === undefined ? [] : [name, ...name.split('.')]
-}
-
-/** Why the brackets of a text do not fit, if they do not, and where. */
-export function bracketProblem(
-  sql: string,
-  maxDepth: number,
-): { problem: string; offset: number } | undefined {
-  const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
-  const open: SqlWord[] = []
-  for (const word of wordsOf(sql)) {
-    if (word.kind === 'unterminated') {
-      return { problem: 'A quote or a comment is not closed.', offset: word.start }
-    }
-    if (word.kind !== 'symbol') continue
-    if (closing[word.text] !== undefined) {
-      open.push(word)
-      if (open.length > maxDepth) {
-        return { problem: `Brackets are nested more than ${maxDepth} deep.`, offset: word.start }
-      }
-    } else if (/^[)\]}]$/.test(word.text)) {
-      const opening = open.pop()
-      if (!opening || closing[opening.text] !== word.text) {
-        return { problem: `A bracket is closed that was not opened: "${word.text}".`, offset: word.start }
-      }
-    }
-  }
-  const left = open.at(-1)
-  return left && { problem: `A bracket is not closed: "${left.text}".`, offset: left.start }
+/** A subquery has one name. In an expression, the aliases of its parts can be used as well. */
+function namesOf(tokens: readonly CodeToken[]): string[] {
+  const subquery = namedSubqueries(tokens).find(({ open }) => tokens[open]?.depth === 0)
+  if (subquery) return [subquery.name]
+  return tokens.flatMap((token, index) => (isKeyword(tokens[index - 1], 'AS') && identifierOf(token)) || [])
 }

@@ -22,6 +22,6 @@ test('a place in the SQL is told as one in the file', () => {
 test('where there is none, it is that of the first name that the message has in common with the SQL', () => {
   expect(told('Unknown expression identifier `nothing` in scope SELECT nothing')).toMatch(/^4:11 /)
   expect(told('The function file is not allowed.')).toMatch(/^5:3 /)
-  expect(told('"nosuch" is no source.')).toMatch(/^6:6 /)
+  expect(told('Unknown source "nosuch".')).toMatch(/^6:6 /)
   expect(told('SETTINGS is not allowed in this SQL.')).toMatch(/^4:4 /)
 })

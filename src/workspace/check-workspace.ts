@@ -1,6 +1,5 @@
 import type { TextPosition } from '../base/yaml-fields.ts'
-import { within } from '../endpoints/definition/definition-file.ts'
-import { positionOf } from '../sql/errors.ts'
+import { positionOf, within } from '../sql/errors.ts'
 import { sqlTokens } from '../sql/tokens.ts'
 import { type FileProblem, inOrder } from './file-problem.ts'
 import type { BenchError, Workbench } from './workbench.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../endpoints/definition/definition.ts'
-import { readDefinition } from '../endpoints/definition/definition-file.ts'
-import { formatDefinition } from '../endpoints/definition/format-definition.ts'
+import { formatDefinition, readDefinition } from '../endpoints/definition/definition-file.ts'
 import { compareWithServer, deploymentOf, pullPlan, strangersIn } from './deployment-plan.ts'
 import type { ProjectEndpoint } from './workspace.ts'
 

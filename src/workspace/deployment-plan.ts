@@ -3,9 +3,10 @@ import {
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
+  problemSentence,
 } from '../endpoints/definition/definition.ts'
-import { formatDefinition } from '../endpoints/definition/format-definition.ts'
-import type { ContractChange } from '../endpoints/manage/contract-change.ts'
+import { formatDefinition } from '../endpoints/definition/definition-file.ts'
+import type { ContractChange } from '../endpoints/manage/contract-changes.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
 import type { Project, ProjectEndpoint } from './workspace.ts'
 
@@ -32,8 +33,9 @@ export function readServerEndpoints(views: readonly ServerView[]): ServerEndpoin
     const parsed = definitionShape.safeParse(fields)
     if (parsed.success) return { definition: parsed.data, version }
     const [problem] = fieldProblems(parsed.error)
+    const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
     throw new UnreadableEndpoint(
-      `The endpoint ${view.name} of the service cannot be read: ${problem?.path.join('.')} ${problem?.message}. ` +
+      `The endpoint ${view.name} of the service cannot be read: ${sentence} ` +
         'Use the same version of Wellhead for the command and the service.',
     )
   })

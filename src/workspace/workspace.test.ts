@@ -82,9 +82,9 @@ describe('readProject', () => {
       }),
     ).toEqual([
       'endpoints/b.sql:1:1: id is that of endpoints/a.sql: each endpoint needs one of its own.',
-      'endpoints/c.sql:1:1: header is missing: the file must begin with a comment /* … */ that holds the settings.',
+      'endpoints/c.sql:1:1: The header is missing. Start the file with a comment /* … */ that contains the settings.',
       'endpoints/d.sql:1:1: The file is not valid UTF-8.',
-      'endpoints/e.sql:4:8: parameters.p.typ is no field that is known here.',
+      'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
       'fixtures/default:1:1: The set default is what lies in fixtures itself.',
       'fixtures/edge_logs.ndjson:2:1: The entry is refused: it has no timestamp, and a test must not depend on when it runs.',
       'fixtures/nothing.ndjson:1:1: nothing is no source. One of your own is declared in sources/nothing.yaml.',

@@ -129,16 +129,8 @@ function readEndpoints(files: ProjectFiles): ProjectEndpoint[] {
     if (!name.endsWith('.sql')) return []
     const file = `endpoints/${name}`
     const found = files.read(file, (content) => {
-      const reading = readDefinition(name, content)
-      if (!('problems' in reading)) return { file, content, ...reading }
-      return {
-        problems: reading.problems.map(({ line, column, field, message }) => ({
-          file,
-          line,
-          column,
-          message: `${field} ${message}.`,
-        })),
-      }
+      const reading = readDefinition(file, content)
+      return 'problems' in reading ? reading : { file, content, ...reading }
     })
     return found ? [found] : []
   })

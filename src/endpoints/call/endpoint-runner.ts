@@ -4,12 +4,16 @@ import type { TraceSpan } from '../../base/tracing.ts'
 import type { Blame, Engine, QueryResult, Statement } from '../../engine/engine.ts'
 import { engineCodeOf } from '../../engine/engine-errors.ts'
 import { readJsonRows, textRows } from '../../engine/json-rows.ts'
-import { retold } from '../../sql/errors.ts'
-import { filterOrderSettings, isolationSettings } from '../../sql/isolation.ts'
+import { authorError } from '../../sql/errors.ts'
+import {
+  filterOrderSettings,
+  isolationSettings,
+  rowFilterSettings,
+  type TimeRange,
+} from '../../sql/isolation.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import { type BoundValues, withNow } from '../definition/parameters.ts'
 import { isJsonColumn, outwardSettings, wrapQuery } from '../definition/result-columns.ts'
-import { onlyRows, type TimeRange } from '../definition/row-filters.ts'
 import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 import type { QueryQueue } from './query-queue.ts'
@@ -225,7 +229,7 @@ export class EndpointRunner {
       // What was left when the query began is no limit that anybody knows.
       if (queryTimeout.is(error) && !('deadlineMs' in output)) throw queryTimeout(timeoutSeconds)
       // Positions and quotes would be those of the composed SQL, with the values of the call in it.
-      throw retold(error, () => undefined)
+      throw authorError(error, () => undefined)
     }
   }
 
@@ -234,7 +238,7 @@ export class EndpointRunner {
     if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
     const tables = new Set([...this.#options.sources(), ...endpoint.compiled.possibleSources])
     const settings = isIsolated ? isolationSettings : filterOrderSettings
-    return { ...settings, ...onlyRows(tables, { project, range }) }
+    return { ...settings, ...rowFilterSettings(tables, { project, range }) }
   }
 
   /** Where no row comes to be matched, the engine would not find out that an expression is none. */

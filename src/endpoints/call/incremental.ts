@@ -1,5 +1,5 @@
+import type { TimeRange } from '../../sql/isolation.ts'
 import type { Incremental, Span } from '../definition/definition.ts'
-import type { TimeRange } from '../definition/row-filters.ts'
 
 export interface Renewal {
   span: Span

@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { definitionShape, type EndpointDefinition, parameterShape } from './definition.ts'
-import { describeProblem, readDefinition } from './definition-file.ts'
-import { formatDefinition } from './format-definition.ts'
-import { parameterTypeNames, parameterTypes } from './parameter-types.ts'
+import { definitionShape, type EndpointDefinition } from './definition.ts'
+import { describeProblem, formatDefinition, readDefinition } from './definition-file.ts'
+import { parameterShape, parameterTypeNames, parameterTypes } from './parameter-declaration.ts'
 
 const id = '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11'
 
@@ -20,7 +19,7 @@ function problems(content: string, file = 'usage.sql'): string[] {
 }
 
 describe('reading a file', () => {
-  test('gives everything that it says', () => {
+  test('returns every setting', () => {
     const content = `/*
 id: 5F0B7A11-4F0E-4C39-9D0E-6F1C3F0B7A11
 description: Requests of a project by API area.
@@ -45,18 +44,12 @@ SELECT @project, @interval, @limit;
       query: '-- Counts.\nSELECT @project, @interval, @limit',
       parameters: {
         project: {
-          type: 'regex',
-          required: true,
-          empty_is_omitted: false,
+          ...{ type: 'regex', required: true, empty_is_omitted: false },
           description: 'A regular expression: matched against the URL.',
         },
         interval: {
-          type: 'string',
-          required: true,
-          empty_is_omitted: false,
-          description: '',
-          enum: ['minutely', 'hourly', 'daily'],
-          example: 'daily',
+          ...{ type: 'string', required: true, empty_is_omitted: false, description: '' },
+          ...{ enum: ['minutely', 'hourly', 'daily'], example: 'daily' },
         },
         limit: { type: 'integer', required: false, empty_is_omitted: true, description: '', default: '10' },
       },
@@ -70,32 +63,32 @@ SELECT @project, @interval, @limit;
     })
   })
 
-  test('the name of the file without .sql is the name of the endpoint', () => {
+  test('names the endpoint after the file', () => {
     const content = `/* id: ${id} */ SELECT 1`
     expect(read(content, '/some/where/logs.all.sql').name).toBe('logs.all')
     expect(problems(content, 'all logs.sql')).toEqual([
-      expect.stringMatching(/^all logs\.sql:1: name must begin/),
+      expect.stringMatching(/^all logs\.sql:1: name must start/),
     ])
   })
 
-  test('none means no cache and no warming, as leaving them out does', () => {
+  test('reads none as no cache and no warming', () => {
     expect(read(`/*\nid: ${id}\ncache: none\nwarm: none\n*/ SELECT 1`)).toEqual(
       read(`/* id: ${id} */ SELECT 1`),
     )
   })
 
-  test('only the first comment is the header, and comments in it nest as in SQL', () => {
+  test('reads only the first comment as header; comments in it nest as in SQL', () => {
     expect(read(`/*\nid: ${id}\n# /* inner */\n*/ /* kept */ SELECT 1`).query).toBe('/* kept */ SELECT 1')
   })
 
-  test('a byte order mark and line ends of Windows do no harm', () => {
+  test('accepts a byte order mark and Windows line endings', () => {
     const content = `\ufeff/*\r\nid: ${id}\r\nmax_rows: 5\r\n*/\r\nSELECT 1,\r\n2\r\n`
     expect(read(content)).toMatchObject({ max_rows: 5, query: 'SELECT 1,\r\n2' })
   })
 })
 
-describe('a problem is told with file, line and field', () => {
-  test('all of them at once, in the order of their lines', () => {
+describe('a problem is reported with file, line and field', () => {
+  test('together with all others, ordered by line', () => {
     const content = `
 /*
 id: 123
@@ -115,9 +108,9 @@ warm: 300s
 `
     expect(problems(content)).toEqual([
       'usage.sql:3: id must be a UUID.',
-      'usage.sql:4: descripton is no field that is known here.',
+      'usage.sql:4: Unknown field "descripton".',
       'usage.sql:6: parameters.project.required must be true or false.',
-      'usage.sql:10: parameters.interval.enum.1 is there twice.',
+      'usage.sql:10: parameters.interval.enum.1 is a duplicate.',
       'usage.sql:11: parameters.interval.default must be one of daily, daily.',
       'usage.sql:12: max_rows must be a whole number from 1 to 10000.',
       'usage.sql:13: cache must be a duration such as 900s, 15m or 1h.',
@@ -125,7 +118,7 @@ warm: 300s
     ])
   })
 
-  test('a missing field is told at the header', () => {
+  test('a missing field, at the header', () => {
     expect(problems('\n/*\nmax_rows: 5\n*/\nSELECT 1')).toEqual(['usage.sql:2: id is missing.'])
     expect(problems('/* */ SELECT 1')).toEqual([
       'usage.sql:1: header must be a list of fields, such as "max_rows: 1000".',
@@ -136,7 +129,7 @@ warm: 300s
     '%j has no header',
     (content) => {
       expect(problems(content)).toEqual([
-        'usage.sql:1: header is missing: the file must begin with a comment /* … */ that holds the settings.',
+        'usage.sql:1: The header is missing. Start the file with a comment /* … */ that contains the settings.',
       ])
     },
   )
@@ -147,62 +140,47 @@ warm: 300s
     [`id: ${id}`, 3],
     ['a: *unknown', 1],
     ['a: !what b', 3],
-  ])('%j is no YAML', (line, at) => {
+  ])('%j is not YAML', (line, at) => {
     expect(problems(`/*\nid: ${id}\n${line}\n*/ SELECT 1`)[0]).toMatch(
       new RegExp(`^usage\\.sql:${at}: header cannot be read as YAML: `),
     )
   })
 
-  test('a name that grows without end by repeating itself is refused', () => {
+  test('an alias that expands without end is refused', () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
-    for (let i = 1; i < 9; i++)
-      lines.push(
-        `a${i}: &a${i} [${Array(10)
-          .fill(`*a${i - 1}`)
-          .join(', ')}]`,
-      )
+    for (let i = 1; i < 9; i++) {
+      const aliases = Array(10).fill(`*a${i - 1}`)
+      lines.push(`a${i}: &a${i} [${aliases.join(', ')}]`)
+    }
     expect(problems(`/*\n${lines.join('\n')}\n*/ SELECT 1`)).toEqual([
       expect.stringMatching(/header cannot be read as YAML: .*alias/i),
     ])
   })
 
-  test('what belongs to the file itself, or has another form there, is no field of its header', () => {
-    const lines = [`id: ${id}`, 'name: other', 'query: SELECT 2', 'cache_seconds: 5']
-    expect(problems(`/*\n${lines.join('\n')}\n*/ SELECT 1`)).toEqual([
-      'usage.sql:3: name is no field of a file.',
-      'usage.sql:4: query is no field of a file.',
-      'usage.sql:5: cache_seconds is no field of a file.',
-    ])
-  })
-
-  test('a number that YAML would change is not taken for its text', () => {
-    expect(problems(`/*\nid: ${id}\nparameters:\n  v: { enum: ["1.10", 1.10] }\n*/ SELECT @v`)).toEqual([
-      'usage.sql:4: parameters.v.enum would be read as 1.1: put 1.10 in quotes.',
-    ])
-  })
-
-  test.each(['900', '900 s', '-5s', '1.5h', '1d', '5S', '', 'true', '[5s]'])('%j is no duration', (cache) => {
-    expect(problems(`/*\nid: ${id}\ncache: ${cache}\n*/ SELECT 1`)).toEqual([
-      'usage.sql:3: cache must be a duration such as 900s, 15m or 1h.',
-    ])
-  })
-
-  test('a duration out of range is told as such, and a cache that must be there as well', () => {
-    expect(problems(`/*\nid: ${id}\ntimeout: 0s\nwarm: 5s\n*/ SELECT 1`)).toEqual([
-      'usage.sql:3: timeout must be a whole number of seconds from 1 to 3600.',
-      'usage.sql:4: warm needs a cache that it keeps warm.',
-    ])
+  test.each([
+    // Fields that the file itself sets, or that have another form there.
+    ['name: other', 'name is not allowed in a file.'],
+    ['query: SELECT 2', 'query is not allowed in a file.'],
+    ['cache_seconds: 5', 'cache_seconds is not allowed in a file.'],
+    // A number that YAML would change.
+    [
+      'parameters: { v: { enum: ["1.10", 1.10] } }',
+      'parameters.v.enum would be read as 1.1: put 1.10 in quotes.',
+    ],
+    ...['900', '900 s', '-5s', '1.5h', '1d', '5S', '', 'true', '[5s]'].map((cache) => {
+      return [`cache: ${cache}`, 'cache must be a duration such as 900s, 15m or 1h.']
+    }),
+    ['timeout: 0s', 'timeout must be a whole number of seconds from 1 to 3600.'],
+    ['warm: 5s', 'warm requires caching.'],
+  ])('%s', (line, problem) => {
+    expect(problems(`/*\nid: ${id}\n${line}\n*/ SELECT 1`)).toEqual([`usage.sql:3: ${problem}`])
   })
 })
 
 describe('a definition', () => {
   const anyText = fc.oneof(
     fc.string({ unit: 'binary' }),
-    fc
-      .array(
-        fc.constantFrom('*/', '/*', '/', '*', '"', "'", '\\', '\n', ' ', ': ', '#', '-', '{', '@', 'a', '\0'),
-      )
-      .map((pieces) => pieces.join('')),
+    fc.array(fc.constantFrom('*/', '/*', ': ', ...'/*"\'\\\n #-{@a\0')).map((pieces) => pieces.join('')),
   )
   const written = ['1', '-5', '0', 'true', 'false', '1e3', '.5', '2026-01-31T12:00:00Z', '2026-01-31 12:00']
   const value = (type: (typeof parameterTypeNames)[number]) => {
@@ -224,7 +202,7 @@ describe('a definition', () => {
         },
         { requiredKeys: [] },
       )
-      // Most of them would contradict themselves otherwise.
+      // Otherwise most declarations would contradict themselves.
       .map(({ required, ...rest }) => ({
         ...rest,
         ...(rest.enum && { default: rest.enum[0], example: rest.enum.at(-1) }),
@@ -232,10 +210,9 @@ describe('a definition', () => {
       })),
   )
   const name = fc.constantFrom('a', 'project', 'constructor', 'toString', 'on', 'null', 'Y')
-  const span = fc.record({
-    window_seconds: fc.integer({ min: 1, max: 86_400 }),
-    bucket_seconds: fc.constantFrom(1, 60, 3600, 86_400),
-  })
+  const day = 86_400
+  const upTo = (max: number, min = 1) => fc.integer({ min, max })
+  const span = fc.record({ window_seconds: upTo(day), bucket_seconds: fc.constantFrom(1, 60, 3600, day) })
   const definition = fc
     .record({
       id: fc.uuid(),
@@ -243,9 +220,9 @@ describe('a definition', () => {
       description: anyText,
       query: fc.oneof(anyText, fc.constant('/* not a header */ SELECT 1;')),
       parameters: fc.dictionary(name, parameter),
-      max_rows: fc.integer({ min: 1, max: 10_000 }),
-      cache_seconds: fc.option(fc.integer({ min: 900, max: 86_400 })),
-      warm_seconds: fc.option(fc.integer({ min: 1, max: 1800 })),
+      max_rows: upTo(10_000),
+      cache_seconds: fc.option(upTo(day, 900)),
+      warm_seconds: fc.option(upTo(1800)),
       incremental: fc.option(
         fc.record({
           column: anyText,
@@ -255,14 +232,14 @@ describe('a definition', () => {
           otherwise: fc.option(span),
         }),
       ),
-      timeout_seconds: fc.integer({ min: 1, max: 3600 }),
+      timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))
     .filter((parsed) => parsed.success)
     .map((parsed) => parsed.data as EndpointDefinition)
 
-  test('written to a file reads back to the very same', () => {
+  test('that is written to a file reads back the same', () => {
     fc.assert(
       fc.property(definition, (original) => {
         expect(read(formatDefinition(original), `${original.name}.sql`)).toEqual(original)
@@ -271,7 +248,7 @@ describe('a definition', () => {
     )
   })
 
-  test('is written as a person would write it', () => {
+  test('is written as people write it', () => {
     const content = `/*
 id: ${id}
 description: "Any text, even */ and /*."
@@ -296,40 +273,39 @@ SELECT @project
   })
 })
 
-describe('the files of the repository', () => {
+describe('the shipped files', () => {
   const folder = new URL('../../../shipped/endpoints/', import.meta.url)
   const files = readdirSync(folder)
   const definitions = files.map((file) => read(readFileSync(new URL(file, folder), 'utf8'), file))
 
-  test('have the configuration that is promised', () => {
-    const configuration = definitions.map(
-      ({ name, max_rows, cache_seconds, warm_seconds, timeout_seconds, sandbox }) => ({
-        ...{ name, max_rows, cache_seconds, warm_seconds, timeout_seconds, sandbox },
-      }),
-    )
-    const common = { max_rows: 1000, timeout_seconds: 30, sandbox: false }
-    expect(configuration).toEqual([
+  test('have the documented configuration', () => {
+    const common = {
+      max_rows: 1000,
+      cache_seconds: null,
+      warm_seconds: null,
+      timeout_seconds: 30,
+      sandbox: false,
+    }
+    const statistics = { ...common, cache_seconds: 10 }
+    expect(definitions).toMatchObject([
       { ...common, name: 'functions.invocation-stats', cache_seconds: 900, warm_seconds: 300 },
-      { ...common, name: 'logs.all', cache_seconds: null, warm_seconds: null },
+      { ...common, name: 'logs.all' },
       { ...common, name: 'usage.api-counts', cache_seconds: 900, warm_seconds: 300 },
-      {
-        ...{ ...common, max_rows: 10_000, name: 'wellhead.endpoint-stats' },
-        ...{ cache_seconds: 10, warm_seconds: null },
-      },
-      { ...common, name: 'wellhead.top-callers', cache_seconds: 10, warm_seconds: null },
+      { ...statistics, name: 'wellhead.endpoint-stats', max_rows: 10_000 },
+      { ...statistics, name: 'wellhead.top-callers' },
     ])
   })
 
-  test('of statistics that are too many for their rows, the oldest are left out', () => {
+  test('leave out the oldest statistics if there are too many rows', () => {
     const [stats] = definitions.filter(({ name }) => name === 'wellhead.endpoint-stats')
     expect(stats?.query).toMatch(/ORDER BY timestamp DESC, endpoint\s*$/)
   })
 
-  test('have ids of their own', () => {
+  test('have unique ids', () => {
     expect(new Set(definitions.map((definition) => definition.id)).size).toBe(files.length)
   })
 
-  test('read back the same after being written', () => {
+  test('read back the same after they are written', () => {
     for (const original of definitions) {
       expect(read(formatDefinition(original), `${original.name}.sql`)).toEqual(original)
     }
@@ -344,15 +320,14 @@ describe('docs/endpoints.md', () => {
 
   test('lists every setting of a file with its default', () => {
     const { name: _name, query: _query, ...defaults } = read(`/* id: ${id} */ SELECT 1`)
-    const inFiles = Object.entries(defaults).map(([field, value]) => {
-      if (field.endsWith('_seconds'))
-        return [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
-      return [
-        field,
-        { id: '', description: 'empty', parameters: 'none', incremental: 'none', json: 'none' }[field] ??
-          String(value),
-      ]
-    })
+    const shown: Record<string, string> = {
+      ...{ id: '', description: 'empty', parameters: 'none', incremental: 'none', json: 'none' },
+    }
+    const inFiles = Object.entries(defaults).map(([field, value]) =>
+      field.endsWith('_seconds')
+        ? [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
+        : [field, shown[field] ?? String(value)],
+    )
     expect(settings?.map((row) => row.slice(1, 3))).toEqual(inFiles)
   })
 

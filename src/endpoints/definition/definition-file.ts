@@ -1,31 +1,44 @@
-import { basename } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { Document, Scalar, visit } from 'yaml'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { readYamlFields, type TextPosition } from '../../base/yaml-fields.ts'
+import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
-import { definitionShape, type EndpointDefinition, fieldProblems } from './definition.ts'
-import { parseDuration } from './duration.ts'
+import {
+  definitionShape,
+  type EndpointDefinition,
+  fieldProblems,
+  type Incremental,
+  problemSentence,
+} from './definition.ts'
+import { type ShownParameter, shownParameters } from './parameter-declaration.ts'
 
-/**
- * Reads an endpoint from its file: SQL, with its settings as YAML in a comment before it. The name of the
- * file is the name of the endpoint.
- */
 export type DefinitionReading =
   | { definition: EndpointDefinition; queryAt: TextPosition }
   | { problems: DefinitionProblem[] }
 
 export interface DefinitionProblem extends TextPosition {
   file: string
-  /** Path of the field, such as "parameters.interval.enum". */
-  field: string
-  /** Follows the field: "must be …", "is missing". */
   message: string
 }
 
-export function describeProblem({ file, line, field, message }: DefinitionProblem): string {
-  return `${file}:${line}: ${field} ${message}.`
+/** Reads the definitions in a directory. Reports the problems of all files together. */
+export function readDefinitions(directory: string): EndpointDefinition[] {
+  const readings = readdirSync(directory)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => readDefinition(file, readFileSync(join(directory, file), 'utf8')))
+  const problems = readings.flatMap((reading) => ('problems' in reading ? reading.problems : []))
+  if (problems.length > 0) throw new Error(problems.map(describeProblem).join('\n'))
+  return readings.flatMap((reading) => ('definition' in reading ? [reading.definition] : []))
 }
 
-/** Fields that are a duration in a file and a number of seconds everywhere else. */
+export function describeProblem({ file, line, message }: DefinitionProblem): string {
+  return `${file}:${line}: ${message}`
+}
+
+/** Fields that are a duration such as 15m in a file, and a number of seconds everywhere else. */
 const durationFields: Record<string, string> = {
   cache: 'cache_seconds',
   warm: 'warm_seconds',
@@ -33,25 +46,26 @@ const durationFields: Record<string, string> = {
 }
 const fileFields = Object.fromEntries(Object.entries(durationFields).map(([file, own]) => [own, file]))
 
+/** Reads an endpoint from its file: a comment with YAML settings, then SQL. The file name is the endpoint's name. */
 export function readDefinition(file: string, content: string): DefinitionReading {
   const parts = splitFile(content)
   if (parts === undefined) {
-    const message = 'is missing: the file must begin with a comment /* … */ that holds the settings'
-    return { problems: [{ file, line: 1, column: 1, field: 'header', message }] }
+    const message = 'The header is missing. Start the file with a comment /* … */ that contains the settings.'
+    return { problems: [{ file, line: 1, column: 1, message }] }
   }
   const header = readYamlFields(parts.header, 'max_rows: 1000')
   const problems: DefinitionProblem[] = []
   const report = (at: TextPosition, field: string, message: string) =>
-    problems.push({ file, ...within(parts.headerAt, at), field, message })
+    problems.push({ file, ...within(parts.headerAt, at), message: problemSentence(field, message) })
   for (const { at, message } of header.syntaxProblems) report(at, 'header', message)
   if (problems.length > 0) return { problems }
 
   const fields: Record<string, unknown> = { name: basename(file, '.sql'), query: parts.query }
   for (const [field, value] of Object.entries(header.fields)) {
     const own = durationFields[field]
-    if (own !== undefined) fields[own] = readDuration(value)
+    if (own !== undefined) fields[own] = parseDuration(value)
     else if (Object.hasOwn(fields, field) || Object.hasOwn(fileFields, field)) {
-      report(header.positionOf([field]), field, 'is no field of a file')
+      report(header.positionOf([field]), field, 'is not allowed in a file')
     } else fields[field] = value
   }
   for (const { at, path, message } of header.misreadNumbers) {
@@ -64,31 +78,26 @@ export function readDefinition(file: string, content: string): DefinitionReading
   for (const { path, message } of parsed.success ? [] : fieldProblems(parsed.error)) {
     const [own, ...rest] = path.map(String) as [string, ...string[]]
     const field = fileFields[own] ?? own
-    const unreadable = Object.hasOwn(durationFields, field) && Number.isNaN(fields[own])
-    const told = unreadable ? 'must be a duration such as 900s, 15m or 1h' : message
-    if (own === 'query') problems.push({ file, ...parts.queryAt, field, message })
-    else report(header.positionOf([field, ...rest]), [field, ...rest].join('.'), told)
+    const isUnreadable = Object.hasOwn(durationFields, field) && Number.isNaN(fields[own])
+    const reason = isUnreadable ? 'must be a duration such as 900s, 15m or 1h' : message
+    if (own === 'query') problems.push({ file, ...parts.queryAt, message: problemSentence(field, message) })
+    else report(header.positionOf([field, ...rest]), [field, ...rest].join('.'), reason)
   }
   if (parsed.success && problems.length === 0) return { definition: parsed.data, queryAt: parts.queryAt }
   return { problems: problems.sort((a, b) => a.line - b.line) }
 }
 
-/** A place in a part of a text as one in the whole of it. */
-export function within(start: TextPosition, at: TextPosition): TextPosition {
-  return {
-    line: start.line + at.line - 1,
-    column: at.line === 1 ? start.column + at.column - 1 : at.column,
-  }
-}
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 }
 
-/** What is no duration becomes NaN, which the shape refuses like any other wrong number. */
-function readDuration(value: unknown): number | null {
+/** Seconds of a duration such as "900s", "15m" or "1h". Anything else becomes NaN, which the shape refuses. */
+function parseDuration(value: unknown): number | null {
   if (value === 'none') return null
-  return (typeof value === 'string' ? parseDuration(value) : undefined) ?? Number.NaN
+  const [, amount, unit = ''] = /^(\d{1,9})([smh])$/.exec(typeof value === 'string' ? value : '') ?? []
+  return Number(amount) * (unitSeconds[unit] ?? Number.NaN)
 }
 
 interface FileParts {
-  /** Text between the marks of the comment, and where it begins. */
+  /** Text inside the comment, and where it starts. */
   header: string
   headerAt: TextPosition
   query: string
@@ -102,15 +111,67 @@ function splitFile(content: string): FileParts | undefined {
     const query = content.slice(end)
     return {
       header: content.slice(start + 2, end - 2),
-      headerAt: positionAt(content, start + 2),
+      headerAt: positionOf(content, start + 2),
       query,
-      queryAt: positionAt(content, end + Math.max(0, query.search(/\S/))),
+      queryAt: positionOf(content, end + Math.max(0, query.search(/\S/))),
     }
   }
   return undefined
 }
 
-function positionAt(content: string, offset: number): TextPosition {
-  const lines = content.slice(0, offset).split('\n')
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
+/** The text of an endpoint's file. Reading it returns the same definition. */
+export function formatDefinition(definition: EndpointDefinition): string {
+  const { cache_seconds, warm_seconds, timeout_seconds, incremental } = definition
+  const parameters = Object.entries(shownParameters(definition.parameters)).map(([name, parameter]) => [
+    name,
+    withoutDefaults(parameter),
+  ])
+  const header = new Document({
+    id: definition.id,
+    ...(definition.description !== '' && { description: definition.description }),
+    ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
+    max_rows: definition.max_rows,
+    cache: cache_seconds === null ? 'none' : `${cache_seconds}s`,
+    ...(warm_seconds !== null && { warm: `${warm_seconds}s` }),
+    ...(incremental && { incremental: withoutAbsent(incremental) }),
+    timeout: `${timeout_seconds}s`,
+    ...(definition.json.length > 0 && { json: definition.json }),
+    ...(definition.sandbox && { sandbox: true }),
+  })
+  visit(header, {
+    Scalar(_key, node) {
+      if (typeof node.value === 'string' && !isPlain(node.value)) node.type = Scalar.QUOTE_DOUBLE
+    },
+  })
+  return `/*\n${keepInComment(header.toString({ lineWidth: 0 }))}*/\n${definition.query}\n`
+}
+
+function withoutDefaults(parameter: ShownParameter) {
+  const { type, required, empty_is_omitted, description, ...values } = parameter
+  return {
+    ...(type !== 'string' && { type }),
+    ...(required && { required }),
+    ...values,
+    ...(empty_is_omitted && { empty_is_omitted }),
+    ...(description !== '' && { description }),
+  }
+}
+
+function withoutAbsent({ column, whole_buckets, by, spans, otherwise }: Incremental) {
+  return {
+    column,
+    ...(whole_buckets && { whole_buckets }),
+    ...(by !== null && { by }),
+    ...(Object.keys(spans).length > 0 && { spans }),
+    ...(otherwise !== null && { otherwise }),
+  }
+}
+
+/** Only double quotes can hold every character on one line, with comment marks escaped. */
+function isPlain(value: string): boolean {
+  return /^[\x20-\x7e\u00a1-\u167f]*$/.test(value) && !/\/\*|\*\//.test(value)
+}
+
+function keepInComment(yaml: string): string {
+  return yaml.replaceAll('/*', '/\\x2a').replaceAll('*/', '*\\/')
 }

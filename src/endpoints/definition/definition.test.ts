@@ -12,7 +12,7 @@ function problems(fields: Record<string, unknown>): string[] {
     : fieldProblems(parsed.error).map(({ path, message }) => `${path.join('.')} ${message}`)
 }
 
-test('only id, name and query are needed; the rest has defaults', () => {
+test('requires only id, name and query', () => {
   expect(definitionShape.parse(least)).toEqual({
     ...least,
     description: '',
@@ -30,7 +30,7 @@ test('only id, name and query are needed; the rest has defaults', () => {
   })
 })
 
-test('every problem is told at once, each with its field', () => {
+test('reports all problems together, each with its field', () => {
   expect(
     problems({
       id: '1',
@@ -45,82 +45,67 @@ test('every problem is told at once, each with its field', () => {
     }),
   ).toEqual([
     'id must be a UUID',
-    'name must begin with a letter and have up to 128 letters, digits, dots, underscores and dashes',
+    'name must start with a letter and have at most 128 letters, digits, dots, underscores and dashes',
     'query is missing',
-    'parameters.now is given by the service and cannot be declared',
-    'parameters._format must begin with a letter and have up to 64 letters, digits and underscores',
+    'parameters.now is set by the service and cannot be declared',
+    'parameters._format must start with a letter and have at most 64 letters, digits and underscores',
     'parameters.a.type must be one of string, integer, number, boolean, timestamp, regex',
-    'parameters.a.kind is no field that is known here',
+    'parameters.a.kind is unknown',
     'parameters.b must be a list of fields, such as { required: true }',
     'max_rows must be a whole number from 1 to 10000',
     'sandbox must be true or false',
-    'extra is no field that is known here',
+    'extra is unknown',
     'warm_seconds must not be longer than the cache',
   ])
 })
 
-test('an id is one id in capital and in small letters', () => {
+test('ignores the case of an id', () => {
   expect(definitionShape.parse({ ...least, id: id.toUpperCase() }).id).toBe(id)
 })
 
-describe('names', () => {
-  test.each(['a', 'Z9', 'logs.all', 'usage.api-counts', 'a_b', 'a'.repeat(128)])('%s is one', (name) => {
-    expect(problems({ name })).toEqual([])
-  })
-
-  test.each(['', '1a', '.a', '-a', '_a', 'a b', 'a/b', 'ä', 'a'.repeat(129), 'a\n'])('%j is none', (name) => {
-    expect(problems({ name })).toHaveLength(1)
-  })
+test.each(['a', 'Z9', 'logs.all', 'usage.api-counts', 'a_b', 'a'.repeat(128)])('%s is a name', (name) => {
+  expect(problems({ name })).toEqual([])
 })
 
-describe('numbers', () => {
-  test.each([
-    [{ max_rows: 1 }, []],
-    [{ max_rows: 10_000 }, []],
-    [{ max_rows: 10_001 }, ['max_rows must be a whole number from 1 to 10000']],
-    [{ max_rows: 1.5 }, ['max_rows must be a whole number from 1 to 10000']],
-    [{ max_rows: '10' }, ['max_rows must be a whole number from 1 to 10000']],
-    [{ cache_seconds: 0 }, ['cache_seconds must be a whole number of seconds from 1 to 2592000']],
-    [{ incremental: { column: 't' } }, ['incremental needs a cache that it renews']],
-    [
-      { cache_seconds: 9, incremental: { column: 't', by: 'x' } },
-      ['incremental.by must be a declared parameter'],
-    ],
-    [
-      {
-        cache_seconds: 9,
-        incremental: { column: 't', otherwise: { window_seconds: 9, bucket_seconds: 7 } },
-      },
-      ['incremental.otherwise.bucket_seconds must divide a day'],
-    ],
-    [{ timeout_seconds: 3601 }, ['timeout_seconds must be a whole number of seconds from 1 to 3600']],
-    [{ timeout_seconds: null }, ['timeout_seconds must be a whole number of seconds from 1 to 3600']],
-  ])('%o', (fields, expected) => {
-    expect(problems(fields)).toEqual(expected)
-  })
-})
+test.each(['', '1a', '.a', '-a', '_a', 'a b', 'a/b', 'ä', 'a'.repeat(129), 'a\n'])(
+  '%j is not a name',
+  (name) => expect(problems({ name })).toHaveLength(1),
+)
 
-describe('warming', () => {
-  test('needs a cache', () => {
-    expect(problems({ warm_seconds: 300 })).toEqual(['warm_seconds needs a cache that it keeps warm'])
-  })
+const rowRange = 'max_rows must be a whole number from 1 to 10000'
+const cacheRange = 'cache_seconds must be a whole number of seconds from 1 to 2592000'
+const timeRange = 'timeout_seconds must be a whole number of seconds from 1 to 3600'
+const oddSpan = { column: 't', otherwise: { window_seconds: 9, bucket_seconds: 7 } }
 
-  test('may be as long as the cache and no longer', () => {
-    expect(problems({ cache_seconds: 900, warm_seconds: 900 })).toEqual([])
-    expect(problems({ cache_seconds: 900, warm_seconds: 901 })).toEqual([
-      'warm_seconds must not be longer than the cache',
-    ])
-  })
-
-  test('is not judged by a cache that cannot be read', () => {
-    expect(problems({ cache_seconds: -1, warm_seconds: 900 })).toEqual([
-      'cache_seconds must be a whole number of seconds from 1 to 2592000',
-    ])
-  })
-})
+test.each([
+  [{ max_rows: 1 }, []],
+  [{ max_rows: 10_000 }, []],
+  [{ max_rows: 10_001 }, [rowRange]],
+  [{ max_rows: 1.5 }, [rowRange]],
+  [{ max_rows: '10' }, [rowRange]],
+  [{ cache_seconds: 0 }, [cacheRange]],
+  [{ timeout_seconds: 3601 }, [timeRange]],
+  [{ timeout_seconds: null }, [timeRange]],
+  [{ incremental: { column: 't' } }, ['incremental requires caching']],
+  [
+    { cache_seconds: 9, incremental: { column: 't', by: 'x' } },
+    ['incremental.by must be a declared parameter'],
+  ],
+  [{ cache_seconds: 9, incremental: oddSpan }, ['incremental.otherwise.bucket_seconds must divide a day']],
+  [{ warm_seconds: 300 }, ['warm_seconds requires caching']],
+  [{ cache_seconds: 900, warm_seconds: 900 }, []],
+  [{ cache_seconds: 900, warm_seconds: 901 }, ['warm_seconds must not be longer than the cache']],
+  // An invalid cache does not make the warming invalid.
+  [{ cache_seconds: -1, warm_seconds: 900 }, [cacheRange]],
+  [{ parameters: { sql: {} } }, []],
+  [
+    { parameters: { sql: {} }, sandbox: true },
+    ['parameters.sql is reserved in a sandbox for the SQL of the caller'],
+  ],
+])('%o', (fields, expected) => expect(problems(fields)).toEqual(expected))
 
 describe('parameters', () => {
-  test('defaults, allowed values and examples are text, whatever they are written as', () => {
+  test('defaults, allowed values and examples are text, however they are written', () => {
     const { parameters } = definitionShape.parse({
       ...least,
       parameters: {
@@ -133,10 +118,10 @@ describe('parameters', () => {
   })
 
   test.each([
-    [{ required: true, default: 'a' }, 'default cannot be given for a parameter that is required'],
+    [{ required: true, default: 'a' }, 'default is not allowed for a required parameter'],
     [{ type: 'integer', default: 'a' }, 'default must be a whole number of at most 64 bits'],
     [{ type: 'integer', enum: ['1', 'a'] }, 'enum.1 must be a whole number of at most 64 bits'],
-    [{ enum: ['a', 'b', 'a'] }, 'enum.2 is there twice'],
+    [{ enum: ['a', 'b', 'a'] }, 'enum.2 is a duplicate'],
     [{ enum: [] }, 'enum must be a list of values'],
     [{ enum: 'a' }, 'enum must be a list of values'],
     [{ enum: ['a', 'b'], default: 'c' }, 'default must be one of a, b'],
@@ -151,18 +136,11 @@ describe('parameters', () => {
     expect(problems({ parameters: { a: declaration } })).toEqual([`parameters.a.${problem}`])
   })
 
-  test('a problem in one parameter does not hide one in another', () => {
+  test('a problem in one parameter does not hide a problem in another', () => {
     expect(problems({ parameters: { a: { enum: [] }, b: { required: true, default: '' } } })).toHaveLength(2)
   })
 
-  test('the name sql is taken where callers send SQL of their own', () => {
-    expect(problems({ parameters: { sql: {} } })).toEqual([])
-    expect(problems({ parameters: { sql: {} }, sandbox: true })).toEqual([
-      'parameters.sql cannot be declared in a sandbox, where it is the SQL of the caller',
-    ])
-  })
-
-  test('names of what every object has are names like others', () => {
+  test('can have the names of properties that every object has', () => {
     const { parameters } = definitionShape.parse({
       ...least,
       parameters: { constructor: { type: 'number' } },
@@ -183,11 +161,11 @@ describe('queries', () => {
     ['SELECT 1 -- the end;', 'SELECT 1 -- the end;'],
     ["SELECT ';'", "SELECT ';'"],
     ['SELECT 1; SELECT 2;', 'SELECT 1; SELECT 2'],
-  ])('%j is kept as %j', (query, kept) => {
+  ])('%j is saved as %j', (query, kept) => {
     expect(queryOf(query)).toBe(kept)
   })
 
-  test('a query that is kept once is kept as it is', () => {
+  test('saving a saved query changes nothing', () => {
     const piece = fc.constantFrom(';', ' ', '\n', '-- c', '/* c */', 'a', '#', '-', '/', '*', "'", '$$')
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1 }), (pieces) => {

@@ -5,12 +5,12 @@ import { sqlName } from '../../sql/names.ts'
 import type { TextColumnOf } from '../../sql/paths.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
+import { sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
-import { sampleValues } from './sample-values.ts'
-import { checkSandboxDefinition } from './sandbox.ts'
+import { sandboxViews } from './sandbox.ts'
 
-/** An endpoint that was checked: its query compiles, reads only what it may, and has these columns. */
+/** A checked endpoint: its query compiles, reads only sources, and returns these columns. */
 export interface Endpoint {
   readonly definition: EndpointDefinition
   readonly version: number
@@ -18,13 +18,13 @@ export interface Endpoint {
   readonly columns: readonly ResultColumn[]
 }
 
-/** The sources that there are, and what is known of their columns. */
+/** The sources and their typed columns. */
 export interface KnownSources {
   has(name: string): boolean
   readonly columnOf?: TextColumnOf
 }
 
-/** Checks a definition as it is saved, and learns its columns. Throws what is wrong with its query. */
+/** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
 export async function compileEndpoint(
   engine: Engine,
   definition: EndpointDefinition,
@@ -32,7 +32,7 @@ export async function compileEndpoint(
   sources: KnownSources,
 ): Promise<Endpoint> {
   checkTokens(definition.query)
-  if (definition.sandbox) checkSandboxDefinition(definition.query)
+  if (definition.sandbox) sandboxViews(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
   const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
@@ -48,7 +48,7 @@ export async function compileEndpoint(
   return { definition, version, compiled, columns }
 }
 
-/** A query that uses the subqueries that are not sent, since the engine does not look into what nothing uses. */
+/** A query that uses the subqueries that are not sent: the engine does not check unused ones. */
 function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
   const clause = leadingWith(sql)
   const kept = leadingWith(sent)?.names ?? []
@@ -57,13 +57,11 @@ function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
   return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
 }
 
-/** The promise of an incremental endpoint is about a column that must be there, and be a time. */
+/** The bucket column of an incremental endpoint must exist and be a time. */
 function checkBucketColumn({ incremental }: EndpointDefinition, columns: readonly ResultColumn[]): void {
   if (!incremental) return
   const type = columns.find(({ name }) => name === incremental.column)?.type
   if (type === undefined || !/^DateTime(64)?\b/.test(type)) {
-    throw invalidQuery(
-      `incremental.column: the result has no column "${incremental.column}" of type DateTime.`,
-    )
+    throw invalidQuery(`incremental.column must name a DateTime column; "${incremental.column}" is not one.`)
   }
 }

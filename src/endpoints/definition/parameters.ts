@@ -3,72 +3,73 @@ import { formatMicros } from '../../base/timestamps.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
 import { pathEdits, type TextColumnOf } from '../../sql/paths.ts'
-import { sqlTokens } from '../../sql/tokens.ts'
+import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
 import { withoutUnused } from '../../sql/with.ts'
-import { type ParameterDeclaration, parameterShape, reservedName } from './definition.ts'
-import { type BoundValue, parameterTypes, timestampType } from './parameter-types.ts'
-import { possibleSources } from './row-filters.ts'
+import { reservedName } from './definition.ts'
+import {
+  type BoundValue,
+  declarationOf,
+  type ParameterDeclaration,
+  type ParameterDeclarations,
+  parameterTypes,
+  timestampType,
+} from './parameter-declaration.ts'
 
 export type BoundValues = Readonly<Record<string, BoundValue>>
 
-/**
- * A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. Its values stay
- * beside it.
- */
+/** A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. */
 export interface CompiledQuery {
   readonly sql: string
-  /** How it came to be, for the positions of errors. */
+  /** Maps positions of errors to the author's text. */
   readonly edited: EditedSql
-  /** What is sent to the engine: without the parts of its WITH clause that nothing uses. */
+  /** The SQL that is sent to the engine: without unused parts of its WITH clause. */
   readonly sent: string
-  /** Words of what is sent that have the form of a source's name. */
+  /** Words of the sent SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
-  /** Parameters that the SQL uses, in the order of their first appearance; @now is not one of them. */
+  /** Parameters that the SQL uses except @now, in the order of their first appearance. */
   readonly names: readonly string[]
-  /** Those among them that are regular expressions, which the engine may refuse to compile. */
+  /** Those that are regular expressions, which the engine may refuse to compile. */
   readonly patterns: readonly string[]
-  /**
-   * The values to bind for what a caller sent: of every used parameter, and of no other. Equal calls have
-   * equal values. Throws what the caller has to mend.
-   */
-  check(given: Readonly<Record<string, string>>): BoundValues
+  /** Returns the values of all used parameters and no others. Equal requests have equal values. */
+  check(sent: Readonly<Record<string, string>>): BoundValues
 }
 
 const maxValueBytes = 64 * 1024
-const undeclared = parameterShape.parse({})
 
 export function bindQuery(
   sql: string,
-  declared: Readonly<Record<string, ParameterDeclaration>>,
+  declared: ParameterDeclarations,
   columnOf?: TextColumnOf,
 ): CompiledQuery {
-  const declarationOf = (name: string) => (Object.hasOwn(declared, name) && declared[name]) || undeclared
   const names = new Set<string>()
   const edits: SqlEdit[] = []
   for (const { kind, start, end } of sqlTokens(sql)) {
     if (kind !== 'parameter') continue
     const name = sql.slice(start + 1, end)
-    if (name.startsWith('_')) throw controlName(sql, name, start)
+    if (name.startsWith('_')) {
+      const message = `@${name} is not allowed. Parameter names that start with _ are reserved for the service.`
+      throw invalidQuery(message, positionOf(sql, start))
+    }
     if (name !== reservedName) names.add(name)
-    const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(name))
+    const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(declared, name))
     edits.push({ start, end, text: `{${name}:${type}}` })
   }
   const edited = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
-  const sent = withoutUnused(edited.text)
-  // What is declared is asked for even where the SQL does not use it: the declaration is what callers read.
+  const sentSql = withoutUnused(edited.text)
+  // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
   return {
     sql: edited.text,
     edited,
-    sent,
-    possibleSources: possibleSources(sent),
+    sent: sentSql,
+    possibleSources: possibleSources(sentSql),
     names: [...names],
-    patterns: [...names].filter((name) => declarationOf(name).type === 'regex'),
-    check(given) {
+    patterns: [...names].filter((name) => declarationOf(declared, name).type === 'regex'),
+    check(sent) {
       const values: [string, BoundValue][] = []
       for (const name of checked) {
-        const sent = Object.hasOwn(given, name) ? given[name] : undefined
-        const value = readValue(name, declarationOf(name), sent)
+        const text = Object.hasOwn(sent, name) ? sent[name] : undefined
+        const value = readValue(name, declarationOf(declared, name), text)
         if (names.has(name)) values.push([name, value])
       }
       return Object.freeze(Object.fromEntries(values))
@@ -76,12 +77,12 @@ export function bindQuery(
   }
 }
 
-/** Adds the time of the call, which is no parameter of the caller and no part of what calls have in common. */
+/** Adds the time of the request. It is not sent by the caller and is not part of the cache key. */
 export function withNow(values: BoundValues, nowMicros: bigint): BoundValues {
   return Object.freeze({ ...values, [reservedName]: formatMicros(nowMicros) })
 }
 
-/** A parameter that may be omitted is null then, so its type must have room for that. */
+/** An omitted parameter is null, so its type must allow null. */
 function engineTypeOf({ type, required, default: fallback }: ParameterDeclaration): string {
   const { engineType } = parameterTypes[type]
   return required || fallback !== undefined ? engineType : `Nullable(${engineType})`
@@ -101,7 +102,7 @@ function readValue(name: string, declaration: ParameterDeclaration, sent: string
   const { read, expected } = parameterTypes[declaration.type]
   const value = read(text)
   if (value === undefined) {
-    throw invalidParameter(name, `${name} must be ${expected}; ${shown(text)} was given.`)
+    throw invalidParameter(name, `${name} must be ${expected}; received ${shown(text)}.`)
   }
   return value
 }
@@ -113,12 +114,4 @@ function notOneOf(parameter: string, allowed: readonly string[]): WellheadError 
 
 function shown(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
-}
-
-/** Such a name could never be sent: in a call it belongs to the service, as in _format. */
-function controlName(sql: string, name: string, offset: number): WellheadError {
-  return invalidQuery(
-    `@${name} is no parameter: names that begin with _ are those of the service.`,
-    positionOf(sql, offset),
-  )
 }

@@ -4,11 +4,11 @@ import { sqlName } from '../../sql/names.ts'
 
 export interface ResultColumn {
   name: string
-  /** Type as the engine calls it. */
+  /** The engine's name of the type. */
   type: string
 }
 
-/** Names and types of a query's result, without running it. */
+/** Names and types of a query's result columns, without running it. */
 export async function describeColumns(
   engine: Engine,
   { sql, ...statement }: Pick<Statement, 'sql' | 'parameters' | 'settings'>,
@@ -23,7 +23,7 @@ export async function describeColumns(
 
 const exactInteger = 2 ** 53 - 1
 
-/** A column in its outward form: instants as integers or as text without a zone, integers exact. */
+/** A column as it is returned: instants as integers or as text without a zone, and exact integers. */
 function outward({ name, type }: ResultColumn): string {
   const column = sqlName(name)
   const bare = bareType(type)
@@ -44,16 +44,16 @@ function bareType(type: string): string {
   return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
 }
 
-/** Columns whose text is JSON, and is given as JSON: `metadata`, and those that the definition lists. */
+/** Whether a text column is returned as JSON: `metadata`, and the columns that the definition lists. */
 export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
   const bare = bareType(type)
-  // An endpoint that was saved before entries were kept as text says JSON for a column that is text now.
+  // Endpoints that were saved when metadata had the type JSON still list it as JSON.
   return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
 export type OutwardForm = 'json' | 'text-rows' | 'typed'
 
-/** The saved query inside of the one that gives its columns their outward form and bounds its rows. */
+/** Wraps the saved query in one that converts its columns and limits its rows. */
 export function wrapQuery(
   sql: string,
   columns: readonly ResultColumn[],
@@ -81,12 +81,12 @@ function listOf(columns: readonly ResultColumn[], form: OutwardForm, json: reado
   }
 }
 
-/** The order of the saved query is the order of the answer, and JSON has the values as they are. */
+/** Keeps the order of the saved query, and keeps JSON values unchanged. */
 export const outwardSettings = {
   query_plan_remove_redundant_sorting: 0,
   optimize_duplicate_order_by_and_distinct: 0,
   use_variant_as_common_type: 1,
-  // A text at a path of metadata is a text, whatever it looks like.
+  // Text at a path of metadata stays text, even if it looks like a date.
   input_format_try_infer_dates: 0,
   input_format_try_infer_datetimes: 0,
   ...outwardJson,

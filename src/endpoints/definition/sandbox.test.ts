@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { checkSandboxDefinition, maxSandboxBytes, sandboxText } from './sandbox.ts'
+import { maxSandboxBytes, sandboxText, sandboxViews } from './sandbox.ts'
 
 describe('the query of a sandbox', () => {
   test.each([
     'WITH a AS (SELECT 1) SELECT * FROM a',
     '-- views\nWITH RECURSIVE 1 AS one, a AS (SELECT 1) SELECT * FROM a',
-  ])('%j has views', (query) => expect(() => checkSandboxDefinition(query)).not.toThrow())
+  ])('%j has views', (query) => expect(() => sandboxViews(query)).not.toThrow())
 
   test.each([
     'SELECT 1',
@@ -15,19 +15,19 @@ describe('the query of a sandbox', () => {
     '(WITH a AS (SELECT 1) SELECT * FROM a)',
     'SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)',
   ])('%j has none', (query) => {
-    expect(() => checkSandboxDefinition(query)).toThrow('must begin with the views')
+    expect(() => sandboxViews(query)).toThrow('must start with the views')
   })
 })
 
 describe('the text of a caller', () => {
-  test('loses the semicolons and comments at its end', () => {
+  test('is cut before semicolons and comments at its end', () => {
     expect(sandboxText("SELECT ';' ; ;-- x\n/* y */")).toBe("SELECT ';'")
   })
 
   test.each([
     ['SELECT @project', '@project', 8],
     ['SELECT\n@now', '@now', 1],
-  ])('%j cannot use what is the endpoint’s', (sql, name, column) => {
+  ])('%j cannot use parameters of the endpoint', (sql, name, column) => {
     expect(() => sandboxText(sql)).toThrow(
       expect.objectContaining({
         message: expect.stringContaining(name),
@@ -36,7 +36,7 @@ describe('the text of a caller', () => {
     )
   })
 
-  test('has a bound', () => {
+  test('has a maximum length', () => {
     const sql = `SELECT '${'ü'.repeat(maxSandboxBytes / 2)}'`
     expect(() => sandboxText(sql)).toThrow('at most')
   })

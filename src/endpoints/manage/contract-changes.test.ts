@@ -2,45 +2,32 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../definition/definition.ts'
 import type { ResultColumn } from '../definition/result-columns.ts'
-import { changeKinds } from './contract-change.ts'
-import { contractChanges } from './contract-changes.ts'
+import { changeKinds, contractChanges } from './contract-changes.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
 
-function contract(fields: Record<string, unknown> = {}, columns: ResultColumn[] = []) {
-  return {
+type Fields = Record<string, unknown>
+type Columns = readonly ResultColumn[]
+
+/** The changes as texts: their kind, effect and column. */
+function changes(was: Fields, is: Fields, before: Columns = [], after: Columns = []): string[] {
+  const contract = (fields: Fields, columns: Columns) => ({
     definition: definitionShape.parse({ id, name: 'sample', query: 'SELECT 1', ...fields }),
     columns,
-  }
-}
-
-function between(
-  before: Parameters<typeof contract>,
-  after: Parameters<typeof contract>,
-): [string, 'breaking' | 'compatible'][] {
-  return contractChanges(contract(...before), contract(...after)).map(({ kind, breaking }) => [
-    kind,
-    breaking ? 'breaking' : 'compatible',
-  ])
-}
-
-const parameter = (was: object | undefined, is: object | undefined) =>
-  between([{ parameters: was ? { p: was } : {} }], [{ parameters: is ? { p: is } : {} }])
-
-const types = (was: string, is: string) =>
-  between([{}, [{ name: 'c', type: was }]], [{}, [{ name: 'c', type: is }]])
-
-const columns = (was: string, is: string) => {
-  const of = (names: string) => names.split(' ').map((name) => ({ name, type: 'String' }))
-  return contractChanges(contract({}, of(was)), contract({}, of(is))).map(({ kind, breaking, column }) =>
-    [kind, breaking ? 'breaking' : 'compatible', column].filter(Boolean).join(' '),
+  })
+  return contractChanges(contract(was, before), contract(is, after)).map(({ kind, breaking, column }) =>
+    [kind, breaking ? 'breaking' : 'compatible', ...(column ? [column] : [])].join(' '),
   )
 }
 
+const parameter = (was: object | undefined, is: object | undefined) =>
+  changes({ parameters: was ? { p: was } : {} }, { parameters: is ? { p: is } : {} })
+const columns = (names: string) => names.split(' ').map((name) => ({ name, type: 'String' }))
+
 describe('contractChanges', () => {
-  test('finds nothing where nothing changed, also where values are listed in another order', () => {
+  test('ignores the order of allowed values', () => {
     const fields = { parameters: { p: { enum: ['a', 'b'] } }, cache_seconds: 10 }
-    expect(between([fields], [fields])).toEqual([])
+    expect(changes(fields, fields)).toEqual([])
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'a'] })).toEqual([])
   })
 
@@ -62,38 +49,35 @@ describe('contractChanges', () => {
     ['of any value', { enum: ['a'] }, {}, 'parameter_values_added', 'compatible'],
     ['omitted if empty', {}, { empty_is_omitted: true }, 'parameter_empty_changed', 'breaking'],
     ['described', {}, { description: 'x' }, 'parameter_description_changed', 'compatible'],
-  ])('a parameter that is now %s', (_what, was, is, kind, verdict) => {
-    expect(parameter(was, is)).toEqual([[kind, verdict]])
+  ])('a parameter that is now %s', (_what, was, is, kind, effect) => {
+    expect(parameter(was, is)).toEqual([`${kind} ${effect}`])
   })
 
-  test('a list of values that loses some and gains some is both', () => {
+  test('reports removed and added values of a list', () => {
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'c'] })).toEqual([
-      ['parameter_values_removed', 'breaking'],
-      ['parameter_values_added', 'compatible'],
+      'parameter_values_removed breaking',
+      'parameter_values_added compatible',
     ])
   })
 
-  test('a parameter that only the SQL names is one, too', () => {
-    expect(between([{ query: 'SELECT @a' }], [{ query: 'SELECT @b' }])).toEqual([
-      ['parameter_removed', 'breaking'],
-      ['parameter_added', 'compatible'],
-      ['query_changed', 'compatible'],
+  test('includes parameters that only the SQL names', () => {
+    expect(changes({ query: 'SELECT @a' }, { query: 'SELECT @b' })).toEqual([
+      'parameter_removed breaking',
+      'parameter_added compatible',
+      'query_changed compatible',
     ])
-    const declared = { query: 'SELECT @a', parameters: { a: {} } }
-    expect(between([{ query: 'SELECT @a' }], [declared])).toEqual([])
+    expect(changes({ query: 'SELECT @a' }, { query: 'SELECT @a', parameters: { a: {} } })).toEqual([])
   })
 
-  test('columns that are gone, new, renamed or in another order', () => {
-    expect(columns('a b', 'a')).toEqual(['column_removed breaking b'])
-    expect(columns('a b', 'a b c')).toEqual(['column_added compatible c'])
-    expect(columns('a b', 'a x')).toEqual(['column_renamed breaking b'])
-    expect(columns('a b', 'b a')).toEqual(['columns_reordered compatible'])
-    expect(columns('a b', 'c a b')).toEqual(['column_added compatible c'])
-    expect(columns('a b', 'x y z')).toEqual([
-      'column_renamed breaking a',
-      'column_renamed breaking b',
-      'column_added compatible z',
-    ])
+  test.each([
+    ['a b', 'a', ['column_removed breaking b']],
+    ['a b', 'a b c', ['column_added compatible c']],
+    ['a b', 'a x', ['column_renamed breaking b']],
+    ['a b', 'b a', ['columns_reordered compatible']],
+    ['a b', 'c a b', ['column_added compatible c']],
+    ['a b', 'x y z', ['column_renamed breaking a', 'column_renamed breaking b', 'column_added compatible z']],
+  ])('columns that change from %s to %s', (was, is, expected) => {
+    expect(changes({}, {}, columns(was), columns(is))).toEqual(expected)
   })
 
   test.each([
@@ -113,32 +97,36 @@ describe('contractChanges', () => {
     ['Date', "DateTime('UTC')", 'breaking'],
     ['Array(UInt8)', 'Array(UInt16)', 'breaking'],
     ['String', 'Dynamic', 'breaking'],
-  ])('a column that was %s and is %s is %s', (was, is, verdict) => {
-    expect(types(was, is)).toEqual([['column_type_changed', verdict]])
+  ])('a column type that changes from %s to %s is %s', (was, is, effect) => {
+    const [before, after] = [[{ name: 'c', type: was }], [{ name: 'c', type: is }]]
+    expect(changes({}, {}, before, after)).toEqual([`column_type_changed ${effect} c`])
   })
 
-  test('names, rows, sandboxes and what is quiet', () => {
-    expect(between([{}], [{ name: 'other' }])).toEqual([['endpoint_renamed', 'breaking']])
-    expect(between([{}], [{ max_rows: 10 }])).toEqual([['max_rows_lowered', 'breaking']])
-    expect(between([{}], [{ max_rows: 2000 }])).toEqual([['max_rows_raised', 'compatible']])
-    expect(between([{ sandbox: true }], [{}])).toEqual([['sandbox_off', 'breaking']])
-    expect(between([{}], [{ sandbox: true }])).toEqual([['sandbox_on', 'compatible']])
-    const views = (name: string) => ({ sandbox: true, query: `WITH ${name} AS (SELECT 1) SELECT 2` })
-    expect(between([views('a')], [views('b')])).toEqual([
-      ['sandbox_view_removed', 'breaking'],
-      ['sandbox_view_added', 'compatible'],
-      ['query_changed', 'compatible'],
-    ])
-    const fields = { cache_seconds: 10, warm_seconds: 5, timeout_seconds: 5, description: 'x' }
-    expect(between([{}], [fields])).toEqual([
-      ['cache_changed', 'compatible'],
-      ['cache_changed', 'compatible'],
-      ['timeout_changed', 'compatible'],
-      ['description_changed', 'compatible'],
-    ])
+  const sandbox = (view: string) => ({ sandbox: true, query: `WITH ${view} AS (SELECT 1) SELECT 2` })
+
+  test.each([
+    [{}, { name: 'other' }, ['endpoint_renamed breaking']],
+    [{}, { max_rows: 10 }, ['max_rows_lowered breaking']],
+    [{}, { max_rows: 2000 }, ['max_rows_raised compatible']],
+    [{ sandbox: true }, {}, ['sandbox_off breaking']],
+    [{}, { sandbox: true }, ['sandbox_on compatible']],
+    [
+      sandbox('a'),
+      sandbox('b'),
+      ['sandbox_view_removed breaking', 'sandbox_view_added compatible', 'query_changed compatible'],
+    ],
+    [{}, { cache_seconds: 10 }, ['cache_changed compatible']],
+    [{ cache_seconds: 10 }, { cache_seconds: 10, warm_seconds: 5 }, ['cache_changed compatible']],
+    [
+      {},
+      { timeout_seconds: 5, description: 'x' },
+      ['timeout_changed compatible', 'description_changed compatible'],
+    ],
+  ])('%o and then %o', (was, is, expected) => {
+    expect(changes(was, is)).toEqual(expected)
   })
 
-  test('docs/managing-endpoints.md lists every kind of change', () => {
+  test('docs/managing-endpoints.md lists all kinds of changes', () => {
     const page = readFileSync(new URL('../../../docs/managing-endpoints.md', import.meta.url), 'utf8')
     const listed = [...page.matchAll(/^\| `([a-z_]+)`.*\| (?:breaking|compatible|either)/gm)].map(
       ([, kind]) => kind,

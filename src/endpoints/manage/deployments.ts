@@ -10,22 +10,26 @@ import {
 } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import type { EndpointDefinition } from '../definition/definition.ts'
-import { fieldsOf, readFields, sameDefinition } from '../definition/given-fields.ts'
-import { type CompilingParts, compileStored, storedChange } from '../definition/stored-endpoint.ts'
-import type { ContractChange } from './contract-change.ts'
-import { contractChanges } from './contract-changes.ts'
-import type { Endpoints, SavedEndpoint, StoredEndpoint } from './endpoints.ts'
+import {
+  type EndpointDefinition,
+  isSameDefinition,
+  parseDefinition,
+  writableFields,
+} from '../definition/definition.ts'
+import { type ContractChange, contractChanges } from './contract-changes.ts'
+import type { Endpoints, SavedEndpoint } from './endpoints.ts'
+import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
 
-export interface DeploymentsOptions extends CompilingParts {
+export interface DeploymentsOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
 }
 
-export const maxDeployedEndpoints = 500
+const maxDeployedEndpoints = 500
 
-/** Zero says that there must be none yet. */
+/** Zero means that the endpoint must not exist yet. */
 export const expectedVersionShape = z.int().min(0)
+const expectationShape = z.object({ expected_version: expectedVersionShape.optional() })
 
 export const deploymentShape = z.strictObject({
   endpoints: z.array(z.record(z.string(), z.unknown())).max(maxDeployedEndpoints),
@@ -37,7 +41,7 @@ export interface DeployedEndpoint {
   name: string
   id: string
   action: 'created' | 'updated' | 'unchanged'
-  /** Of the endpoint when this is done. */
+  /** Version of the endpoint after the deployment. */
   version: number
   changes: ContractChange[]
 }
@@ -47,9 +51,9 @@ export interface DeploymentView {
   endpoints: DeployedEndpoint[]
 }
 
-interface Wanted {
+interface DesiredEndpoint {
   definition: EndpointDefinition
-  /** The SQL as it was sent, which the positions of errors are about. */
+  /** The SQL as it was sent, for the positions of errors. */
   typed: string
   current: SavedEndpoint | undefined
 }
@@ -58,10 +62,10 @@ interface Step extends DeployedEndpoint {
   stored: StoredEndpoint
 }
 
-/** Others may change the same endpoints at the same time, and whoever expects no version does not mind. */
+/** Another client can change the same endpoints at the same time, so a deployment without versions is retried. */
 const maxAttempts = 5
 
-/** Brings endpoints to what a set of definitions says: all of them, or none. */
+/** Deploys a set of definitions atomically. */
 export class Deployments {
   readonly #options: DeploymentsOptions
 
@@ -69,8 +73,8 @@ export class Deployments {
     this.#options = options
   }
 
-  async deploy(given: unknown, by: string): Promise<DeploymentView> {
-    const { endpoints, dry_run, allow_breaking } = readShape(deploymentShape, given)
+  async deploy(body: unknown, by: string): Promise<DeploymentView> {
+    const { endpoints, dry_run, allow_breaking } = readShape(deploymentShape, body)
     for (let attempt = 1; ; attempt++) {
       const steps = await this.#plan(endpoints)
       const view = { dry_run, endpoints: steps.map(({ stored: _, ...shown }) => shown) }
@@ -84,75 +88,68 @@ export class Deployments {
         await this.#options.catalog.append(by, ...changes)
         return view
       } catch (error) {
-        // Planned again it is told which one it is, if a version was expected.
+        // Planning again reports which endpoint it is, if a version was expected.
         if (!versionConflict.is(error) || attempt >= maxAttempts) throw error
       }
     }
   }
 
-  async #plan(given: readonly Record<string, unknown>[]): Promise<Step[]> {
-    const wanted = given.map((fields, index) => about(fields, index, () => this.#read(fields)))
-    this.#refuseTaken(wanted)
+  async #plan(sent: readonly Record<string, unknown>[]): Promise<Step[]> {
+    const desired = await Promise.all(
+      sent.map((fields, index) => naming(fields, index, () => this.#read(fields))),
+    )
+    await this.#refuseTaken(desired)
     const steps: Step[] = []
-    for (const [index, each] of wanted.entries()) {
-      steps.push(await about(each.definition, index, () => this.#step(each)))
+    for (const [index, each] of desired.entries()) {
+      steps.push(await naming(each.definition, index, () => this.#step(each)))
     }
     return steps
   }
 
-  #read({ expected_version: expected, ...given }: Record<string, unknown>): Wanted {
+  #read({ expected_version: expected, ...sent }: Record<string, unknown>): DesiredEndpoint {
     const { endpoints, catalog } = this.#options
-    const fields = fieldsOf(given)
+    const fields = writableFields(sent)
     const byName = typeof fields.name === 'string' ? endpoints.findByName(fields.name) : undefined
-    const definition = readFields({ id: byName?.definition.id ?? randomUUID(), ...fields })
+    const definition = parseDefinition({ id: byName?.definition.id ?? randomUUID(), ...fields })
     const current = endpoints.findById(definition.id)
     if (!current && catalog.history('endpoint', definition.id).length > 0) throw deletedId(definition.id)
-    const version = readShape(z.object({ expected_version: expectedVersionShape.optional() }), {
-      expected_version: expected,
-    }).expected_version
+    const { expected_version: version } = readShape(expectationShape, { expected_version: expected })
     if (version !== undefined && version !== (current?.version ?? 0)) {
       throw versionConflict(String(version), current?.version ?? 0)
     }
     return { definition, typed: String(fields.query), current }
   }
 
-  /** Names may change hands within a deployment, but no two of all endpoints may have the same in the end. */
-  #refuseTaken(wanted: readonly Wanted[]): void {
-    const ids = new Set(wanted.map(({ definition }) => definition.id))
-    if (ids.size < wanted.length) throw twice('id', wanted)
-    if (new Set(wanted.map(({ definition }) => definition.name)).size < wanted.length) {
-      throw twice('name', wanted)
+  /** Endpoints can swap names within a deployment, but in the end every name and id must be unique. */
+  async #refuseTaken(desired: readonly DesiredEndpoint[]): Promise<void> {
+    for (const field of ['id', 'name'] as const) {
+      const values = desired.map(({ definition }) => definition[field])
+      const index = values.findIndex((value, at) => values.indexOf(value) < at)
+      if (index < 0) continue
+      const message = `Several endpoints have the ${field} ${values[index]}. Use each ${field} once.`
+      throw invalidParameter(`endpoints.${index}.${field}`, message)
     }
-    for (const [index, { definition }] of wanted.entries()) {
+    const ids = new Set(desired.map(({ definition }) => definition.id))
+    for (const [index, { definition }] of desired.entries()) {
       const owner = this.#options.endpoints.findByName(definition.name)
-      if (owner && !ids.has(owner.definition.id)) {
-        about(definition, index, () => {
-          throw nameTaken(definition.name)
-        })
-      }
+      if (!owner || ids.has(owner.definition.id)) continue
+      await naming(definition, index, () => {
+        throw nameTaken(definition.name)
+      })
     }
   }
 
-  async #step({ definition, typed, current }: Wanted): Promise<Step> {
+  async #step({ definition, typed, current }: DesiredEndpoint): Promise<Step> {
     const stored = await compileStored(this.#options, definition, typed, current?.createdAt)
     const { id, name } = definition
     if (!current) return { name, id, action: 'created', version: 1, changes: [], stored }
     const { version } = current
-    if (sameDefinition(definition, current.definition)) {
+    if (isSameDefinition(definition, current.definition)) {
       return { name, id, action: 'unchanged', version, changes: [], stored }
     }
     const changes = contractChanges(current, stored)
     return { name, id, action: 'updated', version: version + 1, changes, stored }
   }
-}
-
-function twice(field: 'id' | 'name', wanted: readonly Wanted[]): WellheadError {
-  const values = wanted.map(({ definition }) => definition[field])
-  const index = values.findIndex((value, at) => values.indexOf(value) < at)
-  return invalidParameter(
-    `endpoints.${index}.${field}`,
-    `Two of the endpoints have the ${field} ${values[index]}.`,
-  )
 }
 
 function refuseBreaking(steps: readonly Step[]): void {
@@ -162,11 +159,17 @@ function refuseBreaking(steps: readonly Step[]): void {
   if (found.length > 0) throw breakingChange(found)
 }
 
-/** An error of many endpoints at once has to say which one it is about. */
-function about<T>(fields: { name?: unknown }, index: number, work: () => T): T {
-  const retell = (error: unknown): never => {
+/** Adds to an error which of the sent endpoints it is about. */
+async function naming<T>(
+  { name }: { name?: unknown },
+  index: number,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
     if (!(error instanceof WellheadError)) throw error
-    const endpoint = typeof fields.name === 'string' ? fields.name : undefined
+    const endpoint = typeof name === 'string' ? name : undefined
     const { parameter, ...details } = error.details
     throw new WellheadError(error, `${endpoint ?? `endpoints.${index}`}: ${error.message}`, {
       details: {
@@ -177,11 +180,5 @@ function about<T>(fields: { name?: unknown }, index: number, work: () => T): T {
       ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
       cause: error.cause,
     })
-  }
-  try {
-    const done = work()
-    return done instanceof Promise ? (done.catch(retell) as T) : done
-  } catch (error) {
-    return retell(error)
   }
 }

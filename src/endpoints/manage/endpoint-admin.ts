@@ -1,43 +1,40 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type Catalog, lastWins, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { hotFieldShape } from '../../catalog/source.ts'
-import type { Engine } from '../../engine/engine.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/with.ts'
-import type { EndpointDefinition } from '../definition/definition.ts'
-import type { KnownSources } from '../definition/endpoint.ts'
-import { fieldsOf, readFields, sameDefinition } from '../definition/given-fields.ts'
-import { type ShownParameter, shownParameters } from '../definition/shown-parameter.ts'
-import { compileStored, storedChange } from '../definition/stored-endpoint.ts'
-import { type Endpoints, type SavedEndpoint, type StoredEndpoint, storedEndpointShape } from './endpoints.ts'
+import {
+  type EndpointDefinition,
+  isSameDefinition,
+  parseDefinition,
+  writableFields,
+} from '../definition/definition.ts'
+import { shownParameters } from '../definition/parameter-declaration.ts'
+import type { Endpoints, SavedEndpoint } from './endpoints.ts'
+import {
+  type CompileOptions,
+  compileStored,
+  type StoredEndpoint,
+  storedChange,
+  storedEndpointShape,
+} from './stored-endpoint.ts'
 
-export interface EndpointAdminOptions {
-  engine: Engine
+export interface EndpointAdminOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
-  sources: () => KnownSources
-  clock: Clock
   log: Log
 }
 
-/** An endpoint as the management interface shows it. */
-export type EndpointView = Omit<EndpointDefinition, 'parameters'> & {
-  parameters: Record<string, ShownParameter>
-  version: number
-  columns: readonly { name: string; type: string }[]
-  created_at: string
-  updated_at: string
-  updated_by: string
-}
+/** An endpoint as the management API shows it. */
+export type EndpointView = ReturnType<typeof view>
 
-/** Who shipped what; the records of a person have the id of a token. */
+/** Author of the records of shipped endpoints. Other records name the id of a token. */
 const shippedBy = 'wellhead'
 
-/** Makes, changes and deletes endpoints. Every change is checked, and is a new version. */
+/** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {
   readonly #options: EndpointAdminOptions
 
@@ -45,37 +42,33 @@ export class EndpointAdmin {
     this.#options = options
   }
 
-  /** The shipped endpoints are put in once; what became of them since is the business of whoever changed them. */
+  /** Stores each shipped endpoint once. Later versions of its file do not replace it. */
   async seed(shipped: readonly EndpointDefinition[]): Promise<void> {
     const { catalog, log, endpoints } = this.#options
     const history = (id: string) =>
       catalog.history('endpoint', id) as readonly CatalogRecord<StoredEndpoint>[]
-    const fresh = shipped.filter(({ id }) => history(id).length === 0)
-    const free = fresh.filter(({ name }) => endpoints.find(name) === undefined)
-    for (const { name } of fresh.filter((definition) => !free.includes(definition))) {
-      log.warn({ endpoint: name }, 'a shipped endpoint is left out, since its name is taken')
-    }
-    const compiled = await Promise.all(free.map((definition) => this.#compileShipped(definition)))
+    const missing = shipped.filter(({ id }) => history(id).length === 0)
+    const compiled = await Promise.all(missing.map((definition) => this.#compileShipped(definition)))
     const stored = compiled.filter((body) => body !== undefined)
-    const put = (...bodies: StoredEndpoint[]) =>
+    const store = (...bodies: StoredEndpoint[]) =>
       catalog.append(shippedBy, ...bodies.map((body) => storedChange(body, 1)))
-    const wasFirst = (error: unknown) => {
+    const ignoreConflict = (error: unknown) => {
       if (!nameTaken.is(error) && !versionConflict.is(error)) throw error
     }
     if (stored.length > 0) {
-      await put(...stored).catch(async (error) => {
-        // Another service that starts at the same time has put in some of them.
-        wasFirst(error)
-        for (const body of stored) await put(body).catch(wasFirst)
+      await store(...stored).catch(async (error) => {
+        // Another service that starts at the same time has stored some of them.
+        ignoreConflict(error)
+        for (const body of stored) await store(body).catch(ignoreConflict)
       })
     }
     for (const definition of shipped) {
-      const given = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
-      const put = given && readBody(given, storedEndpointShape).definition
-      if (put && !sameDefinition(put, definition) && endpoints.find(definition.id)) {
+      const record = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
+      const original = record && readBody(record, storedEndpointShape).definition
+      if (original && !isSameDefinition(original, definition) && endpoints.find(definition.id)) {
         log.info(
           { endpoint: definition.name },
-          'the shipped file of this endpoint is newer than the one that was put in; it is not changed by itself',
+          'the shipped file of this endpoint is newer than the stored endpoint, which is not updated automatically',
         )
       }
     }
@@ -94,51 +87,40 @@ export class EndpointAdmin {
     return this.#options.endpoints.versions(reference).map(view)
   }
 
-  /** Paths of metadata that its query reads from JSON text and that a typed column could hold. */
+  /** Paths of metadata that its query reads from JSON text, and that a typed column could hold. */
   paths(reference: string): JsonPath[] {
     const { definition } = this.#options.endpoints.get(reference)
     const sources = this.#options.sources()
-    // Callers of a sandbox choose which parts of its WITH clause are used.
+    // In a sandbox, callers choose which parts of the WITH clause are used.
     const query = definition.sandbox ? definition.query : withoutUnused(definition.query)
     return jsonPaths(query, sources.columnOf).filter(
       ({ source, path }) => sources.has(source) && hotFieldShape.shape.path.safeParse(path).success,
     )
   }
 
-  async create(given: unknown, by: string): Promise<EndpointView> {
-    const fields = fieldsOf(given)
-    const definition = readFields({ id: randomUUID(), ...fields })
+  async create(body: unknown, by: string): Promise<EndpointView> {
+    const fields = writableFields(body)
+    const definition = parseDefinition({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
-    const stored = await this.#compile(definition, String(fields.query))
+    const stored = await compileStored(this.#options, definition, String(fields.query))
     await this.#options.catalog.append(by, storedChange(stored, 1))
     return this.get(definition.id)
   }
 
-  /** The whole definition anew; a field that is left out has its default again. */
-  replace(
-    reference: string,
-    given: unknown,
-    by: string,
-    expected: number | undefined,
-  ): Promise<EndpointView> {
-    return this.#change(reference, expected, by, () => fieldsOf(given))
+  /** Replaces the whole definition; omitted fields get their defaults. */
+  replace(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
+    return this.#change(reference, expected, by, () => writableFields(body))
   }
 
-  /** Only the fields that are given. */
-  patch(reference: string, given: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
-    return this.#change(reference, expected, by, (current) => ({ ...current, ...fieldsOf(given) }))
+  /** Changes only the fields of the body. */
+  patch(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
+    return this.#change(reference, expected, by, (current) => ({ ...current, ...writableFields(body) }))
   }
 
-  restore(
-    reference: string,
-    version: number,
-    by: string,
-    expected: number | undefined,
-  ): Promise<EndpointView> {
-    const { endpoints } = this.#options
-    const old = endpoints.version(reference, version)
-    if (!old) throw invalidParameter('version', `There is no version ${version} of ${reference}.`)
+  restore(reference: string, version: number, by: string, expected: number | undefined) {
+    const old = this.#options.endpoints.version(reference, version)
+    if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
     return this.#change(reference, expected, by, () => old.definition)
   }
 
@@ -164,29 +146,26 @@ export class EndpointAdmin {
       const { id } = current.definition
       const fields = next(current.definition)
       if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
-        throw invalidParameter('id', 'id cannot be changed.')
+        throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
       }
-      const definition = readFields({ ...fields, id })
-      const stored = await this.#compile(definition, String(fields.query), current.createdAt)
+      const definition = parseDefinition({ ...fields, id })
+      const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
       return this.get(id)
     })
   }
 
-  /** One that does not fit what is here, such as another source with the name of one of ours, stops no start. */
+  /** A shipped endpoint that does not fit the stored ones and their sources is skipped, so that the service starts. */
   async #compileShipped(definition: EndpointDefinition): Promise<StoredEndpoint | undefined> {
+    const { log, endpoints } = this.#options
     try {
-      return await this.#compile(definition, definition.query)
+      if (endpoints.find(definition.name)) throw nameTaken(definition.name)
+      return await compileStored(this.#options, definition, definition.query)
     } catch (error) {
-      if (!invalidQuery.is(error)) throw error
-      const { log } = this.#options
-      log.warn({ endpoint: definition.name, reason: error.message }, 'a shipped endpoint is left out')
+      if (!invalidQuery.is(error) && !nameTaken.is(error)) throw error
+      log.warn({ endpoint: definition.name, reason: error.message }, 'a shipped endpoint is skipped')
       return undefined
     }
-  }
-
-  #compile(definition: EndpointDefinition, typed: string, createdAt?: string): Promise<StoredEndpoint> {
-    return compileStored(this.#options, definition, typed, createdAt)
   }
 }
 
@@ -194,21 +173,14 @@ function expectVersion({ version }: SavedEndpoint, expected: number | undefined)
   if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
 }
 
-function view({
-  definition,
-  version,
-  columns,
-  createdAt,
-  updatedAt,
-  updatedBy,
-}: SavedEndpoint): EndpointView {
+function view(endpoint: SavedEndpoint) {
   return {
-    ...definition,
-    parameters: shownParameters(definition.parameters),
-    version,
-    columns,
-    created_at: createdAt,
-    updated_at: updatedAt,
-    updated_by: updatedBy,
+    ...endpoint.definition,
+    parameters: shownParameters(endpoint.definition.parameters),
+    version: endpoint.version,
+    columns: endpoint.columns,
+    created_at: endpoint.createdAt,
+    updated_at: endpoint.updatedAt,
+    updated_by: endpoint.updatedBy,
   }
 }

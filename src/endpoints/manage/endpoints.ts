@@ -1,20 +1,10 @@
-import { z } from 'zod'
 import { endpointNotFound } from '../../base/errors.ts'
 import { type Catalog, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
-import { definitionShape } from '../definition/definition.ts'
+import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
-import { possibleSources } from '../definition/row-filters.ts'
-
-/** What the catalog keeps of an endpoint. Its columns were learnt when it was saved, so a start asks nothing. */
-export const storedEndpointShape = z.object({
-  definition: definitionShape,
-  columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  created_at: z.string(),
-})
-
-export type StoredEndpoint = z.output<typeof storedEndpointShape>
+import { storedEndpointShape } from './stored-endpoint.ts'
 
 export interface SavedEndpoint extends Endpoint {
   readonly createdAt: string
@@ -22,7 +12,7 @@ export interface SavedEndpoint extends Endpoint {
   readonly updatedBy: string
 }
 
-/** The endpoints that can be called, by name and by id, as the catalog has them now. */
+/** The endpoints of the catalog, by name and by id. */
 export class Endpoints {
   readonly #catalog: Catalog
   readonly #sources: () => KnownSources
@@ -36,7 +26,7 @@ export class Endpoints {
     catalog.onChange('endpoint', (changed) => this.#take(changed))
   }
 
-  /** Called with the id of whatever is no longer as it was. */
+  /** The listener receives the id of every endpoint that changes. */
   onChange(listener: (id: string) => void): void {
     this.#onChange.push(listener)
   }
@@ -45,7 +35,7 @@ export class Endpoints {
     return [...this.#byName.values()].sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
   }
 
-  /** A name is looked for first: one that has the form of a UUID is still a name. */
+  /** Names come first: one that looks like a UUID is still a name. */
   find(reference: string): SavedEndpoint | undefined {
     return this.#byName.get(reference) ?? this.#byId.get(reference.toLowerCase())
   }
@@ -67,7 +57,7 @@ export class Endpoints {
   /** Names of the endpoints whose SQL may read a column of a source. */
   readersOf(source: string, column: string): string[] {
     return this.list().flatMap(({ definition }) => {
-      // A path that is read through the column is in the query as a path, and goes on without it.
+      // A path of metadata that the column serves is not a use: it works without the column.
       const words = possibleSources(definition.query)
       return words.has(source) && words.has(column) ? definition.name : []
     })
@@ -82,7 +72,6 @@ export class Endpoints {
       .sort((a, b) => b.version - a.version)
   }
 
-  /** One version, the current one or an older one. */
   version(reference: string, version: number): SavedEndpoint | undefined {
     const current = this.get(reference)
     if (current.version === version) return current
@@ -91,7 +80,7 @@ export class Endpoints {
   }
 
   #take(changed: readonly CatalogRecord[]): void {
-    // Everything is read before anything changes: a record that cannot be read changes nothing.
+    // Read all records before any change: a record that cannot be read must change nothing.
     const readings = changed.map((record) => ({ record, endpoint: read(record, this.#sources) }))
     for (const { endpoint } of readings) {
       const before = this.#byId.get(endpoint.definition.id)
@@ -116,15 +105,15 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
     sources: current,
     compiled: bindQuery(definition.query, definition.parameters, current.columnOf),
   })
-  let known: { sources: KnownSources; compiled: CompiledQuery } = compile(sources())
+  let latest: { sources: KnownSources; compiled: CompiledQuery } = compile(sources())
   return {
     definition,
     version: record.version,
-    // Once per version, and again when the columns of a source change.
+    // Compiled once per version, and again when the typed columns of a source change.
     get compiled() {
       const current = sources()
-      if (known.sources !== current) known = compile(current)
-      return known.compiled
+      if (latest.sources !== current) latest = compile(current)
+      return latest.compiled
     },
     columns,
     createdAt: created_at,

@@ -8,29 +8,28 @@ import type { CallSubject } from '../../observability/call-record.ts'
 import type { CallStatistics } from '../../observability/call-statistics.ts'
 import type { RequestCounts } from '../../observability/request-counts.ts'
 import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
-import { requestIdOf } from '../request-id.ts'
-import { pathOf } from '../request-path.ts'
+import { pathOf, requestIdOf } from '../request-log.ts'
 import { type RequestTraces, traceFields } from '../request-traces.ts'
 import { quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
-import { queryRoute } from './query-route.ts'
-import type { UnreadAnswers } from './unread-answers.ts'
+import type { UnreadResponses } from './unread-responses.ts'
 import { usualHeaders } from './usual-headers.ts'
+
+export const queryRoute = '/api/endpoints/query/:reference'
 
 export interface HotCallsOptions {
   access: Access
   calls: EndpointCalls
   log: Log
-  /** Undefined where calls are not written down. */
+  /** Undefined if requests are not recorded. */
   statistics: CallStatistics | undefined
   requests: RequestCounts
   traces: RequestTraces
-  unread: UnreadAnswers
-  /** Maximum number of calls that are remembered. */
+  unread: UnreadResponses
   maxKnown: number
   /** Value of the header Vary. */
   vary: string
-  /** Whether requests are served at the moment. */
+  /** Whether the service accepts requests. */
   open: () => boolean
 }
 
@@ -40,7 +39,7 @@ export interface KnownCall {
   version: number
   /** Name of the endpoint. */
   endpoint: string
-  /** What its calls are written down as. */
+  /** What its requests are recorded as. */
   subject: CallSubject | undefined
 }
 
@@ -64,7 +63,7 @@ type Head = [
   ...string[],
 ]
 
-/** What the headers were made of. The form itself would keep an evicted result in memory. */
+/** Headers and what they depend on. A reference to the result itself would keep it in memory after eviction. */
 interface Heads {
   etag: string
   ageSeconds: number
@@ -73,16 +72,16 @@ interface Heads {
   304: Head
 }
 
-/** Longer addresses are rare and not worth their memory. */
+/** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
 type Found = NonNullable<ReturnType<EndpointCalls['again']>>
 type Form = ReturnType<Found['result']['form']>
 
 /**
- * Serves repeated cache hits ahead of the framework. A GET request that an earlier request of the same caller equals in
- * address and Accept needs no routing, no parameter checks and no endpoint lookup. Every other request goes to the framework,
- * which gives the same responses.
+ * Serves repeated cache hits before the framework. A GET request with the same caller, URL and Accept header as an earlier
+ * one needs no routing, no parameter checks and no endpoint lookup. Every other request goes to the framework, which returns
+ * the same responses.
  */
 export class HotCalls {
   readonly #options: HotCallsOptions
@@ -94,7 +93,7 @@ export class HotCalls {
     this.#writeLine = lineWriterOf(options.log)
   }
 
-  /** Remembers a GET call that was answered from the cache. */
+  /** Remembers a GET request that was served from the cache. */
   learn(url: string | undefined, accept: string, call: KnownCall): void {
     const name = nameOf(url, accept, call.caller)
     if (name.length > maxNameLength) return
@@ -103,35 +102,34 @@ export class HotCalls {
     if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
   }
 
-  /** Called whenever an address may refer to something else than before. */
+  /** Called whenever a URL may refer to something else than before. */
   clear(): void {
     this.#known.clear()
   }
 
-  /** Puts this before a listener that serves every request. */
   before(framework: RequestListener): RequestListener {
     return (request, response) => {
       if (!this.#serve(request, response)) framework(request, response)
     }
   }
 
-  /** False where the framework has to serve the request; then nothing was counted. */
+  /** Returns false, with nothing counted, if the framework must serve the request. */
   #serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
     const { access, calls, open, traces, unread } = this.#options
     const headers = usualHeaders(request.rawHeaders)
-    const recognised = headers && access.recognise(headers.token)
-    const call = recognised && this.#known.get(nameOf(request.url, headers.accept, recognised.caller))
-    // A token that was changed has another caller.
-    if (!call || call.caller !== recognised.caller || !open()) return false
+    const recognized = headers && access.recognize(headers.token)
+    const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
+    // A changed token has another caller.
+    if (!call || call.caller !== recognized.caller || !open()) return false
     const answer = calls.again(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
     if (held !== undefined && held !== form.etag) return false
-    const quota = access.count(recognised)
-    // A refusal counts nothing, so the framework can count it again.
+    const quota = access.count(recognized)
+    // A refusal is not counted, so the framework can count it.
     if (quota?.exceeded) return false
     const trace =
       traces.active || headers.traceparent !== undefined
@@ -205,7 +203,7 @@ export class HotCalls {
   #log(call: HotCall, url = '', id: string, status: number, ms: number, trace: TraceSpan | undefined): void {
     if (trace === undefined && this.#writeLine !== undefined) {
       call.logged ??= `"method":"GET","path":${JSON.stringify(pathOf(url))}`
-      // An id has no character that would have to be escaped.
+      // An id needs no escaping.
       this.#writeLine(`"request_id":"${id}",${call.logged},"status":${status},"ms":${ms}`, 'request')
       return
     }

@@ -1,6 +1,6 @@
 import { bearerToken } from '../route-access.ts'
 
-/** What a call of an endpoint says with its headers, where it says nothing out of the ordinary. */
+/** The headers of an ordinary request to an endpoint. */
 export interface UsualHeaders {
   token: string
   accept: string
@@ -12,8 +12,8 @@ export interface UsualHeaders {
 }
 
 /**
- * The headers as they came: the object that Node would make of them takes longer than the rest of the answer. Undefined
- * where one of them asks for something out of the ordinary, or comes twice.
+ * Reads the raw headers, because creating Node's headers object takes longer than the rest of the response. Undefined if a
+ * header occurs twice or needs the framework.
  */
 export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
   let host: string | undefined
@@ -60,11 +60,11 @@ export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
         tracestate = value
         break
       case 'authorization':
-        // One that is no token, or comes beside another, is for the usual way to refuse.
+        // The framework refuses a malformed or second token.
         if (token !== undefined) return undefined
         token = bearerToken(value) ?? ''
         break
-      // Node reports an invalid body only after the request; a response by then would be one too many.
+      // Node reports an invalid body after the request, when the response would already be sent.
       case 'content-length':
       case 'transfer-encoding':
       case 'cache-control':

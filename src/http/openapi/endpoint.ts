@@ -1,5 +1,5 @@
-import type { ParameterDeclaration } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
+import type { ParameterDeclaration } from '../../endpoints/definition/parameter-declaration.ts'
 import { isJsonColumn } from '../../endpoints/definition/result-columns.ts'
 import type { Operation } from '../routes/route.ts'
 import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'

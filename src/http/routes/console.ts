@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { contentTag } from '../../base/content-tag.ts'
 import { notFound } from '../../base/errors.ts'
 import { chooseCoding, matchedEtag } from '../cache-headers.ts'
-import { pathOf } from '../request-path.ts'
+import { pathOf } from '../request-log.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { routesOf, text } from './route.ts'
 

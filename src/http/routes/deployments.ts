@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-change.ts'
+import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-changes.ts'
 import {
   type DeployedEndpoint,
   type Deployments,
   type DeploymentView,
   deploymentShape,
-  maxDeployedEndpoints,
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
@@ -17,7 +16,7 @@ import { json, jsonBody, routesOf } from './route.ts'
 const deployment = describeFields(
   z.strictObject({
     ...deploymentShape.shape,
-    endpoints: z.array(deploymentEndpoint).max(maxDeployedEndpoints),
+    endpoints: z.array(deploymentEndpoint),
   }),
   {
     endpoints: 'Endpoints to create or change. Other endpoints stay as they are.',

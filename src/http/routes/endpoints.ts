@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import {
-  definitionShape,
-  type EndpointDefinition,
-  parameterShape,
-} from '../../endpoints/definition/definition.ts'
+import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
+import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import type { EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'

@@ -2,18 +2,19 @@ import type { ServerResponse } from 'node:http'
 import type { WellheadError } from '../../base/errors.ts'
 import { errorBody } from '../error-response.ts'
 
-/** Heartbeats in a row during which a reader may take nothing at all. */
+/** A client that reads nothing for this many heartbeats is disconnected. */
 const maxIdleHeartbeats = 4
 
-/** Heartbeats may say how far the reader has got. */
+/** What fills a stream with events. */
 export interface StreamFollower {
-  /** The reader has taken what was written. */
+  /** The client has read everything that was written. */
   drained(): void
   close(): void
+  /** The id of the last event, which a client sends to resume. */
   place?(): string | undefined
 }
 
-/** One connection on which events are sent, for as long as its token holds. */
+/** A connection that receives events while its token is valid. */
 export class EventStream {
   readonly callerId: string
   readonly #requestId: string
@@ -22,7 +23,7 @@ export class EventStream {
   #follower: StreamFollower | undefined
   #ended = false
   #writtenBytes = 0
-  #takenBytes = 0
+  #readBytes = 0
   #idle = 0
 
   constructor(
@@ -34,7 +35,7 @@ export class EventStream {
     this.#response = response
     this.#isValid = options.isValid
     response.on('drain', () => this.#follower?.drained())
-    // A reader who is gone is no error of ours.
+    // A client that disconnects is not an error.
     response.on('error', () => {})
     response.once('close', () => {
       this.#ended = true
@@ -46,11 +47,10 @@ export class EventStream {
     return this.#response.writableLength
   }
 
-  /** Who hears of the reader from now on. */
   follow(follower: StreamFollower): void {
     this.#follower = follower
     if (this.#ended) follower.close()
-    else this.#mark()
+    else this.#writePosition()
   }
 
   write(frames: Buffer | string): void {
@@ -63,7 +63,7 @@ export class EventStream {
     this.write(`event: error\ndata: ${JSON.stringify(errorBody(error, this.#requestId))}\n\n`)
   }
 
-  /** Ends the stream if its token no longer holds. */
+  /** Ends the stream if its token is no longer valid. */
   check(): boolean {
     if (!this.#ended && !this.#isValid()) this.end()
     return !this.#ended
@@ -71,12 +71,12 @@ export class EventStream {
 
   heartbeat(): void {
     if (!this.check()) return
-    const takenBytes = this.#writtenBytes - this.pendingBytes
-    this.#idle = this.pendingBytes === 0 || takenBytes > this.#takenBytes ? 0 : this.#idle + 1
-    this.#takenBytes = takenBytes
+    const readBytes = this.#writtenBytes - this.pendingBytes
+    this.#idle = this.pendingBytes === 0 || readBytes > this.#readBytes ? 0 : this.#idle + 1
+    this.#readBytes = readBytes
     if (this.#idle >= maxIdleHeartbeats) this.#response.destroy()
-    // What is on its way already tells as much.
-    else if (this.pendingBytes === 0) this.#mark(': heartbeat\n')
+    // Pending events make a heartbeat unnecessary.
+    else if (this.pendingBytes === 0) this.#writePosition(': heartbeat\n')
   }
 
   end(): void {
@@ -85,14 +85,13 @@ export class EventStream {
     this.#response.end()
   }
 
-  /** Whoever did not take the end by now will not. */
   destroy(): void {
     this.#response.destroy()
   }
 
-  #mark(before = ''): void {
-    const place = this.#follower?.place?.()
-    const id = place === undefined ? '' : `id: ${place}\n`
+  #writePosition(before = ''): void {
+    const position = this.#follower?.place?.()
+    const id = position === undefined ? '' : `id: ${position}\n`
     if (before + id !== '') this.write(`${before}${id}\n`)
   }
 }

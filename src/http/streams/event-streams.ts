@@ -13,23 +13,23 @@ export interface EventStreamsOptions {
 }
 
 const heartbeatMs = 15_000
-/** Readers who are told to stop get so long to take what is on its way. */
+/** Time to read pending events before an ended stream is disconnected. */
 const partingMs = 1_000
-/** What clients are told to wait before they connect again. */
+/** How long clients wait before they reconnect. */
 const retryMs = 2_000
 
 export const eventStreamType = 'text/event-stream'
 
 const streamHeaders = {
   'Content-Type': `${eventStreamType}; charset=utf-8`,
-  // Neither kept nor gathered nor changed by whoever stands between.
+  // Proxies must not store, buffer or change the stream.
   'Cache-Control': 'no-store, no-transform',
   'X-Accel-Buffering': 'no',
   // The connection ends with the stream.
   Connection: 'close',
 } as const
 
-/** All streams of events that are open, within bounds. */
+/** The open event streams, shared fairly among tokens. */
 export class EventStreams {
   readonly #options: EventStreamsOptions
   readonly #open = new Set<EventStream>()
@@ -47,19 +47,19 @@ export class EventStreams {
     return this.#open.size
   }
 
-  /** Throws where one more would be too many. */
+  /** Throws if the caller cannot open another stream. */
   admit(callerId: string): void {
     if (this.#stopped) throw engineUnavailable('The service is stopping.')
     const { maxStreams } = this.#options
     if (this.#open.size < maxStreams || this.#largestShare(callerId)) return
     throw overloaded(
-      `All ${maxStreams} streams are open, and no token has more of them than this one would have.`,
+      `All ${maxStreams} streams are in use, and no token has more than its share. Try again later.`,
     )
   }
 
   /**
-   * The streams of the token that has the most, if it would still have at least as many as the caller after giving up one
-   * for it. So no few tokens can keep others out, and two tokens never take streams from each other in turns.
+   * The streams of the token with the most, if it keeps at least as many as the caller after losing one. So a few tokens
+   * cannot block others, and two tokens never take streams from each other in turns.
    */
   #largestShare(callerId: string): Set<EventStream> | undefined {
     const own = this.#perCaller.get(callerId)?.size ?? 0
@@ -68,7 +68,7 @@ export class EventStreams {
     return largest && largest.size > own + 1 ? largest : undefined
   }
 
-  /** Ends the newest stream of whoever has the most: the ones that have been open for long are the ones in use. */
+  /** Ends the newest stream of the token with the most: streams that have been open for long are in use. */
   #makeRoom(callerId: string): void {
     if (this.#open.size < this.#options.maxStreams) return
     const newest = [...(this.#largestShare(callerId) ?? [])].at(-1)
@@ -78,7 +78,7 @@ export class EventStreams {
     this.#options.time.after(partingMs, () => newest.destroy())
   }
 
-  /** From here on the answer is a stream; undefined for a caller who wants its headers only. */
+  /** Turns the response into a stream; undefined for a HEAD request. */
   begin(request: FastifyRequest, reply: FastifyReply): EventStream | undefined {
     const caller = request.caller as Caller
     const { id } = caller
@@ -100,7 +100,7 @@ export class EventStreams {
     return stream
   }
 
-  /** Ends all of them, and lets nobody begin another. */
+  /** Ends all streams and refuses new ones. */
   stop(): void {
     this.#stopped = true
     for (const stream of this.#open) stream.end()

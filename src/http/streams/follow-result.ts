@@ -5,16 +5,16 @@ import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import type { EventStreams } from './event-streams.ts'
 
-export interface Following {
+export interface FollowOptions {
   endpoints: Pick<Endpoints, 'findById'>
   calls: Pick<EndpointCalls, 'follow'>
   results: LiveResults
   streams: EventStreams
 }
 
-/** Answers with a result and whatever it becomes. What can be wrong with the call is told before the stream begins. */
+/** Streams a result and its changes. Errors in the request are reported before the stream begins. */
 export async function followResult(
-  { endpoints, calls, results, streams }: Following,
+  { endpoints, calls, results, streams }: FollowOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   call: EndpointCall,
@@ -27,10 +27,10 @@ export async function followResult(
   const now = endpoints.findById(id)
   if (now === undefined) throw endpointNotFound(name)
   const stream = streams.begin(request, reply)
-  // Its duration is as long as its reader likes: among those of calls it would say nothing.
+  // The client decides how long the stream lasts, so its duration is not recorded.
   if (request.recorded) request.recorded.done = true
   const { 'last-event-id': last } = request.headers
-  // The end of those who followed it before its change came too early for this one. Who connects again gets what it is now.
+  // The endpoint changed meanwhile. A client that reconnects gets the new version.
   if (now !== before) stream?.end()
   else stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
   return reply

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createToken } from '../../../src/access/admin-token.ts'
 import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -86,7 +87,7 @@ export function tokenJourneys(
       expect((await call('&interval=')).status).toBe(403)
     })
 
-    test('every token that is not valid gets the same answer', async () => {
+    test('every invalid token gets the same body, and a mistyped one is told apart in a header', async () => {
       const soon = new Date(clock.now() + 60_000).toISOString()
       const expiring = await makeToken(running(), { scopes: ['query'], expires_at: soon })
       const revoked = await makeToken(running(), { scopes: ['query'] })
@@ -94,18 +95,24 @@ export function tokenJourneys(
       expect((await ask(running(), revoked.token, 'GET', logsAll)).status).toBe(200)
       expect((await admin('DELETE', `/api/access-tokens/${revoked.id}`)).status).toBe(204)
       clock.advance(60_000)
-      const well = `${revoked.token.slice(0, 10)}x${revoked.token.slice(11)}`
+      const typo = `${revoked.token.slice(0, 10)}${revoked.token[10] === 'x' ? 'y' : 'x'}${revoked.token.slice(11)}`
       const answers = await Promise.all(
-        [undefined, '', 'x', expiring.token, revoked.token, well, 'wh_', 'Ü'.repeat(50)].map(
+        [undefined, '', 'x', expiring.token, revoked.token, createToken(), typo, 'wh_', 'Ü'.repeat(50)].map(
           async (token) => {
             const { status, headers, body } = await ask(running(), token, 'GET', logsAll)
             const { request_id: _, ...error } = body.error
-            return JSON.stringify([status, headers.get('www-authenticate'), error])
+            return { body: JSON.stringify([status, error]), challenge: headers.get('www-authenticate') }
           },
         ),
       )
-      expect(new Set(answers).size).toBe(1)
-      expect(answers[0]).toContain('401')
+      expect(new Set(answers.map(({ body }) => body)).size).toBe(1)
+      expect(answers[0]?.body).toContain('401')
+      const plain = 'Bearer realm="wellhead"'
+      const mistyped = `${plain}, error="invalid_token", error_description="The token is mistyped or incomplete."`
+      expect(answers.map(({ challenge }) => challenge)).toEqual([
+        ...Array(6).fill(plain),
+        ...[mistyped, mistyped, plain],
+      ])
       expect((await admin('GET', `/api/access-tokens/${revoked.id}`)).status).toBe(404)
     })
 

@@ -21,7 +21,7 @@ const ids = {
 type Rows = { result: Record<string, unknown>[] }
 type Problem = { error: { code: string; parameter?: string; message: string; allowed?: string[] } }
 
-describe('calling the saved queries', () => {
+describe('requests to saved queries', () => {
   const clock = manualClock(now)
   let service: RunningService
   const query = (path: string, init?: RequestInit) => service.call(`/api/endpoints/query/${path}`, init)
@@ -40,6 +40,13 @@ describe('calling the saved queries', () => {
       event_message: `GET ${path}`,
       metadata: { request: { url: `https://${project}.example.com${path}`, path }, 'dotted.key': { n: 1 } },
     })
+    const invocation = (id: string, ms: unknown, status: number) => ({
+      timestamp: minutesAgo(10),
+      metadata: {
+        ...{ project_ref: 'abc', function_id: id, execution_time_ms: ms },
+        response: { status_code: status },
+      },
+    })
     const send = (source: string, entries: unknown) =>
       service.call(`/api/logs?source=${source}`, { method: 'POST', body: JSON.stringify(entries) })
     await Promise.all([
@@ -50,31 +57,12 @@ describe('calling the saved queries', () => {
         edge('old', 60 * 30, '/rest/v1'),
         edge('foreign', 1, '/rest/v1', 'xyz'),
       ]),
-      send('function_edge_logs', [
-        {
-          timestamp: minutesAgo(10),
-          metadata: {
-            project_ref: 'abc',
-            function_id: 'f',
-            execution_time_ms: 12.5,
-            response: { status_code: 500 },
-          },
-        },
-        {
-          timestamp: minutesAgo(10),
-          metadata: {
-            project_ref: 'abc',
-            function_id: 'g',
-            execution_time_ms: 'nan',
-            response: { status_code: 200 },
-          },
-        },
-      ]),
+      send('function_edge_logs', [invocation('f', 12.5, 500), invocation('g', 'nan', 200)]),
     ])
   })
   afterAll(() => service?.close())
 
-  test('functions.invocation-stats answers with the whole series in the envelope, by name and by id', async () => {
+  test('functions.invocation-stats returns the whole series, by name and by id', async () => {
     const response = await query('functions.invocation-stats?project=abc&interval=1hr&_version=1', {
       headers: { 'Content-Type': 'application/json; charset=utf-8' },
     })
@@ -117,7 +105,7 @@ describe('calling the saved queries', () => {
     expect(await rows(`${id}?interval=1hr&project=abc&function_id=`)).toEqual(body.result)
   })
 
-  test('logs.all answers with the newest entries, their metadata as it was sent', async () => {
+  test('logs.all returns the newest entries with their metadata as it was sent', async () => {
     const result = await rows('logs.all?project=abc')
     expect(result.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3'])
     expect(result[0]).toEqual({
@@ -138,7 +126,7 @@ describe('calling the saved queries', () => {
     ])
   })
 
-  test('usage.api-counts answers with buckets as datetimes in UTC', async () => {
+  test('usage.api-counts returns buckets as datetimes in UTC', async () => {
     expect(await rows('usage.api-counts?project=abc&interval=hourly')).toEqual([
       {
         timestamp: '2026-11-14T12:00:00',
@@ -148,117 +136,63 @@ describe('calling the saved queries', () => {
         total_realtime_requests: 0,
       },
     ])
-    const post = await query(ids['usage.api-counts'], {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ project: 'a.c|xyz', interval: 'daily' }),
-    })
-    expect(
-      ((await post.json()) as Rows).result.map(({ timestamp, total_rest_requests: rest }) => [
-        timestamp,
-        rest,
-      ]),
-    ).toEqual([
+    const body = JSON.stringify({ project: 'a.c|xyz', interval: 'daily' })
+    const response = await query(ids['usage.api-counts'], post(body))
+    const { result } = (await response.json()) as Rows
+    expect(result.map(({ timestamp, total_rest_requests: rest }) => [timestamp, rest])).toEqual([
       ['2026-11-13T00:00:00', 1],
       ['2026-11-14T00:00:00', 2],
     ])
   })
 
-  test('bad parameters are told by name, with what was expected', async () => {
-    expect(await problem('usage.api-counts?project=abc&interval=weekly')).toMatchObject({
-      status: 400,
-      code: 'invalid_parameter',
-      message: 'interval must be one of minutely, hourly, daily.',
-      parameter: 'interval',
-      allowed: ['minutely', 'hourly', 'daily'],
-    })
-    expect(await problem('usage.api-counts?project=abc')).toMatchObject({
-      status: 400,
-      code: 'missing_parameter',
-      parameter: 'interval',
-    })
-    expect(await problem('logs.all')).toMatchObject({
-      status: 400,
-      code: 'missing_parameter',
-      parameter: 'project',
-    })
-    expect(await problem('logs.all?project=a&project=b')).toMatchObject({
-      status: 400,
-      code: 'invalid_parameter',
-      parameter: 'project',
-    })
-    expect(await problem('logs.all?project=a&iso_timestamp_end=tomorrow')).toMatchObject({
-      status: 400,
-      parameter: 'iso_timestamp_end',
-    })
-    expect(await problem('usage.api-counts?interval=daily&project=%28')).toMatchObject({
-      status: 400,
-      code: 'invalid_parameter',
-      parameter: 'project',
-    })
-    expect(
-      await problem('logs.all', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: '{"project":',
-      }),
-    ).toMatchObject({ status: 400, code: 'invalid_body' })
-    expect(
-      await problem('logs.all', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: '{"project":["a"]}',
-      }),
-    ).toMatchObject({ status: 400, parameter: 'project' })
-    // Half of a surrogate pair, escaped as UTF-8 would have to hold it and as JSON writes it.
-    for (const path of [
-      'logs.all?project=%ED%A0%80',
-      'logs.all?project=a%FF',
-      'logs.all?project=a&x=%C3%28',
-    ]) {
-      expect(await problem(path)).toMatchObject({ status: 400, code: 'invalid_parameter' })
-    }
-    for (const [path, body] of [
-      ['logs.all', '{"project":"\\ud800"}'],
-      ['usage.api-counts', '{"project":"a\\udfff","interval":"daily"}'],
-    ] as const) {
-      const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
-      expect(await problem(path, init)).toMatchObject({
-        status: 400,
-        code: 'invalid_parameter',
-        parameter: 'project',
-      })
-    }
-    expect(await problem('%ED%A0%80?project=a')).toMatchObject({ status: 400 })
-    // The replacement character itself, and a percent sign that escapes nothing, are texts like others.
-    for (const project of ['%EF%BF%BD', '100%', '%EF%BF%BD50%']) {
-      expect(await rows(`logs.all?project=${project}`)).toEqual([])
-    }
-    expect(await problem('logs.all?project=a&_format=xml')).toMatchObject({
-      status: 406,
-      code: 'not_acceptable',
-    })
-    expect(await problem('logs.all?project=a', { headers: { Accept: 'text/html' } })).toMatchObject({
-      status: 406,
-    })
-    expect(await problem('logs.all?project=a&_version=2')).toMatchObject({
-      status: 400,
-      parameter: '_version',
-    })
-    expect(await problem('nothing.here')).toMatchObject({ status: 404, code: 'endpoint_not_found' })
-    expect(await problem('logs.all?project=a', { method: 'DELETE' })).toMatchObject({
-      status: 405,
-      allowed: ['GET', 'HEAD', 'POST'],
-    })
+  const post = (body: string) => ({
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body,
+  })
+  const missing = (parameter: string) => ({ status: 400, code: 'missing_parameter', parameter })
+  const invalid = (parameter: string) => ({ status: 400, code: 'invalid_parameter', parameter })
+  const allowed = ['minutely', 'hourly', 'daily']
+
+  test.each<[path: string, problem: object, init?: RequestInit]>([
+    [
+      'usage.api-counts?project=abc&interval=weekly',
+      { ...invalid('interval'), message: 'interval must be one of minutely, hourly, daily.', allowed },
+    ],
+    ['usage.api-counts?project=abc', missing('interval')],
+    ['logs.all', missing('project')],
+    ['logs.all?project=a&project=b', invalid('project')],
+    ['logs.all?project=a&iso_timestamp_end=tomorrow', invalid('iso_timestamp_end')],
+    ['usage.api-counts?interval=daily&project=%28', invalid('project')],
+    ['logs.all', { status: 400, code: 'invalid_body' }, post('{"project":')],
+    ['logs.all', { status: 400, parameter: 'project' }, post('{"project":["a"]}')],
+    // Half of a surrogate pair, in UTF-8 and in JSON.
+    ['logs.all?project=%ED%A0%80', { status: 400, code: 'invalid_parameter' }],
+    ['logs.all?project=a%FF', { status: 400, code: 'invalid_parameter' }],
+    ['logs.all?project=a&x=%C3%28', { status: 400, code: 'invalid_parameter' }],
+    ['logs.all', invalid('project'), post('{"project":"\\ud800"}')],
+    ['usage.api-counts', invalid('project'), post('{"project":"a\\udfff","interval":"daily"}')],
+    ['%ED%A0%80?project=a', { status: 400 }],
+    ['logs.all?project=a&_format=xml', { status: 406, code: 'not_acceptable' }],
+    ['logs.all?project=a', { status: 406 }, { headers: { Accept: 'text/html' } }],
+    ['logs.all?project=a&_version=2', { status: 400, parameter: '_version' }],
+    ['nothing.here', { status: 404, code: 'endpoint_not_found' }],
+    ['logs.all?project=a', { status: 405, allowed: ['GET', 'HEAD', 'POST'] }, { method: 'DELETE' }],
+  ])('%s is refused with %o', async (path, expected, init) => {
+    expect(await problem(path, init)).toMatchObject(expected)
   })
 
-  test('an empty project is the empty string, and undeclared parameters do nothing', async () => {
+  test.each(['%EF%BF%BD', '100%', '%EF%BF%BD50%'])('%s is a value like any other', async (project) => {
+    expect(await rows(`logs.all?project=${project}`)).toEqual([])
+  })
+
+  test('an empty project is the empty string, and undeclared parameters are ignored', async () => {
     expect(await rows('logs.all?project=&other=x&now=y')).toEqual([])
     const [all] = await rows('usage.api-counts?project=&interval=hourly')
     expect(all?.total_rest_requests).toBe(2)
   })
 
-  test('every format is what it says', async () => {
+  test('returns every format', async () => {
     const csv = await query('usage.api-counts?project=abc&interval=hourly&_format=csv')
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
     expect((await csv.text()).split('\n').slice(0, 2)).toEqual([
@@ -280,17 +214,17 @@ describe('calling the saved queries', () => {
     expect(Buffer.from(await arrow.arrayBuffer()).readUInt32LE(0)).toBe(0xffffffff)
   })
 
-  test('_explain tells the plan and what would be read', async () => {
+  test('_explain returns the plan and what would be read', async () => {
     const plan = (await (await query('logs.all?project=abc&_explain=1')).json()) as {
       plan: string
       reads: unknown[]
     }
     expect(plan.plan).toContain('edge_logs')
-    // The views that are not selected cost nothing.
+    // Views that are not selected are not read.
     expect(plan.plan).not.toContain('postgres_logs')
   })
 
-  test('callers at the same time get their own rows', async () => {
+  test('concurrent callers get their own rows', async () => {
     const calls = many(200, 12)
     const results = await Promise.all(
       Array.from({ length: calls }, async (_, i) => {
@@ -302,7 +236,7 @@ describe('calling the saved queries', () => {
     expect(results.filter(Boolean)).toHaveLength(calls)
   })
 
-  test('a caller that leaves stops its query', async () => {
+  test('a query stops when its caller disconnects', async () => {
     const caller = new AbortController()
     const runner = openRunner(service.engine, clock, sourceNames)
     const endpoint = await compile('SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)')
@@ -343,7 +277,7 @@ describe('calling the saved queries', () => {
       sourceNames,
     )
 
-  test('max rows hold whatever the SQL says, in its order, and integers stay exact', async () => {
+  test('max_rows applies whatever the SQL says, rows keep their order and integers stay exact', async () => {
     const runner = openRunner(service.engine, clock, sourceNames)
     const sql = `SELECT toUInt64(9007199254740990 + number) AS n, toDateTime64('2026-01-01 00:00:00.5', 3, 'UTC') AS t3,
         toDateTime('2026-01-01 00:00:00', 'Europe/Berlin') AS d, toDate('2026-01-01') AS day, CAST(NULL, 'Nullable(DateTime64(6))') AS none
@@ -375,7 +309,7 @@ describe('calling the saved queries', () => {
     expect((await run('parquet')).truncated).toBe(true)
   })
 
-  test.each(hostileQueries)('%s is refused when it is saved', async (sql) => {
+  test.each(hostileQueries)('refuses to save %s', async (sql) => {
     await expect(compile(sql)).rejects.toMatchObject({ code: 'invalid_query', status: 422 })
   })
 
@@ -383,10 +317,10 @@ describe('calling the saved queries', () => {
     'SELECT 1 AS one',
     'WITH a AS (SELECT id FROM edge_logs), b AS (SELECT * FROM a) SELECT * FROM b WHERE id IN (SELECT id FROM auth_logs)',
     'SELECT number, @x AS x FROM numbers(10) WHERE number IN (1, 2) AND toString(number) = @x',
-  ])('%s is taken', async (sql) => {
+  ])('saves %s', async (sql) => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)
   })
 
-  // Last, since it changes the endpoints and the time.
+  // Last, because it changes the endpoints and the time.
   shippedProject(() => service, clock)
 })

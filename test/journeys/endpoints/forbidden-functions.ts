@@ -1,6 +1,5 @@
 /**
- * All functions of the engine that saved SQL may not use. A name that appears here or goes away with a new version of
- * the engine is one to look at.
+ * All functions of the engine that saved SQL cannot use. Review names that a new version of the engine adds or removes.
  */
 export const forbiddenFunctions: readonly string[] = `
   __actionName __applyFilter __bitBoolMaskAnd __bitBoolMaskOr __bitSwapLastTwo __bitWrapperFunc

@@ -2,7 +2,7 @@ type Row = Record<string, unknown>
 
 const at = (time: string) => Date.parse(`2026-11-14T${time}Z`) * 1000
 
-/** What is in the sources: two projects with the same number of entries each. */
+/** Entries of the sources for one of two projects. */
 export function sandboxEntries(project: string): { edge_logs: unknown[]; auth_logs: unknown[] } {
   const edge = (id: string, time: string, path: string, status: number, ms: number, tags: string[]) => ({
     id: `${project}${id}`,
@@ -45,9 +45,9 @@ export const sandboxQuery = `WITH
   failures AS (SELECT * FROM entries WHERE status >= 400)
 SELECT count() AS entries FROM entries`
 
-/** SQL that people send, and its rows for project a. */
+/** SQL that callers send, and its rows for project a. */
 export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[]])[] = [
-  // Names of the endpoint's own that are no views are not there, so they can be given anew.
+  // Names of the endpoint that are not views are free for callers.
   [
     "WITH 'b' AS me SELECT count() AS n, any(event_message) LIKE 'a: %' AS own FROM entries",
     [{ n: 4, own: 1 }],

@@ -1,4 +1,4 @@
-/** Saved SQL that must be refused: it writes, sets, or reads what is no source. */
+/** Saved SQL that must be refused: it writes, changes settings, or reads something that is not a source. */
 export const hostileQueries = [
   'SELECT 1 SETTINGS max_threads = 1',
   'INSERT INTO edge_logs SELECT 1',

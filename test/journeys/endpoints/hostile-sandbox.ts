@@ -1,7 +1,4 @@
-/**
- * SQL of callers that must be refused, by what its refusal says. The endpoint has the views entries and sessions, over
- * edge_logs and auth_logs.
- */
+/** SQL of callers that must be refused, by its error message. The endpoint has the views entries and sessions. */
 export const hostileSandbox: Record<string, readonly string[]> = {
   'cannot be read here': [
     'SELECT * FROM edge_logs',
@@ -159,7 +156,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'SELECT id FROM entries ORDER BY sleep(1)',
     'SELECT no_such_function(1) AS x',
   ],
-  // The embedded engine's host refuses these before anything else looks at them.
+  // The host of the embedded engine refuses these first.
   'a file is not part|is not allowed': [
     "SELECT * FROM file('/etc/passwd', 'LineAsString')",
     "SELECT * FROM executable('id', TSV, 'x String')",
@@ -173,7 +170,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'SELECT * APPLY(file) FROM entries',
     'SELECT COLUMNS(id) APPLY(x -> file(x)) FROM entries',
   ],
-  'takes the name of a': [
+  'needs the name of a': [
     "SELECT arrayReduce('aggThrow', [1]) AS x",
     "SELECT arrayReduce(concat('agg', 'Throw'), [1]) AS x",
     "SELECT initializeAggregation('groupFormat', 1) AS x",
@@ -181,7 +178,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     "SELECT CAST('x', concat('Aggregate', 'Function(uniq, String)')) AS x",
     "SELECT accurateCastOrNull('x', upper('string')) AS x",
   ],
-  'as a plain text': ["SELECT * FROM values(concat('x Aggregate', 'Function(sum, UInt8)'), 'x')"],
+  'as a string literal': ["SELECT * FROM values(concat('x Aggregate', 'Function(sum, UInt8)'), 'x')"],
   AggregateFunction: [
     "SELECT finalizeAggregation(unhex('ff')::AggregateFunction(uniq, String)) AS x",
     "SELECT CAST(unhex('ff') AS AggregateFunction(groupArray, String)) AS x",
@@ -196,7 +193,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'SELECT * APPLY(upper) FROM entries',
     'SELECT * FROM entries STREAM',
   ],
-  'is taken here': [
+  'is taken\\. Choose another': [
     'WITH entries AS (SELECT 1 AS id) SELECT * FROM entries',
     'WITH edge_logs AS (SELECT 1 AS id) SELECT * FROM edge_logs',
     'WITH edge_logs AS (SELECT 1 AS id) SELECT * FROM entries',
@@ -218,7 +215,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'WITH `wellhead.edge_logs` AS (SELECT 1 AS id) SELECT * FROM wellhead.edge_logs',
     'WITH edge_logs_local AS (SELECT 1) SELECT 1 AS x UNION ALL SELECT count() FROM edge_logs_local',
   ],
-  "are the engine's own": [
+  'are reserved for the engine': [
     'SELECT _part FROM entries',
     'SELECT _part_offset AS x FROM entries',
     'SELECT e._part FROM entries AS e',

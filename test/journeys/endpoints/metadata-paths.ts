@@ -82,7 +82,7 @@ const entries = [
 
 const literal = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-/** Holds paths of a text against those of the engine's JSON type, which they were first. */
+/** Compares paths of text with paths of the engine's JSON type. */
 export function describePaths(engine: () => Engine): void {
   const rewritten = (sql: string) => editSql(sql, pathEdits(sql)).text
   const rows = async (sql: string) => {
@@ -106,7 +106,7 @@ export function describePaths(engine: () => Engine): void {
       }
     })
 
-    test.each(casts)('cast to %s has the value of the JSON type', async (type, values) => {
+    test.each(casts)('cast to %s has the same value as with the JSON type', async (type, values) => {
       const select = (as: string) =>
         values.map((value, index) => {
           const text = literal(value === undefined ? '{}' : `{"a":${value}}`)
@@ -132,7 +132,7 @@ export function describePaths(engine: () => Engine): void {
       expect(JSON.parse(answer)).toEqual(expected)
     })
 
-    test('has the name and the values in a result that it has with the JSON type', async () => {
+    test('has the same name and values in a result as with the JSON type', async () => {
       const sql = `SELECT ${selected.join()} FROM ENTRIES AS e ORDER BY id`
       const ofText = await rows(rewritten(sql.replaceAll('ENTRIES', 'paths_of_text')))
       expect(ofText.split('\n')).toEqual((await rows(sql.replaceAll('ENTRIES', 'paths_of_json'))).split('\n'))
@@ -144,7 +144,7 @@ export function describePaths(engine: () => Engine): void {
       expect(ofText.trim().split('\n').length).toBeGreaterThan(1)
     })
 
-    test('has any key in backticks', async () => {
+    test('can have any key in backticks', async () => {
       const metadata = literal('{"a.b":{"it\'s":{"say \\"x\\"":1}},"%2E":2,"ключ":3}')
       const sql = `SELECT metadata.\`a.b\`.\`it's\`."say ""x""", metadata.\`%2E\`, metadata.ключ FROM (SELECT ${metadata} AS metadata)`
       expect((await rows(rewritten(sql))).split('\n')[1]).toBe('[1, 2, 3]')

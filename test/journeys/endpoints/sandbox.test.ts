@@ -25,20 +25,20 @@ const sources = new Set(builtInSources.map(({ name }) => name))
 const tenantA = [...sources].map((source) => `'${engineDatabase}.${source}':'project = \\'a\\''`)
 const tenantSettings = { ...isolationSettings, additional_table_filters: `{${tenantA.join()}}` }
 
-/** Every one, or every third one where each of them takes a hundred times longer. */
+/** All items, or every fourth where the engine is emulated. */
 const spread = <T>(items: readonly T[]) => items.filter((_, index) => index % many(1, 4) === 0)
-const askedAsTenant = spread(tenantStatements)
+const tenantQueries = spread(tenantStatements)
 
 let open: OpenEngine
 let endpoint: Endpoint
-/** Answers to each statement of a tenant, before others had entries and after. */
+/** Results of each statement of a tenant, before and after others had entries. */
 let alone: string[]
 let among: string[]
 
 const ask = async (statement: Omit<Statement, 'format'>, format = 'JSONEachRow') =>
   (await open.engine.query({ ...statement, format }, limits)).body.toString()
 
-/** A few at a time, in order. */
+/** Four at a time; results are in order. */
 async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   let next = 0
@@ -57,13 +57,13 @@ async function store(project: string): Promise<void> {
     const rows = Buffer.from(entries.map((entry) => JSON.stringify(entry)).join('\n'))
     const settings = { date_time_input_format: 'best_effort' }
     await open.engine.insert({ table, format: 'JSONEachRow', settings }, rows, limits)
-    // One part, so that rows of both projects lie side by side.
+    // One part, so that rows of both projects are stored together.
     await open.engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL` }, limits)
   }
 }
 
 const tenantAnswers = () =>
-  each(askedAsTenant, (sql) => ask({ sql, settings: tenantSettings }).catch((error: Error) => error.message))
+  each(tenantQueries, (sql) => ask({ sql, settings: tenantSettings }).catch((error: Error) => error.message))
 
 beforeAll(async () => {
   open = await openEmbedded()
@@ -93,8 +93,8 @@ beforeAll(async () => {
 afterAll(() => open?.close())
 
 describe('tenants', () => {
-  test.each(askedAsTenant)('%s is the same whether or not others have entries', (sql) => {
-    const index = askedAsTenant.indexOf(sql)
+  test.each(tenantQueries)('%s returns the same whether or not others have entries', (sql) => {
+    const index = tenantQueries.indexOf(sql)
     expect(among[index]).toBe(alone[index])
     expect(among[index]).not.toMatch(/Exception|secret|error/i)
   })
@@ -104,16 +104,16 @@ describe('tenants', () => {
     const plan = await ask({ sql, settings: tenantSettings }, 'TabSeparatedRaw')
     expect(plan).toContain("project in ['a', 'a']")
     expect(plan).not.toContain('request_url_ngrams')
-    // Without a tenant the index is there, so the plan would show it.
+    // Without a tenant, the plan shows the index.
     expect(await ask({ sql }, 'TabSeparatedRaw')).toContain('request_url_ngrams')
   })
 
-  test('queries read the same rows whatever values others have, although parts keep statistics', async () => {
+  test('queries read the same rows whatever values others have, although parts have statistics', async () => {
     const table = `${engineDatabase}.measured`
     for (const sql of [
       `CREATE TABLE ${table} (project String, value Float64) ENGINE = MergeTree ORDER BY project`,
       `INSERT INTO ${table} SELECT if(number < 5, 'a', 'b'), number FROM numbers(1000)`,
-      // Statistics are made when parts are merged.
+      // Merging parts creates statistics.
       `OPTIMIZE TABLE ${table} FINAL`,
     ]) {
       await open.engine.command({ sql }, limits)
@@ -132,16 +132,16 @@ describe('tenants', () => {
     expect(await rowsRead({})).toEqual([1000, 0])
   })
 
-  test('entries of others are there for those who are no tenants', async () => {
+  test('callers that are not tenants see all entries', async () => {
     expect(await ask({ sql: 'SELECT count() AS n FROM edge_logs' })).toContain('8')
   })
 })
 
 describe('sandboxed SQL', () => {
-  test.each(Object.entries(hostileSandbox))('that is refused: %s', async (reason, statements) => {
+  test.each(Object.entries(hostileSandbox))('is refused: %s', async (reason, statements) => {
     const refusals = await each(statements, (sql) =>
       compileSandboxed(open.engine, endpoint, sql).then(
-        () => ({ sql, code: 'taken' }),
+        () => ({ sql, code: 'accepted' }),
         (error) => ({ sql, code: error.code, message: error.message }),
       ),
     )
@@ -151,12 +151,12 @@ describe('sandboxed SQL', () => {
         code: 'invalid_query',
         message: expect.stringMatching(new RegExp(reason)),
       })
-      // Neither the endpoint's SQL nor a value of it.
+      // The message contains neither the endpoint's SQL nor its values.
       expect(refusal).not.toHaveProperty('message', expect.stringMatching(/since >=|AS me\b/))
     }
   })
 
-  test('that works', async () => {
+  test('returns the expected rows', async () => {
     const statements = honestSandbox.slice(0, many(honestSandbox.length, 16))
     const answers = await each(statements, async ([sql]) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
@@ -176,7 +176,7 @@ describe('sandboxed SQL', () => {
     expect(answers).toEqual(statements)
   })
 
-  test('cannot see a row that the endpoint keeps from it, not even by failing on one', async () => {
+  test('cannot see a row that the endpoint filters out, not even by failing on it', async () => {
     const leaky = "toUInt8(if(id LIKE 'b%', event_message, '1'))"
     const statements = [
       `SELECT count() AS n FROM entries WHERE ${leaky} = 1`,
@@ -194,7 +194,7 @@ describe('sandboxed SQL', () => {
     expect(scale).toContain("'a: login 1'")
   })
 
-  test('has no function that runs on past a time limit, under any of its names', async () => {
+  test('cannot use a function that ignores the time limit, under any of its names', async () => {
     const names = [...unstoppable]
     const aggregates = names.filter((name) => isAggregate(name))
     const statements = [
@@ -224,12 +224,12 @@ describe('sandboxed SQL', () => {
     expect(known.filter((name) => isSandboxFunction(name))).toEqual([])
   })
 
-  test('is told where it is wrong', async () => {
+  test('errors have their position', async () => {
     const wrong = compileSandboxed(open.engine, endpoint, "SELECT 'ü',\n  id nope nope\nFROM entries")
     await expect(wrong).rejects.toMatchObject({ status: 422, details: { line: 2, column: 11 } })
   })
 
-  test('cannot take a view that needs what is outside of it', async () => {
+  test('cannot use a view that needs a name from outside it', async () => {
     const query = "WITH e AS (SELECT id FROM edge_logs WHERE project = me) SELECT id, 'a' AS me FROM e"
     const definition = definitionShape.parse({ ...endpoint.definition, query, parameters: {} })
     const openEnded = await compileEndpoint(open.engine, definition, 1, sources)
@@ -242,7 +242,7 @@ describe('sandboxed SQL', () => {
 describePaths(() => open.engine)
 
 describe('saved SQL', () => {
-  test('is not continued by the name of a subquery that nothing uses', async () => {
+  test('cannot be continued by the name of an unused subquery', async () => {
     const name = 'a` WHERE 1 = (SELECT throwIf(1) FROM _catalog) UNION ALL SELECT 1 FROM `a'
     const query = `WITH "${name}" AS (SELECT 1), a AS (SELECT 1) SELECT 1 AS x`
     const fields = { id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a13', name: 'odd.names', query }
@@ -250,7 +250,7 @@ describe('saved SQL', () => {
     expect(compiled.columns).toEqual([{ name: 'x', type: 'UInt8' }])
   })
 
-  test('gives text as JSON only where every reader takes it for JSON', async () => {
+  test('returns text as JSON only if it is valid JSON', async () => {
     const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
     const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
     const sql = `SELECT arrayJoin([${values}]) AS j`
@@ -266,19 +266,19 @@ describe('saved SQL', () => {
     expect(rows).toEqual([{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null])
   })
 
-  test('has functions that a sandbox has not', async () => {
+  test('can use functions that a sandbox cannot', async () => {
     const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
     await expect(checkSql(open.engine, { sql }, sources)).resolves.toBeUndefined()
   })
 
-  test('is told where it is wrong, in the text that its author wrote', async () => {
+  test('errors have their position in the text that the author wrote', async () => {
     const { sql, edited } = bindQuery('SELECT @x,\n  metadata.a.b::String, @x AS y nope FROM edge_logs', {})
     await expect(
       checkSql(open.engine, { sql, parameters: { x: null } }, sources, edited),
     ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
   })
 
-  test('is checked where nothing uses it, and is not sent then', async () => {
+  test('unused subqueries are checked but not sent', async () => {
     const save = (view: string) =>
       compileEndpoint(
         open.engine,
@@ -298,7 +298,7 @@ describe('saved SQL', () => {
     expect(columns).toEqual([{ name: 'id', type: 'String' }])
   })
 
-  test('has every function of the engine but these', async () => {
+  test('can use every function of the engine except these', async () => {
     const names = (await ask({ sql: 'SELECT name FROM system.functions' }, 'TabSeparatedRaw'))
       .trim()
       .split('\n')
@@ -306,7 +306,7 @@ describe('saved SQL', () => {
     expect(names.filter((name) => !isAllowedFunction(name)).sort()).toEqual([...forbiddenFunctions].sort())
   })
 
-  test('has none of the columns that the engine adds', async () => {
+  test('cannot use columns that the engine adds', async () => {
     const sql = 'DESCRIBE TABLE edge_logs'
     const settings = { describe_include_virtual_columns: 1 }
     const columns = (await ask({ sql, settings }))
@@ -316,7 +316,7 @@ describe('saved SQL', () => {
     const added = columns.filter((column) => column.is_virtual).map(({ name }) => name)
     expect(added).toContain('_part_offset')
     for (const column of added.flatMap((name) => [name, `e.${name}`])) {
-      expect(() => checkTree(readTree(`Identifier ${column}`), () => {})).toThrow("the engine's own")
+      expect(() => checkTree(readTree(`Identifier ${column}`), () => {})).toThrow('reserved for the engine')
     }
   })
 })

@@ -77,7 +77,7 @@ export function describeApiCounts(): void {
       ])
     })
 
-    test('a request counts in every area that its path contains, and one with none of them gives a row of zeros', async () => {
+    test('a request counts in every area that its path contains, and one without any gives a row of zeros', async () => {
       const { rows } = await call('counts', { project: 'areas', interval: 'daily' }, now)
       expect(rows).toEqual([
         row('2026-03-07 00:00:00', 1, 1, 1, 1),
@@ -86,7 +86,7 @@ export function describeApiCounts(): void {
       ])
     })
 
-    test('an entry that is ahead of now is at or after the window start, so it counts', async () => {
+    test('an entry with a future timestamp counts', async () => {
       const { rows } = await call('counts', { project: 'future', interval: 'hourly' }, now)
       expect(rows).toEqual([row('2026-03-10 13:00:00', 1, 0, 0, 0)])
     })
@@ -101,14 +101,14 @@ export function describeApiCounts(): void {
       expect(rows).toEqual([row('2026-03-10 12:34:00', ...counts)])
     })
 
-    test('an empty project is the empty expression, which matches every URL, even a missing one', async () => {
+    test('an empty project matches every URL, even a missing one', async () => {
       const { rows } = await call('counts', { project: '', interval: 'hourly' }, at('2027-05-05T05:30:00Z'))
       expect(rows).toEqual([row('2027-05-05 05:00:00', 0, 0, 0, 0)])
       const missing = await call('counts', { project: '.', interval: 'hourly' }, at('2027-05-05T05:30:00Z'))
       expect(missing.rows).toEqual([])
     })
 
-    test('days are those of UTC at the end of a year and of February, whatever zone the engine is in', async () => {
+    test('days are in UTC at the end of a year and of February, whatever the time zone of the engine', async () => {
       const zone = { session_timezone: 'America/Los_Angeles' }
       const daily = (project: string, time: string) =>
         call('counts', { project, interval: 'daily' }, at(time), zone).then(({ rows }) => rows)
@@ -121,7 +121,7 @@ export function describeApiCounts(): void {
       ])
     })
 
-    test('any other interval is an error that names the allowed ones, and so is one that is omitted', () => {
+    test('any other or an omitted interval is an error that lists the allowed values', () => {
       const allowed = ['minutely', 'hourly', 'daily']
       const details = { parameter: 'interval', allowed }
       for (const interval of ['weekly', 'Daily', '']) {
@@ -139,7 +139,7 @@ export function describeApiCounts(): void {
       expect(() => saved.counts.check({ interval: 'daily' })).toThrow('project is required.')
     })
 
-    test('an expression that cannot be compiled is an error of its own in the engine', async () => {
+    test('an expression that cannot be compiled is an error of the engine', async () => {
       const refused = await call('counts', { project: '(', interval: 'daily' }, now).catch((error) => error)
       expect(engineCodeOf(refused)).toBe(427)
       expect(saved.counts.patterns).toEqual(['project'])
@@ -151,7 +151,7 @@ export function describeApiCounts(): void {
         'hundreds of alternatives and more',
         Array.from({ length: many(4000, 500) }, (_, i) => `x${i}y`).join('|'),
       ],
-    ])('an expression of %s ends with rows', async (_, project) => {
+    ])('an expression of %s returns rows', async (_, project) => {
       expect((await call('counts', { project, interval: 'daily' }, now)).rows).toEqual([])
     })
 

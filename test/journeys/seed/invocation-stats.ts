@@ -118,7 +118,7 @@ export function describeInvocationStats(): void {
       },
     )
 
-    test('any other interval behaves as 1day, and so does one that is omitted', async () => {
+    test('any other or an omitted interval behaves as 1day', async () => {
       const project = 'bounds 1day'
       const asOneDay = await call('stats', { project, interval: '1day' }, now)
       expect(asOneDay.rows).toHaveLength(25)
@@ -128,13 +128,13 @@ export function describeInvocationStats(): void {
       expect(saved.stats.check({ project })).toEqual(saved.stats.check({ project, interval: '1day' }))
     })
 
-    test('a call exactly at the beginning of a bucket begins and ends with a whole bucket', async () => {
+    test('a request exactly at the start of a bucket starts and ends with a whole bucket', async () => {
       const exact = at('2026-03-10T12:00:00Z')
       const { rows } = await call('stats', { project: 'nobody', interval: '1day' }, exact)
       expect(rows).toEqual(series(exact - day, hour, 25).map((timestamp) => ({ ...empty, timestamp })))
     })
 
-    test('the columns of invocation-stats are those of the seed, in its order; execution times can be null', async () => {
+    test('returns the documented columns in order; execution times can be null', async () => {
       const { names, types } = await call('stats', { project: 'nobody', interval: '15min' }, now)
       expect(names).toEqual(['timestamp', ...executionTimes, 'count', 'error_count'])
       expect(types).toEqual([
@@ -144,7 +144,7 @@ export function describeInvocationStats(): void {
       ])
     })
 
-    test('a record without a readable execution time counts, but not in the execution times', async () => {
+    test('a record without a valid execution time is counted, but not in the execution times', async () => {
       const { rows } = await call('stats', { project: 'times', interval: '15min' }, now)
       expect(rows.at(-1)).toEqual({
         timestamp: '2026-03-10 12:34:00.000000',
@@ -159,12 +159,12 @@ export function describeInvocationStats(): void {
       expect(rows.at(-2)).toEqual({ ...empty, timestamp: '2026-03-10 12:33:00.000000', count: 1 })
     })
 
-    test('errors are the records whose status code is 400 or higher', async () => {
+    test('error_count counts records with a status code of 400 or higher', async () => {
       const { rows } = await call('stats', { project: 'codes', interval: '15min' }, now)
       expect(rows.at(-1)).toMatchObject({ count: 17, error_count: 7 })
     })
 
-    test('percentiles are observed values within 1 % of the exact rank, in small buckets and in large ones', async () => {
+    test('percentiles are observed values within 1 % of the exact rank, in small and large buckets', async () => {
       const { rows } = await call(
         'stats',
         { project: 'percentiles', interval: '1hr' },
@@ -203,13 +203,13 @@ export function describeInvocationStats(): void {
       expect(saved.stats.check({ project, function_id: '' })).toEqual(saved.stats.check({ project }))
     })
 
-    test('the project must be equal, and an empty one is the empty text', async () => {
+    test('the project must be equal, and an empty project is the empty string', async () => {
       const { rows } = await call('stats', { project: '', interval: '5min' }, now)
       expect(rows.at(-1)).toMatchObject({ count: 2 })
       expect(() => saved.stats.check({ interval: '5min' })).toThrow('project is required.')
     })
 
-    test('a leap day is a day, and a year ends between two buckets', async () => {
+    test('a leap day is a bucket, and a year ends between two buckets', async () => {
       const leap = await call('stats', { project: 'leap', interval: '7day' }, at('2024-03-01T06:00:00Z'))
       expect(leap.rows.slice(-3).map((row) => [row.timestamp, row.count])).toEqual([
         ['2024-02-28 00:00:00.000000', 1],
@@ -224,7 +224,7 @@ export function describeInvocationStats(): void {
       ])
     })
 
-    test('a record in the last second of the series is found, even alone on its day', async () => {
+    test('a record in the last second of the series is counted, even alone on its day', async () => {
       const { rows } = await call(
         'stats',
         { project: 'last second', interval: '7day' },
@@ -233,7 +233,7 @@ export function describeInvocationStats(): void {
       expect(rows.at(-1)).toMatchObject({ timestamp: '2025-06-30 00:00:00.000000', count: 1 })
     })
 
-    test('hours are those of UTC, whatever zone the engine is in and while clocks change', async () => {
+    test('hours are in UTC, whatever the time zone of the engine, also while clocks change', async () => {
       const berlin = { session_timezone: 'Europe/Berlin' }
       const { rows } = await call(
         'stats',
@@ -249,7 +249,7 @@ export function describeInvocationStats(): void {
       ])
     })
 
-    test('empty buckets have count 0 even on an engine that is set to join with nulls', async () => {
+    test('empty buckets have count 0 even if the engine joins with nulls', async () => {
       const { rows } = await call('stats', { project: 'times', interval: '15min' }, now, {
         join_use_nulls: 1,
       })

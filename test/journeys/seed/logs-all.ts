@@ -89,7 +89,7 @@ export function describeLogsAll(): void {
       },
     )
 
-    test('a tier that is omitted is 1 day, and a project that is omitted is an error', () => {
+    test('an omitted tier is 1 day, and an omitted project is an error', () => {
       expect(saved.logs.check({ project })).toEqual(saved.logs.check({ project, project_tier: 'FREE' }))
       expect(() => saved.logs.check({ project_tier: 'PRO' })).toThrow('project is required.')
     })
@@ -103,14 +103,14 @@ export function describeLogsAll(): void {
       expect(await ids(end)).toEqual(['on end', 'before end', ...bounds('start'), 'after day'])
     })
 
-    test('a bound that is omitted or empty is none', () => {
+    test('an omitted or empty bound is no bound', () => {
       const empty = { iso_timestamp_start: '', iso_timestamp_end: '' }
       const values = saved.logs.check({ project, ...empty })
       expect(values).toEqual(saved.logs.check({ project }))
       expect(values).toMatchObject({ iso_timestamp_start: null, iso_timestamp_end: null })
     })
 
-    test('bounds that are wider than the retention do not widen it', async () => {
+    test('bounds do not extend the retention', async () => {
       const wide = {
         iso_timestamp_start: '0001-01-01T00:00:00Z',
         iso_timestamp_end: '9999-12-31T23:59:59.999999Z',
@@ -118,9 +118,9 @@ export function describeLogsAll(): void {
       expect(await ids(wide)).toEqual(withinDay)
     })
 
-    test('a bound that is no ISO 8601 timestamp is an error', () => {
+    test('a bound that is not an ISO 8601 timestamp is an error', () => {
       expect(() => saved.logs.check({ project, iso_timestamp_end: '2026-02-30T00:00:00Z' })).toThrow(
-        'iso_timestamp_end must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z; "2026-02-30T00:00:00Z" was given.',
+        'iso_timestamp_end must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z; received "2026-02-30T00:00:00Z".',
       )
     })
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { UnreadAnswers } from './unread-answers.ts'
+import { UnreadResponses } from './unread-responses.ts'
 
 class Reader extends EventEmitter {
   destroyed = false
@@ -14,9 +14,9 @@ const kib = (count: number) => Buffer.alloc(count * 1024)
 
 function unread(maxKiB: number) {
   const givenUp: [number, number][] = []
-  const answers = new UnreadAnswers({
+  const answers = new UnreadResponses({
     maxBytes: maxKiB * 1024,
-    onGivenUp: (readers, bytes) => givenUp.push([readers, bytes / 1024]),
+    onAborted: (readers, bytes) => givenUp.push([readers, bytes / 1024]),
   })
   const send = (body: Buffer | string) => {
     const reader = new Reader()
@@ -26,7 +26,7 @@ function unread(maxKiB: number) {
   return { answers, givenUp, send }
 }
 
-test('beyond the bound the answer that has waited longest is given up', () => {
+test('aborts the body that has waited longest beyond the limit', () => {
   const { answers, givenUp, send } = unread(300)
   const readers = [send(kib(100)), send(kib(100)), send(kib(100))]
   expect(givenUp).toEqual([])
@@ -39,13 +39,13 @@ test('beyond the bound the answer that has waited longest is given up', () => {
   expect(answers.bytes).toBe(250 * 1024)
 })
 
-test('what was taken no longer counts', () => {
+test('does not count bodies that were read', () => {
   const { answers, givenUp, send } = unread(300)
   for (let times = 0; times < 100; times++) send(kib(200)).emit('close')
   expect([answers.bytes, givenUp]).toEqual([0, []])
 })
 
-test('a body that many are sent counts once, and stays for as long as some of them take it', () => {
+test('counts a body once for all its clients, and keeps it while some of them read', () => {
   const { answers, givenUp, send } = unread(300)
   const popular = kib(200)
   const readers = Array.from({ length: 50 }, () => send(popular))
@@ -60,7 +60,7 @@ test('a body that many are sent counts once, and stays for as long as some of th
   expect(givenUp.at(1)).toEqual([49, 200])
 })
 
-test('one that is larger than the bound is sent all the same, and small ones are not counted', () => {
+test('sends a body that is larger than the limit, and does not count small ones', () => {
   const { answers, givenUp, send } = unread(300)
   const small = Array.from({ length: 1000 }, () => send(kib(10)))
   const huge = send('x'.repeat(400 * 1024))

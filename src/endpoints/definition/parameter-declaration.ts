@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import { formatMicros, parseIsoTimestamp } from '../../base/timestamps.ts'
+
+/** A value that is sent to the engine beside the SQL, never inside it. */
+export type BoundValue = string | number | boolean | null
+
+interface ParameterType {
+  /** ClickHouse type of the value. */
+  engineType: string
+  /** What a caller should send; follows "must be". */
+  expected: string
+  /** Any valid value, for checking a query without a request. */
+  sample: string
+  /** Equal values are read as equal, however they are written. Undefined if the text is not a value of the type. */
+  read(text: string): Exclude<BoundValue, null> | undefined
+}
+
+export const timestampType = "DateTime64(6, 'UTC')"
+
+const wholeNumber = /^-?\d{1,19}$/
+const decimalNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+const booleans: Record<string, boolean> = { true: true, false: false, 1: true, 0: false }
+
+export const parameterTypes = {
+  string: { engineType: 'String', expected: 'text', sample: '', read: (text) => text },
+  integer: {
+    engineType: 'Int64',
+    expected: 'a whole number of at most 64 bits',
+    sample: '0',
+    read: (text) => {
+      if (!wholeNumber.test(text)) return undefined
+      const value = BigInt(text)
+      return BigInt.asIntN(64, value) === value ? String(value) : undefined
+    },
+  },
+  number: {
+    engineType: 'Float64',
+    expected: 'a number',
+    sample: '0',
+    read: (text) => {
+      const value = decimalNumber.test(text) ? Number(text) : Number.NaN
+      return Number.isFinite(value) ? value : undefined
+    },
+  },
+  boolean: {
+    engineType: 'Bool',
+    expected: 'true or false',
+    sample: 'true',
+    read: (text) => (Object.hasOwn(booleans, text) ? booleans[text] : undefined),
+  },
+  timestamp: {
+    engineType: timestampType,
+    expected: 'an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
+    sample: '2026-01-01T00:00:00Z',
+    read: (text) => {
+      const micros = parseIsoTimestamp(text)
+      return micros === undefined ? undefined : formatMicros(micros)
+    },
+  },
+  // Only the engine knows whether it can compile an expression, so any text is accepted here.
+  regex: { engineType: 'String', expected: 'a regular expression', sample: '', read: (text) => text },
+} as const satisfies Record<string, ParameterType>
+
+export type ParameterTypeName = keyof typeof parameterTypes
+
+export const parameterTypeNames = Object.keys(parameterTypes) as [ParameterTypeName, ...ParameterTypeName[]]
+
+/** Messages follow the name of the field, as in "max_rows must be …". */
+export function must(be: string) {
+  return {
+    error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
+  }
+}
+
+export const trueOrFalse = z.boolean(must('true or false'))
+export const text = z.string(must('text'))
+
+/** Values are text, as callers send them. A number or a boolean becomes its text. */
+const valueText = z
+  .union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
+  .transform(String)
+
+export const parameterShape = z
+  .strictObject(
+    {
+      type: z.enum(parameterTypeNames, must(`one of ${parameterTypeNames.join(', ')}`)).default('string'),
+      required: trueOrFalse.default(false),
+      default: valueText.optional(),
+      enum: z.array(valueText, must('a list of values')).min(1, must('a list of values')).optional(),
+      empty_is_omitted: trueOrFalse.default(false),
+      description: text.default(''),
+      example: valueText.optional(),
+    },
+    must('a list of fields, such as { required: true }'),
+  )
+  .superRefine((parameter, context) => {
+    const problem = (message: string, ...path: (string | number)[]) =>
+      context.addIssue({ code: 'custom', message, path })
+    const { read, expected } = parameterTypes[parameter.type]
+    if (parameter.required && parameter.default !== undefined) {
+      problem('is not allowed for a required parameter', 'default')
+    }
+    for (const [index, value] of (parameter.enum ?? []).entries()) {
+      if (read(value) === undefined) problem(`must be ${expected}`, 'enum', index)
+      if (parameter.enum?.indexOf(value) !== index) problem('is a duplicate', 'enum', index)
+    }
+    for (const field of ['default', 'example'] as const) {
+      const value = parameter[field]
+      if (value === undefined) continue
+      if (read(value) === undefined) problem(`must be ${expected}`, field)
+      else if (parameter.enum?.includes(value) === false) {
+        problem(`must be one of ${parameter.enum.join(', ')}`, field)
+      }
+    }
+  })
+
+export type ParameterDeclaration = z.output<typeof parameterShape>
+export type ParameterDeclarations = Readonly<Record<string, ParameterDeclaration>>
+
+/** The declared parameter of this name, or the default for one that only the SQL names. */
+export function declarationOf(declared: ParameterDeclarations, name: string): ParameterDeclaration {
+  return (Object.hasOwn(declared, name) && declared[name]) || undeclared
+}
+
+const undeclared = parameterShape.parse({})
+
+/** Values that fit, for checking a query without a request. */
+export function sampleValues(declared: ParameterDeclarations): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(declared).map(([name, { example, enum: allowed, type }]) => [
+      name,
+      example ?? allowed?.[0] ?? parameterTypes[type].sample,
+    ]),
+  )
+}
+
+type TypedValue = string | number | boolean
+
+/** A declaration as people write it: its values have the type of the parameter. */
+export type ShownParameter = Omit<ParameterDeclaration, 'default' | 'enum' | 'example'> & {
+  default?: TypedValue | undefined
+  enum?: TypedValue[] | undefined
+  example?: TypedValue | undefined
+}
+
+export function shownParameters(declared: ParameterDeclarations): Record<string, ShownParameter> {
+  const shown = Object.entries(declared).map(([name, declaration]) => {
+    const { type, default: preset, enum: allowed, example } = declaration
+    const typed = (value: string) => typedValue(type, value)
+    return [
+      name,
+      {
+        ...declaration,
+        ...(preset !== undefined && { default: typed(preset) }),
+        ...(allowed !== undefined && { enum: allowed.map(typed) }),
+        ...(example !== undefined && { example: typed(example) }),
+      },
+    ] as const
+  })
+  return Object.fromEntries(shown)
+}
+
+/** Text stays text if it would not read back the same, such as 1.10 or an integer that a double cannot hold. */
+function typedValue(type: ParameterTypeName, value: string): TypedValue {
+  if (type === 'boolean') return value === 'true' || (value === 'false' ? false : value)
+  if (type !== 'integer' && type !== 'number') return value
+  const number = Number(value)
+  return String(number) === value && (type === 'number' || Number.isSafeInteger(number)) ? number : value
+}

@@ -1,0 +1,157 @@
+import { sqlText } from './names.ts'
+import type { SelectScope } from './scopes.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from './tokens.ts'
+
+export const metadata = 'metadata'
+
+/** A path of metadata in SQL, such as "e.metadata.request.path". */
+export interface MetadataPath {
+  /** Index of its first token, and of the one after its last. */
+  first: number
+  end: number
+  /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
+  qualifier: string
+  /** The column with its qualifier. */
+  column: string
+  /** Keys of objects, one list per array on the way. */
+  steps: string[][]
+  /** The type after ".:". */
+  element: string | undefined
+  /** Whether it was written with ".^". */
+  isObject: boolean
+  /** Its cast, if the value can be read with that type directly. */
+  cast: PathCast | undefined
+}
+
+interface PathCast {
+  type: string
+  /** Index of its first token, and of the one after its last. */
+  first: number
+  end: number
+}
+
+export function pathAt(
+  sql: string,
+  tokens: readonly CodeToken[],
+  first: number,
+  /** Whether a table in scope is called metadata. */
+  isTable: boolean,
+): MetadataPath | undefined {
+  const isPart = (at: number) => isSymbol(tokens[at], '.') && identifierOf(tokens[at + 1]) !== undefined
+  // The column is the first part with this name, after at most a database and a table.
+  let column = isTable && identifierOf(tokens[first]) === metadata && isPart(first + 1) ? first + 2 : first
+  while (identifierOf(tokens[column]) !== metadata) {
+    if (!isPart(column + 1) || column >= first + 4) return undefined
+    column += 2
+  }
+  let at = column + 1
+  const keys: string[] = []
+  const isObject =
+    isSymbol(tokens[at], '.') && isSymbol(tokens[at + 1], '^') && identifierOf(tokens[at + 2]) !== undefined
+  if (isObject) {
+    keys.push(identifierOf(tokens[at + 2]) as string)
+    at += 3
+  }
+  const steps = [keys]
+  for (;;) {
+    if (isPart(at)) steps.at(-1)?.push(identifierOf(tokens[at + 1]) as string)
+    else if (!isObject && keys.length > 0 && isSymbol(tokens[at], '[') && isSymbol(tokens[at + 1], ']')) {
+      steps.push([])
+    } else break
+    at += 2
+  }
+  if (keys.length === 0 || isSymbol(tokens[at], '(')) return undefined
+  const isTyped = !isObject && isSymbol(tokens[at], '.') && isSymbol(tokens[at + 1], ':')
+  const type = isTyped ? typeAt(tokens, at + 2) : undefined
+  const start = tokens[first]?.start
+  const path = {
+    first,
+    end: type?.end ?? at,
+    qualifier: column === first ? '' : sql.slice(start, tokens[column - 1]?.end),
+    column: sql.slice(start, tokens[column]?.end),
+    steps,
+    element: type?.text.replace(/^[`"](.*)[`"]$/, '$1'),
+    isObject,
+  }
+  return { ...path, cast: castOf(tokens, path) }
+}
+
+/** The name of a type with its arguments. */
+function typeAt(tokens: readonly CodeToken[], at: number): { text: string; end: number } | undefined {
+  if (identifierOf(tokens[at]) === undefined) return undefined
+  const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
+  const texts = tokens.slice(at, end).map(({ text }) => text)
+  return { text: texts.join(''), end }
+}
+
+/**
+ * Types for which JSONExtract returns the same as a cast of the engine's JSON type, and fails for no value. Other casts
+ * go through Dynamic, which keeps the type of the value.
+ */
+const typedCast =
+  /^(?:(?:Nullable\()?(?:String|Float(?:32|64)|U?Int(?:8|16|32|64))\)?|LowCardinality\((?:String|Nullable\(String\))\)|Array\(String\))$/
+
+function castOf(
+  tokens: readonly CodeToken[],
+  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast'>,
+): PathCast | undefined {
+  if (steps.length > 1 || element !== undefined || isObject) return undefined
+  const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
+  if (isSymbol(tokens[end], ':') && isSymbol(tokens[end + 1], ':')) {
+    const type = typeAt(tokens, end + 2)
+    return type && isDirect(type.text) ? { type: type.text, first, end: type.end } : undefined
+  }
+  if (!isKeyword(tokens[first - 2], 'CAST') || !isSymbol(tokens[first - 1], '(')) return undefined
+  if (isSymbol(tokens[first - 3], '.')) return undefined
+  const name = isSymbol(tokens[end], ',') && tokens[end + 1]?.kind === 'string' ? tokens[end + 1] : undefined
+  const type = name
+    ? { text: name.text.slice(1, -1), end: end + 2 }
+    : isKeyword(tokens[end], 'AS')
+      ? typeAt(tokens, end + 1)
+      : undefined
+  if (!type || !isDirect(type.text) || !isSymbol(tokens[type.end], ')')) return undefined
+  return { type: type.text, first: first - 2, end: type.end + 1 }
+}
+
+/** SQL that reads the path from the JSON text. */
+export function pathExpression({ column, steps, element, isObject, cast }: MetadataPath): string {
+  const last = (from: string, keys: readonly string[]) => {
+    if (isObject) return extract(from, keys, 'JSON')
+    if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${sqlText(element)})`
+    return extract(from, keys, cast?.type ?? 'Dynamic')
+  }
+  const read = (from: string, level: number): string => {
+    const keys = steps[level] as string[]
+    if (level === steps.length - 1) return last(from, keys)
+    // The path ends with the array itself.
+    if (steps[level + 1]?.length === 0 && level === steps.length - 2 && element === undefined) {
+      return extract(from, keys, 'Array(JSON)')
+    }
+    const item = `metadata_item_${level + 1}`
+    return `arrayMap(${item} -> ${read(item, level + 1)}, JSONExtractArrayRaw(${[from, ...keys.map(sqlText)].join(', ')}))`
+  }
+  return read(column, 0)
+}
+
+function extract(from: string, keys: readonly string[], type: string): string {
+  return `JSONExtract(${[from, ...keys.map(sqlText), sqlText(type)].join(', ')})`
+}
+
+/** The table that qualifies a path, as the author wrote it. */
+export function tableNameOf({ qualifier }: MetadataPath): string {
+  return qualifier.replace(/\s*\.$/, '')
+}
+
+/** The name that the engine gives to a result column. The table is part of it only for later tables of a join. */
+export function columnNameOf(path: MetadataPath, scope?: SelectScope): string {
+  const { steps, element, isObject, qualifier } = path
+  const isFirst = !scope || scope.tables.length < 2 || scope.tables[0]?.qualifier === tableNameOf(path)
+  const [keys = [], ...arrays] = steps
+  const parts = [
+    `${isFirst ? '' : qualifier}${metadata}`,
+    ...(isObject ? [`^\`${keys[0]}\``, ...keys.slice(1)] : keys),
+    ...arrays.flatMap((inner) => [':`Array(JSON)`', ...inner]),
+    ...(element === undefined ? [] : [`:\`${element}\``]),
+  ]
+  return parts.join('.')
+}
