@@ -89,6 +89,8 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     }),
     responses: { 204: json('The source is deleted.') },
     errors: [400, 412],
+    // The domain reports a source that does not exist before a missing confirmation.
+    unchecked: true,
     handler: async (request) => admin.delete(request.params.name, request.query.confirm, changedBy(request)),
   })
   route('GET /api/sources/:name/schema', 'getSourceSchema', 'Show the metadata paths of a source', {
