@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
-import { ClickHouseCalls } from '../dist/engine/clickhouse-calls.js'
+import { ClickHouseClient } from '../dist/engine/clickhouse-client.js'
 import { ClickHouseHttp } from '../dist/engine/clickhouse-http.js'
 import { atTheEnd } from './support/at-the-end.mjs'
 import { createEngine } from './support/engine.mjs'
@@ -96,7 +96,7 @@ async function measureClients(rounds) {
     idleMs: 30_000,
     compress: false,
   }
-  const calls = new ClickHouseCalls(new ClickHouseHttp(server), {
+  const calls = new ClickHouseClient(new ClickHouseHttp(server), {
     maxResultBytes: 2 ** 30,
     graceMs: 1000,
     repeatQueries: false,

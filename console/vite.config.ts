@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-/** For development: `npx vite console`, beside a service that WELLHEAD_URL names. */
+/** The service that `npx vite console` uses during development. */
 const service = process.env.WELLHEAD_URL ?? 'http://127.0.0.1:4000'
 
 export default defineConfig({
@@ -16,7 +16,7 @@ export default defineConfig({
     outDir: fileURLToPath(new URL('../dist/console', import.meta.url)),
     emptyOutDir: true,
     target: 'es2022',
-    // The policy of the page allows neither code nor pictures inside of it.
+    // The content security policy allows no inline scripts or images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

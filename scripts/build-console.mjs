@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 
-/** Smaller files fit into one packet uncompressed. */
-const minPackedBytes = 1024
+/** Smaller files fit into one network packet without compression. */
+const minCompressedBytes = 1024
 
 export async function buildConsole() {
   const configFile = fileURLToPath(new URL('../console/vite.config.ts', import.meta.url))
@@ -16,7 +16,7 @@ export async function buildConsole() {
     if (!entry.isFile() || !/\.(?:js|css|html|svg)$/.test(entry.name)) continue
     const path = join(entry.parentPath, entry.name)
     const text = readFileSync(path)
-    if (text.length < minPackedBytes) continue
+    if (text.length < minCompressedBytes) continue
     const params = { [constants.BROTLI_PARAM_SIZE_HINT]: text.length }
     writeFileSync(`${path}.br`, brotliCompressSync(text, { params }))
     writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }))

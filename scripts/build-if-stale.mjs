@@ -1,17 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(root, 'dist', '.built-from')
+const consoleTypes = join(root, 'console/src/api/schema.d.ts')
 
 function fingerprint() {
   const hash = createHash('sha256')
   const files = ['src', 'console'].flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+      .filter((entry) => entry.isFile() && !/\.(?:test|d)\.ts$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name)),
   )
   for (const file of [...files.sort(), join(root, 'tsconfig.json'), join(root, 'tsconfig.build.json')]) {
@@ -28,20 +29,24 @@ function builtFrom() {
   }
 }
 
+const run = (args, options) => execFileSync(process.execPath, args, { cwd: root, ...options })
+
+/** Generates the console's types from the OpenAPI document of the service that was just built. */
+async function writeConsoleTypes() {
+  const { documentsOf } = await import('../dist/http/openapi/document.js')
+  const { documentedRoutes } = await import('../dist/http/server.js')
+  const input = JSON.stringify(documentsOf(await documentedRoutes())({ version: '' }))
+  writeFileSync(consoleTypes, run(['scripts/openapi-types.mjs'], { input, maxBuffer: 64 * 2 ** 20 }))
+}
+
 /** Builds if the sources changed since the last build. */
 export async function buildIfStale() {
   const current = fingerprint()
-  if (builtFrom() === current) return
+  if (builtFrom() === current && existsSync(consoleTypes)) return
   console.error('Building …')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
-  execFileSync(
-    process.execPath,
-    [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'],
-    {
-      cwd: root,
-      stdio: 'inherit',
-    },
-  )
+  run(['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+  await writeConsoleTypes()
   const { buildConsole } = await import('./build-console.mjs')
   await buildConsole()
   writeFileSync(stamp, current)

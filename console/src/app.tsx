@@ -1,26 +1,32 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import type { Whoami } from './api/api-types.ts'
 import { queries, queryClient } from './api/queries.ts'
 import { useToken } from './api/session.ts'
+import type { Whoami } from './api/shapes.ts'
 import { Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
-import { Boundary } from './ui/boundary.tsx'
 import { lazily, loadAhead } from './ui/lazily.ts'
-import { Failure, Waiting } from './ui/states.tsx'
+import { Boundary, Failure, Waiting } from './ui/states.tsx'
 
 const Overview = lazily(() => import('./overview/overview.tsx'))
 const EndpointList = lazily(() => import('./endpoints/endpoint-list.tsx'))
 const EndpointPage = lazily(() => import('./endpoints/endpoint-page.tsx'))
-const Explore = lazily(() => import('./logs/explore.tsx'))
+const LogsPage = lazily(() => import('./logs/logs-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
+const forAdmins = [
+  ['/', Overview],
+  ['/console/', Overview],
+  ['/console/explore', LogsPage],
+  ['/console/sources', SourceList],
+  ['/console/tokens', Tokens],
+] as const
 
 export function App() {
   const token = useToken()
-  // What one token saw is nothing for the next.
+  // The next token must not see what this one fetched.
   useEffect(() => {
     if (token === null) queryClient.clear()
   }, [token])
@@ -56,28 +62,18 @@ function Pages({ who }: { who: Whoami }) {
               {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
             </Route>
             {who.admin && [
+              ...forAdmins.map(([path, Page]) => (
+                <Route key={path} path={path}>
+                  <Page />
+                </Route>
+              )),
               <Route key="new" path="/console/new-endpoint">
                 <EndpointPage who={who} name={undefined} />
-              </Route>,
-              <Route key="explore" path="/console/explore">
-                <Explore />
-              </Route>,
-              <Route key="sources" path="/console/sources">
-                <SourceList />
               </Route>,
               <Route key="source" path="/console/sources/:name">
                 {({ name }) => <SourcePage key={name} name={name} />}
               </Route>,
-              <Route key="tokens" path="/console/tokens">
-                <Tokens />
-              </Route>,
-              <Route key="overview" path="/">
-                <Overview />
-              </Route>,
             ]}
-            <Route path="/console/">
-              {who.admin ? <Overview /> : <Redirect to="/console/endpoints" replace />}
-            </Route>
             <Route>
               <Redirect to={who.admin ? '/' : '/console/endpoints'} replace />
             </Route>

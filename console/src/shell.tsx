@@ -1,38 +1,32 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Whoami } from './api/api-types.ts'
 import { useOffline } from './api/connection.ts'
 import { session } from './api/session.ts'
-import { Icon, type IconName, Mark } from './ui/icon.tsx'
+import type { Whoami } from './api/shapes.ts'
+import { Icon, Mark } from './ui/icon.tsx'
 import { setTheme, useTheme } from './ui/theme.ts'
 
-interface Place {
-  path: string
-  name: string
-  icon: IconName
-}
-
-const forAdmins: Place[] = [
+const pages = [
   { path: '/', name: 'Overview', icon: 'overview' },
   { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
   { path: '/console/explore', name: 'Logs', icon: 'logs' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
-]
+] as const
 
 export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   const [location] = useLocation()
   const offline = useOffline()
-  const places = who.admin ? forAdmins : forAdmins.filter(({ icon }) => icon === 'endpoints')
-  const isHere = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
+  const shown = who.admin ? pages : pages.filter(({ icon }) => icon === 'endpoints')
+  const isCurrent = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
   return (
     <>
       <a className="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       {offline && (
         <div className="banner" role="alert">
-          The service cannot be reached. What you see may be old; trying again …
+          The service cannot be reached. This page may be out of date. Reconnecting …
         </div>
       )}
       <div className="shell">
@@ -42,8 +36,8 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
             Wellhead
           </Link>
           <nav className="nav" aria-label="Pages">
-            {places.map(({ path, name, icon }) => (
-              <Link key={path} href={path} aria-current={isHere(path) ? 'page' : undefined}>
+            {shown.map(({ path, name, icon }) => (
+              <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
                 <Icon name={icon} />
                 {name}
               </Link>
@@ -77,8 +71,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
 }
 
 function ThemeSwitch() {
-  const theme = useTheme()
-  const next = theme === 'dark' ? 'light' : 'dark'
+  const next = useTheme() === 'dark' ? 'light' : 'dark'
   const label = `Use the ${next} theme`
   return (
     <button

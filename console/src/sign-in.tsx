@@ -1,13 +1,13 @@
 import { type FormEvent, useEffect, useState } from 'react'
 import { ApiError, api } from './api/api.ts'
-import type { Whoami } from './api/api-types.ts'
 import { queries, queryClient } from './api/queries.ts'
 import { session } from './api/session.ts'
+import type { Whoami } from './api/shapes.ts'
 import { Mark } from './ui/icon.tsx'
 
 export function SignIn() {
   const [token, setToken] = useState('')
-  const [problem, setProblem] = useState(session.reason())
+  const [problem, setProblem] = useState(session.endReason())
   const [busy, setBusy] = useState(false)
   useEffect(() => {
     document.title = 'Sign in · Wellhead'
@@ -21,8 +21,10 @@ export function SignIn() {
       queryClient.setQueryData(queries.whoami().queryKey, who)
       session.open(token.trim())
     } catch (error) {
-      const unknown = error instanceof ApiError && error.status === 401
-      setProblem(unknown ? 'No valid token. Check that all of it was copied.' : (error as Error).message)
+      const isUnknown = error instanceof ApiError && error.status === 401
+      setProblem(
+        isUnknown ? 'This token is not valid. Check that you copied all of it.' : (error as Error).message,
+      )
       setBusy(false)
     }
   }
@@ -35,7 +37,7 @@ export function SignIn() {
         </div>
         <div>
           <h1>Sign in</h1>
-          <p className="soft">With an access token. It is kept for this tab only.</p>
+          <p className="soft">Use an access token. It is stored for this tab only.</p>
         </div>
         <div className="field">
           <label htmlFor="token">Access token</label>
@@ -58,7 +60,7 @@ export function SignIn() {
             {problem}
           </span>
           <span className="note" id="token-note">
-            The first start prints the admin token and keeps it in <code>admin-token</code> in the data
+            The first start prints the admin token and writes it to <code>admin-token</code> in the data
             directory.
           </span>
         </div>

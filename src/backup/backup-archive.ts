@@ -4,38 +4,33 @@ import { createReadStream } from 'node:fs'
 import { open, opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Pack } from 'tar-stream'
-import { checksumLine, checksumsName, isDataPath, manifestName } from './manifest.ts'
+import { checksumLine, checksumsName, isDataPath, type Manifest, manifestName } from './manifest.ts'
 
-/** A file and the path that it gets in the backup. */
 export interface ArchivedFile {
+  /** Path in the backup. */
   path: string
   from: string
 }
 
-export interface ArchiveTotals {
-  files: number
-  bytes: number
-  /** SHA-256 of the list of checksums. */
-  checksums: string
-}
+type ArchiveTotals = Pick<Manifest, 'files' | 'bytes' | 'checksums_sha256'>
 
 export interface ArchiveContent {
   files: AsyncIterable<ArchivedFile>
-  /** Where the list of checksums may grow: with a million files it is too long for the memory. */
+  /** Temporary file: with a million files, the list of checksums does not fit into memory. */
   checksumsFile: string
   manifest: (totals: ArchiveTotals) => string
 }
 
 const readBytes = 2 ** 20
 
-/** Writes the files, then their checksums, then the manifest: without it a backup that was cut short is none. */
+/** Writes the files, then their checksums, then the manifest, without which a backup is not complete. */
 export async function packBackup(pack: Pack, content: ArchiveContent): Promise<void> {
   const totals = { files: 0, bytes: 0 }
   const hash = createHash('sha256')
   const list = await open(content.checksumsFile, 'w', 0o600)
   try {
     for await (const { path, from } of content.files) {
-      if (!isDataPath(path)) throw new Error(`The file ${path} cannot be named in a backup.`)
+      if (!isDataPath(path)) throw new Error(`A backup cannot contain the path ${path}.`)
       const { sha256, bytes } = await packFile(pack, path, from)
       const line = checksumLine(sha256, path)
       hash.update(line)
@@ -49,7 +44,7 @@ export async function packBackup(pack: Pack, content: ArchiveContent): Promise<v
   await packFile(pack, checksumsName, content.checksumsFile)
   pack.entry(
     { name: manifestName, mode: 0o600 },
-    content.manifest({ ...totals, checksums: hash.digest('hex') }),
+    content.manifest({ ...totals, checksums_sha256: hash.digest('hex') }),
   )
   pack.finalize()
 }
@@ -61,7 +56,7 @@ async function packFile(pack: Pack, name: string, from: string): Promise<{ sha25
   const ended = new Promise<void>((resolve, reject) => {
     settle = (error) => (error ? reject(error) : resolve())
   })
-  // Whoever reads may go away at any time; then this is the only word that comes.
+  // The reader may leave at any time; then this promise may have no other handler.
   ended.catch(() => {})
   const entry = pack.entry({ name, size, mtime, mode: 0o600 }, settle)
   entry.on('error', () => {})
@@ -74,7 +69,7 @@ async function packFile(pack: Pack, name: string, from: string): Promise<{ sha25
   return { sha256: hash.digest('hex'), bytes: size }
 }
 
-/** Every file below a directory, one after the other: there may be very many. */
+/** All files below a directory, one at a time, because there may be millions. */
 export async function* filesBelow(directory: string, path: string): AsyncGenerator<ArchivedFile> {
   for await (const entry of await opendir(directory)) {
     const inside = { path: `${path}/${entry.name}`, from: join(directory, entry.name) }

@@ -3,14 +3,14 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { pack } from 'tar-stream'
+import { type Header, type Pack, pack } from 'tar-stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { filesBelow, packBackup } from './backup-archive.ts'
-import { checkSpace } from './free-space.ts'
-import { checksumLine, describeBackup, type Manifest } from './manifest.ts'
+import { type ArchiveContent, filesBelow, packBackup } from './backup-archive.ts'
+import { checksumLine, formatManifest, type Manifest } from './manifest.ts'
 import { receiveBackup } from './receive-backup.ts'
 import { restoreBackup } from './restore-backup.ts'
+import { checkSpace } from './staged-directory.ts'
 
 const longName = 'n'.repeat(200)
 const contents: Record<string, Buffer> = {
@@ -28,24 +28,35 @@ let archive: Buffer
 const at = (...path: string[]) => join(scratch.path, ...path)
 const listing = () => fs.readdirSync(scratch.path).toSorted()
 
-/** The bytes of a backup of the files above. */
-function archiveOf(change: Partial<Manifest> = {}): Promise<Buffer> {
-  const tar = pack()
-  void packBackup(tar, {
+const packInto = (tar: Pack, manifest: ArchiveContent['manifest'] = () => '') =>
+  packBackup(tar, {
     files: filesBelow(at('source'), 'data'),
     checksumsFile: at('checksums'),
-    manifest: (totals) => {
-      const text = describeBackup({
-        wellhead: '0.1.0',
-        engine: { version: '26.7.1', library: '3.4.0' },
-        schema: 3,
-        takenAt: 0,
-        tables: [{ name: 'edge_logs', rows: 1, parts: ['20260101_1_1_0'] }],
-        ...totals,
-      })
-      return JSON.stringify({ ...JSON.parse(text), ...change })
-    },
+    manifest,
   })
+
+/** A backup of the files above. */
+function createArchive(change: Partial<Manifest> = {}): Promise<Buffer> {
+  const tar = pack()
+  void packInto(tar, (totals) =>
+    formatManifest({
+      wellhead: '0.1.0',
+      engine: { version: '26.7.1', library: '3.4.0' },
+      schema: 3,
+      taken_at: new Date(0).toISOString(),
+      tables: [{ name: 'edge_logs', rows: 1, parts: ['20260101_1_1_0'] }],
+      ...totals,
+      ...change,
+    }),
+  )
+  return buffer(tar as unknown as Readable)
+}
+
+/** An archive with a single entry. */
+function archiveWith(header: Partial<Header> & { name: string }, content = ''): Promise<Buffer> {
+  const tar = pack()
+  tar.entry(header, content)
+  tar.finalize()
   return buffer(tar as unknown as Readable)
 }
 
@@ -59,13 +70,13 @@ beforeEach(async () => {
     fs.mkdirSync(join(at('source', path), '..'), { recursive: true })
     fs.writeFileSync(at('source', path), content)
   }
-  archive = await archiveOf()
+  archive = await createArchive()
   fs.rmSync(at('checksums'))
 })
 afterEach(() => scratch.remove())
 
-describe('a backup that is received and restored', () => {
-  test('has every byte of every file, for its owner alone', async () => {
+describe('a restored backup', () => {
+  test('has every byte of every file, readable by the owner only', async () => {
     const manifest = await receive(archive)
     expect(manifest).toMatchObject({ format: 1, files: 5, taken_at: '1970-01-01T00:00:00.000Z' })
     expect(await restore()).toEqual(manifest)
@@ -79,7 +90,7 @@ describe('a backup that is received and restored', () => {
     expect(listing()).toEqual(['backup', 'restored', 'source'])
   })
 
-  test('may take the place of an empty directory, and of nothing else', async () => {
+  test('replaces an empty directory, and nothing else', async () => {
     for (const name of ['empty', 'used', 'parent']) fs.mkdirSync(at(name))
     fs.writeFileSync(at('used', 'x'), '')
     await receive(archive, at('empty'))
@@ -92,50 +103,41 @@ describe('a backup that is received and restored', () => {
     expect(listing()).toEqual(['backup', 'empty', 'parent', 'source', 'used'])
   })
 
-  test('is complete although the engine that checks it drops a part', async () => {
+  test('hides mutations from the engine that checks it, which may drop a part', async () => {
     await receive(archive)
-    const check = async (dataDir: string) =>
-      fs.rmSync(join(dataDir, 'engine/store/store/abc', longName), { recursive: true })
-    await restore({ check })
-    expect(fs.readdirSync(at('restored/engine/store/store/abc'))).toEqual(['empty.txt', 'mutation_7.txt'])
-  })
-
-  test('shows unfinished mutations to the service that serves it, not to the engine that counts its rows', async () => {
-    await receive(archive)
-    let seen: string[] = []
+    const table = 'engine/store/store/abc'
+    let checked: string[] = []
     const check = async (dataDir: string) => {
-      seen = fs.readdirSync(join(dataDir, 'engine/store/store/abc'))
+      checked = fs.readdirSync(join(dataDir, table))
+      fs.rmSync(join(dataDir, table, longName), { recursive: true })
     }
     await restore({ check })
-    expect(seen).toEqual(['empty.txt', longName])
-    const mutation = 'engine/store/store/abc/mutation_7.txt'
+    expect(checked).toEqual(['empty.txt', longName])
+    expect(fs.readdirSync(at('restored', table))).toEqual(['empty.txt', 'mutation_7.txt'])
+    const mutation = `${table}/mutation_7.txt`
     expect(fs.readFileSync(at('restored', mutation)).equals(contents[mutation] as Buffer)).toBe(true)
   })
 
-  test('counts the bytes as they come', async () => {
-    let received = 0
-    const { bytes } = await receiveBackup(Readable.from([archive]), at('backup'), (more) => {
-      received += more
-    })
-    let restored = 0
-    await restore({
-      onBytes: (more) => {
-        restored += more
-      },
-    })
-    expect(restored).toBe(bytes)
-    expect(received).toBeGreaterThan(bytes)
+  test('reports its progress in bytes', async () => {
+    const progress = { received: 0, restored: 0 }
+    const count = (key: keyof typeof progress) => (bytes: number) => {
+      progress[key] += bytes
+    }
+    const { bytes } = await receiveBackup(Readable.from([archive]), at('backup'), count('received'))
+    await restore({ onBytes: count('restored') })
+    expect(progress.restored).toBe(bytes)
+    expect(progress.received).toBeGreaterThan(bytes)
   })
 })
 
-describe('an archive that is not whole', () => {
-  test('leaves nothing, wherever it was cut', async () => {
+describe('an invalid archive', () => {
+  test('leaves nothing if it is cut short anywhere', async () => {
     const ends = [0, 1, 512, 600, 2048, 2 ** 20, archive.length - 3000, archive.length - 1025 - 512]
     for (const end of ends) await expect(receive(archive.subarray(0, end)), String(end)).rejects.toThrow()
     expect(listing()).toEqual(['source'])
   })
 
-  test('leaves nothing when its sender fails', async () => {
+  test('leaves nothing if the connection is lost', async () => {
     const broken = async function* () {
       yield archive.subarray(0, 2 ** 20)
       throw new Error('connection lost')
@@ -144,61 +146,28 @@ describe('an archive that is not whole', () => {
     expect(listing()).toEqual(['source'])
   })
 
-  test('leaves nothing when a byte of it changed', async () => {
+  test('leaves nothing if a byte changed', async () => {
     const damaged = Buffer.from(archive)
     damaged[2 ** 20 + 4000] = (damaged[2 ** 20 + 4000] as number) ^ 1
-    await expect(receive(damaged)).rejects.toThrow(/damaged on its way/)
+    await expect(receive(damaged)).rejects.toThrow(/damaged in transit/)
     expect(listing()).toEqual(['source'])
   })
 
   test.each(['../escaped', '/escaped', 'data/../../escaped', 'data', 'data//x', 'data/a\nb', 'other/x'])(
-    'may not name the file %j',
+    'is refused for the path %j',
     async (name) => {
-      const tar = pack()
-      tar.entry({ name }, 'x')
-      tar.finalize()
-      await expect(receive(await buffer(tar as unknown as Readable))).rejects.toThrow(/no backup of Wellhead/)
+      await expect(receive(await archiveWith({ name }, 'x'))).rejects.toThrow(/not a backup of Wellhead/)
       expect(listing()).toEqual(['source'])
     },
   )
 
-  test('may not hold links', async () => {
-    for (const type of ['symlink', 'link', 'directory', 'fifo'] as const) {
-      const tar = pack()
-      tar.entry({ name: 'data/x', type, linkname: '/etc/passwd' })
-      tar.finalize()
-      await expect(receive(await buffer(tar as unknown as Readable))).rejects.toThrow(/no backup of Wellhead/)
-    }
+  test.each(['symlink', 'link', 'directory', 'fifo'] as const)('is refused for a %s', async (type) => {
+    const linked = await archiveWith({ name: 'data/x', type, linkname: '/etc/passwd' })
+    await expect(receive(linked)).rejects.toThrow(/not a backup of Wellhead/)
   })
 
-  test('stops being packed when its reader leaves', async () => {
-    const tar = pack()
-    const packing = packBackup(tar, {
-      files: filesBelow(at('source'), 'data'),
-      checksumsFile: at('checksums'),
-      manifest: () => '',
-    })
-    for await (const _ of tar) break
-    await expect(packing).rejects.toThrow()
-  })
-
-  test('stops being packed when it is given up', async () => {
-    const tar = pack()
-    tar.on('error', () => {})
-    const packing = packBackup(tar, {
-      files: filesBelow(at('source'), 'data'),
-      checksumsFile: at('checksums'),
-      manifest: () => '',
-    })
-    tar.destroy(new Error('nobody reads'))
-    await expect(packing).rejects.toThrow()
-  })
-
-  test('is not asked for more once it is refused', async () => {
-    const tar = pack()
-    tar.entry({ name: 'other' }, 'x')
-    tar.finalize()
-    const start = await buffer(tar as unknown as Readable)
+  test('is not read any further', async () => {
+    const start = await archiveWith({ name: 'other' }, 'x')
     let left = false
     const endless = async function* () {
       try {
@@ -208,12 +177,24 @@ describe('an archive that is not whole', () => {
         left = true
       }
     }
-    await expect(receiveBackup(endless(), at('backup'))).rejects.toThrow(/no backup of Wellhead/)
+    await expect(receiveBackup(endless(), at('backup'))).rejects.toThrow(/not a backup of Wellhead/)
     await expect.poll(() => left).toBe(true)
   })
 })
 
-describe('a backup that was damaged', () => {
+test('packing stops when the reader leaves or the archive is destroyed', async () => {
+  const left = pack()
+  const packing = packInto(left)
+  for await (const _ of left) break
+  await expect(packing).rejects.toThrow()
+  const destroyed = pack()
+  destroyed.on('error', () => {})
+  const abandoned = packInto(destroyed)
+  destroyed.destroy(new Error('stalled'))
+  await expect(abandoned).rejects.toThrow()
+})
+
+describe('a damaged backup', () => {
   const large = `data/engine/store/store/abc/${longName}/${longName}.bin`
   const damages: Record<string, [damage: () => void, message: RegExp]> = {
     'a changed byte': [
@@ -222,7 +203,7 @@ describe('a backup that was damaged', () => {
         content[77] = (content[77] as number) ^ 1
         fs.writeFileSync(at('backup', large), content)
       },
-      /\.bin is not as it was written/,
+      /\.bin was changed/,
     ],
     'a shorter file': [() => fs.truncateSync(at('backup', large), 5), /its files have \d+ bytes/],
     'a missing file': [() => fs.rmSync(at('backup/data/admin-token')), /data\/admin-token is missing/],
@@ -233,7 +214,7 @@ describe('a backup that was damaged', () => {
       },
       /data\/admin-token is not a file/,
     ],
-    'no manifest': [() => fs.rmSync(at('backup/manifest.json')), /no manifest\.json/],
+    'no manifest': [() => fs.rmSync(at('backup/manifest.json')), /manifest\.json is missing/],
     'half a manifest': [() => fs.truncateSync(at('backup/manifest.json'), 40), /is not JSON/],
     'no checksums': [() => fs.rmSync(at('backup/SHA256SUMS')), /SHA256SUMS is missing/],
     'one checksum less': [
@@ -241,7 +222,7 @@ describe('a backup that was damaged', () => {
         const lines = fs.readFileSync(at('backup/SHA256SUMS'), 'utf8').split('\n')
         fs.writeFileSync(at('backup/SHA256SUMS'), lines.slice(1).join('\n'))
       },
-      /SHA256SUMS is not the one/,
+      /SHA256SUMS was changed/,
     ],
     'a path that leads out': [
       () => fs.writeFileSync(at('backup/SHA256SUMS'), checksumLine('0'.repeat(64), 'data/../../x')),
@@ -250,7 +231,7 @@ describe('a backup that was damaged', () => {
   }
 
   test.each(Object.entries(damages))(
-    'by %s is refused, and nothing is written',
+    'with %s is refused, and nothing is written',
     async (_, [damage, message]) => {
       await receive(archive)
       damage()
@@ -261,7 +242,7 @@ describe('a backup that was damaged', () => {
     },
   )
 
-  test('is refused when the engine does not find its rows', async () => {
+  test('is refused if the engine does not find its rows', async () => {
     await receive(archive)
     const check = async (dataDir: string) => {
       expect(fs.readFileSync(join(dataDir, 'admin-token'), 'utf8')).toBe('wh_secret\n')
@@ -271,39 +252,36 @@ describe('a backup that was damaged', () => {
     expect(listing()).toEqual(['backup', 'source'])
   })
 
-  test('is not there', async () => {
+  test('is refused if it does not exist', async () => {
     await expect(restore({ from: at('nowhere') })).rejects.toThrow(/not a complete backup.* take a new one/)
   })
 })
 
-describe('the space for a backup', () => {
-  test('is compared with the whole blocks that its files take', async () => {
-    const { bavail, bsize } = fs.statfsSync(scratch.path)
-    await checkSpace(scratch.path, { bytes: 1, files: 1 })
-    const tooMany = { bytes: 0, files: Math.ceil((2 * bavail * bsize) / 4096) }
-    await expect(checkSpace(scratch.path, tooMany)).rejects.toThrow(
-      /Free \d+ MiB there, or choose a directory/,
-    )
-    const tooLarge = { bytes: 2 * bavail * bsize, files: 1 }
-    await expect(checkSpace(scratch.path, tooLarge)).rejects.toThrow(/needs \d+ MiB, and .* has \d+ MiB free/)
-  })
+test('a backup needs space for the blocks of its files', async () => {
+  const { bavail, bsize } = fs.statfsSync(scratch.path)
+  const space = bavail * bsize
+  await checkSpace(scratch.path, { bytes: 1, files: 1 })
+  const tooMany = checkSpace(scratch.path, { bytes: 0, files: Math.ceil((2 * space) / 4096) })
+  await expect(tooMany).rejects.toThrow(/Free \d+ MiB there, or choose a directory/)
+  const tooLarge = checkSpace(scratch.path, { bytes: 2 * space, files: 1 })
+  await expect(tooLarge).rejects.toThrow(/needs \d+ MiB, but .* has \d+ MiB free/)
 })
 
 describe('a backup of another version', () => {
   test.each([
-    [{ format: 2 }, /format 2, and this Wellhead reads up to 1/],
-    [{ schema: 4 }, /schema 4; this one knows up to 3/],
+    [{ format: 2 }, /format 2; this version of Wellhead reads formats up to 1/],
+    [{ schema: 4 }, /schema 4; this version supports schemas up to 3/],
     [{ engine: { version: '27.1', library: '3.10.0' } }, /chdb 3\.4\.0, which is older/],
   ])('is refused if it is newer: %j', async (change, message) => {
-    const newer = await archiveOf(change)
+    const newer = await createArchive(change)
     if ('format' in change) return expect(receive(newer)).rejects.toThrow(message)
     await receive(newer)
     await expect(restore()).rejects.toThrow(message)
     expect(listing()).toEqual(['backup', 'checksums', 'source'])
   })
 
-  test('is taken if it is older', async () => {
-    await receive(await archiveOf({ schema: 1, engine: { version: '25.1', library: '2.9.9' } }))
+  test('is accepted if it is older', async () => {
+    await receive(await createArchive({ schema: 1, engine: { version: '25.1', library: '2.9.9' } }))
     await restore()
   })
 })

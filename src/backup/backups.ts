@@ -8,35 +8,29 @@ import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { schemaVersion } from '../catalog/migrations.ts'
-import { storeDirectoryOf } from '../engine/embedded-engine.ts'
+import { engineLibraryVersion, storeDirectoryOf } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { engineLibraryVersion } from '../engine/engine-library.ts'
-import { removeLeftSnapshot, snapshotTables, type TableSnapshot } from '../engine/table-snapshot.ts'
-import { type ArchivedFile, filesBelow, packBackup } from './backup-archive.ts'
-import { dataFolder, describeBackup } from './manifest.ts'
 
-export interface BackupsOptions {
+import { unlessMissing } from '../engine/host/durability/disk.ts'
+import { removeSnapshot, snapshotTables, type TableSnapshot } from '../engine/table-snapshot.ts'
+import { type ArchivedFile, filesBelow, packBackup } from './backup-archive.ts'
+import { dataFolder, formatManifest } from './manifest.ts'
+
+interface BackupsOptions {
   engine: Engine
   catalog: Pick<Catalog, 'hold'>
   clock: Clock
   log: Log
-  /** Undefined where a ClickHouse server keeps the data. */
+  /** Undefined if the data is on a ClickHouse server. */
   dataDir: string | undefined
-  /** Whoever takes nothing for so long is gone: what is held for them takes space. */
+  /** A reader that takes nothing for this time loses the backup, because its snapshot takes space. */
   stalledAfterMs: number
 }
 
-export interface RunningBackup {
-  /** A tar archive. */
-  stream: Readable
-  /** How many bytes its files have. */
-  bytes: number
-}
-
-/** What the service keeps beside the engine's files. */
+/** Files of the service itself. */
 const ownFiles = ['admin-token', 'hot-keys.json']
 
-/** Takes backups while the service goes on, one at a time. */
+/** Takes backups of a running service, one at a time. */
 export class Backups {
   readonly #options: BackupsOptions
   #running: Promise<void> | undefined
@@ -47,16 +41,16 @@ export class Backups {
 
   async open(): Promise<void> {
     if (this.#options.dataDir !== undefined) {
-      await removeLeftSnapshot(storeDirectoryOf(this.#options.dataDir))
+      await removeSnapshot(storeDirectoryOf(this.#options.dataDir))
     }
   }
 
-  /** Resolves once the moment of the backup is held; from then on the stream takes as long as its reader. */
-  async begin(): Promise<RunningBackup> {
+  /** Resolves when the snapshot is complete, with a tar archive and the total size of its files. */
+  async begin(): Promise<{ stream: Readable; bytes: number }> {
     const { dataDir, engine, catalog, clock } = this.#options
     if (dataDir === undefined) {
       throw backupUnavailable(
-        'A ClickHouse server keeps the data. Back it up with its own BACKUP statement (docs/operating.md).',
+        'The data is on a ClickHouse server. Back it up with its own BACKUP statement (docs/operating.md).',
       )
     }
     if (this.#running) {
@@ -84,27 +78,25 @@ export class Backups {
       return { stream: this.#stream(snapshot, takenAt, ended), bytes }
     } catch (error) {
       ended()
-      if (!diskFull.is(error) && !noSpaceLeft(error)) throw error
-      throw backupUnavailable(
-        'The disk of the service has no space left for a backup. Free some space there and try again.',
-      )
+      if (!diskFull.is(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      throw backupUnavailable('The disk of the service is full. Free some space on it and try again.')
     }
   }
 
   #stream(snapshot: TableSnapshot, takenAt: number, ended: () => void): Readable {
     const { log, stalledAfterMs } = this.#options
     const archive = pack()
-    // It is told to whoever reads, and below.
+    // The reader and the code below get the error.
     archive.on('error', () => {})
     const packing = packBackup(archive, {
       files: filesOf(snapshot),
       checksumsFile: join(snapshot.directory, 'checksums'),
       manifest: (totals) =>
-        describeBackup({
+        formatManifest({
           wellhead: version,
           engine: { version: snapshot.engineVersion, library: engineLibraryVersion() },
           schema: schemaVersion,
-          takenAt,
+          taken_at: new Date(takenAt).toISOString(),
           tables: snapshot.tables,
           ...totals,
         }),
@@ -113,27 +105,27 @@ export class Backups {
       .then(
         () => log.info({ tables: snapshot.tables.length }, 'backup written'),
         (error) => {
-          log.warn({ err: error }, 'a backup was not finished')
+          log.warn({ err: error }, 'backup failed')
           archive.destroy(error)
         },
       )
       .then(() => snapshot.release())
-      .catch((error) => log.error({ err: error }, 'what a backup held could not be removed'))
+      .catch((error) => log.error({ err: error }, 'the snapshot of a backup could not be removed'))
       .finally(ended)
     const stream = Readable.from(unlessStalled(archive, stalledAfterMs), { objectMode: false })
-    // A reader that left before the first byte has never begun to read.
+    // A reader that left before the first byte never started the generator.
     stream.once('close', () => archive.destroy())
     return stream
   }
 
-  /** Resolves when nothing is held any more. */
+  /** Resolves when no snapshot is left. */
   async stop(): Promise<void> {
     await this.#running
   }
 }
 
 async function* unlessStalled(archive: Pack, afterMs: number): AsyncGenerator<Buffer> {
-  const timer = setTimeout(() => archive.destroy(new Error('Nobody reads the backup.')), afterMs)
+  const timer = setTimeout(() => archive.destroy(new Error('The reader of the backup stalled.')), afterMs)
   timer.unref()
   try {
     for await (const chunk of archive as AsyncIterable<Buffer>) {
@@ -153,10 +145,7 @@ function ownDirectory(snapshot: TableSnapshot): string {
 async function copyOwnFiles(dataDir: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   for (const name of ownFiles) {
-    await copyFile(join(dataDir, name), join(to, name)).catch((error) => {
-      // A token that is a setting is in no file, and what was hot is not known before the first minute.
-      if (error.code !== 'ENOENT') throw error
-    })
+    await copyFile(join(dataDir, name), join(to, name)).catch(unlessMissing)
   }
 }
 
@@ -165,8 +154,4 @@ async function* filesOf(snapshot: TableSnapshot): AsyncGenerator<ArchivedFile> {
   for (const folder of ['metadata', 'store']) {
     yield* filesBelow(join(snapshot.directory, folder), `${dataFolder}/engine/store/${folder}`)
   }
-}
-
-function noSpaceLeft(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException | undefined)?.code === 'ENOSPC'
 }

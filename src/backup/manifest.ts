@@ -1,19 +1,18 @@
 import { z } from 'zod'
-import type { FrozenTable } from '../engine/table-snapshot.ts'
 
-/** Raised when an older Wellhead could not read what a newer one writes. */
-export const backupFormat = 1
+/** Incremented when older versions cannot read the new format. */
+const backupFormat = 1
 
 export const manifestName = 'manifest.json'
-/** Lines as `sha256sum` writes and checks them, one for each file below `data`. */
+/** In the format of `sha256sum`, with a line for each file below `data`. */
 export const checksumsName = 'SHA256SUMS'
-/** What is below it becomes the data directory. */
+/** Its content becomes the data directory. */
 export const dataFolder = 'data'
 
 const whole = z.number().int().nonnegative()
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** The last file of a backup: where it is, the backup is whole. */
+/** The last file of a backup, so a backup that has it is complete. */
 const manifestShape = z.object({
   format: z.number().int().positive(),
   wellhead: z.string(),
@@ -28,92 +27,58 @@ const manifestShape = z.object({
 
 export type Manifest = z.infer<typeof manifestShape>
 
-/** What cannot be backed up or restored, in words for who asked. */
+/** A problem that the user of the command can solve. */
 export class BackupProblem extends Error {
   override readonly name = 'BackupProblem'
 }
 
-/** What is stored of a backup is not what was written. */
 export function damaged(what: string): BackupProblem {
   return new BackupProblem(`The backup is damaged: ${what}. Restore another backup, or take a new one.`)
 }
 
-export function describeBackup(given: {
-  wellhead: string
-  engine: Manifest['engine']
-  schema: number
-  takenAt: number
-  tables: readonly FrozenTable[]
-  files: number
-  bytes: number
-  checksums: string
-}): string {
-  const { wellhead, engine, schema, takenAt, tables, files, bytes, checksums } = given
-  const manifest: Manifest = {
-    format: backupFormat,
-    wellhead,
-    engine,
-    schema,
-    taken_at: new Date(takenAt).toISOString(),
-    tables: [...tables],
-    files,
-    bytes,
-    checksums_sha256: checksums,
-  }
-  return `${JSON.stringify(manifest, null, 2)}\n`
+export function formatManifest(fields: Omit<Manifest, 'format'>): string {
+  return `${JSON.stringify({ format: backupFormat, ...fields }, null, 2)}\n`
 }
 
-/** The format is looked at first: what a newer one holds is not known here. */
+/** Checks the format first, because a newer one may have other fields. */
 export function readManifest(text: string): Manifest {
-  let given: unknown
+  let fields: unknown
   try {
-    given = JSON.parse(text)
+    fields = JSON.parse(text)
   } catch {
     throw damaged(`${manifestName} is not JSON`)
   }
-  const format = (given as { format?: unknown } | null)?.format
+  const format = (fields as { format?: unknown } | null)?.format
   if (typeof format === 'number' && format > backupFormat) {
     throw new BackupProblem(
-      `The backup has format ${format}, and this Wellhead reads up to ${backupFormat}. Restore it with a newer one.`,
+      `The backup has format ${format}; this version of Wellhead reads formats up to ${backupFormat}. Restore it with a newer version.`,
     )
   }
-  const parsed = manifestShape.safeParse(given)
+  const parsed = manifestShape.safeParse(fields)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw damaged(`${manifestName} has a wrong "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}`)
+  throw damaged(`${manifestName} has an invalid "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}`)
 }
 
-/** Data of a newer schema or engine cannot be opened by older ones. */
+/** Older versions cannot open data of a newer schema or engine. */
 export function checkVersions(manifest: Manifest, here: { schema: number; library: string }): void {
   if (manifest.schema > here.schema) {
     throw new BackupProblem(
-      `The backup was made by Wellhead ${manifest.wellhead}, whose data has schema ${manifest.schema}; ` +
-        `this one knows up to ${here.schema}. Restore it with that version or a newer one.`,
+      `The backup is from Wellhead ${manifest.wellhead} and has schema ${manifest.schema}; ` +
+        `this version supports schemas up to ${here.schema}. Restore it with that version or a newer one.`,
     )
   }
-  if (compareVersions(manifest.engine.library, here.library) > 0) {
+  if (manifest.engine.library.localeCompare(here.library, 'en', { numeric: true }) > 0) {
     throw new BackupProblem(
-      `The backup was written by the engine ${manifest.engine.version} (chdb ${manifest.engine.library}), ` +
-        `and this Wellhead has chdb ${here.library}, which is older. Restore it with Wellhead ${manifest.wellhead} or newer.`,
+      `The backup is from chdb ${manifest.engine.library}; this version of Wellhead has chdb ${here.library}, ` +
+        `which is older. Restore it with Wellhead ${manifest.wellhead} or newer.`,
     )
   }
 }
 
-/** Below zero, zero or above it, as the first is older, the same or newer. */
-export function compareVersions(one: string, other: string): number {
-  const numbers = (version: string) => version.split(/[.+-]/).map((part) => Number.parseInt(part, 10) || 0)
-  const [left, right] = [numbers(one), numbers(other)]
-  for (let i = 0; i < Math.max(left.length, right.length); i++) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0)
-    if (difference !== 0) return difference
-  }
-  return 0
-}
-
-/** Longer ones cannot be written on any system that this runs on. */
 const maxPathLength = 1024
 
-/** Whoever gives us a backup must not choose where its files go. */
+/** A backup from an untrusted place must not choose where its files go. */
 export function isDataPath(path: string): boolean {
   const [folder, ...rest] = path.split('/')
   return (

@@ -15,7 +15,7 @@ import { StagedDirectory } from './staged-directory.ts'
 /** A manifest is a few lines for each table. */
 const maxManifestBytes = 16 * 2 ** 20
 
-/** Unpacks what a service sends into a new directory, which is there only if everything arrived as it was sent. */
+/** Unpacks an archive into a new directory, which is created only if the archive is complete and undamaged. */
 export async function receiveBackup(
   archive: AsyncIterable<Uint8Array>,
   directory: string,
@@ -45,7 +45,7 @@ async function unpack(
   const totals = { files: 0, bytes: 0 }
   let checksums: string | undefined
   let manifest: Manifest | undefined
-  // Whatever ends the reading also ends the sending.
+  // Stop the sender when unpacking ends.
   unpacker.once('close', () => source.destroy())
   for await (const entry of unpacker) {
     const { name, type } = entry.header
@@ -65,7 +65,7 @@ async function unpack(
     } else throw notABackup()
   }
   if (manifest === undefined) {
-    throw new BackupProblem('The backup ended before it was whole. Nothing of it was kept; try again.')
+    throw new BackupProblem('The backup is incomplete and was discarded. Try again.')
   }
   const received = hash.digest('hex')
   const same =
@@ -73,12 +73,12 @@ async function unpack(
     received === manifest.checksums_sha256 &&
     totals.files === manifest.files &&
     totals.bytes === manifest.bytes
-  if (!same) throw new BackupProblem('The backup was damaged on its way. Nothing of it was kept; try again.')
+  if (!same) throw new BackupProblem('The backup was damaged in transit and was discarded. Try again.')
   return manifest
 }
 
 function notABackup(): BackupProblem {
-  return new BackupProblem('What was received is no backup of Wellhead.')
+  return new BackupProblem('The response is not a backup of Wellhead.')
 }
 
 async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {

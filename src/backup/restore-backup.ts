@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { Engine } from '../engine/engine.ts'
+import { readJsonRows } from '../engine/json-rows.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
-import { checkSpace } from './free-space.ts'
+import { engineDatabase } from '../sql/names.ts'
 import {
   BackupProblem,
   checksumsName,
@@ -15,24 +17,28 @@ import {
   readChecksumLine,
   readManifest,
 } from './manifest.ts'
-import { StagedDirectory } from './staged-directory.ts'
+import { checkSpace, StagedDirectory } from './staged-directory.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   from: string
   to: string
-  /** What this Wellhead can open. */
+  /** Versions that this Wellhead supports. */
   here: { schema: number; library: string }
-  /** Looks at the restored data before it gets its place; what it throws, refuses it. */
+  /** Checks the data before the directory gets its final name; throws to refuse it. */
   check?: ((dataDir: string, manifest: Manifest) => Promise<void>) | undefined
   onStart?: (manifest: Manifest) => void
   onBytes?: (bytes: number) => void
   signal?: AbortSignal
 }
 
-/** Creates a data directory from a backup. Every file is compared with its checksum; one that differs refuses all. */
+/** Creates a data directory from a backup, or nothing if any file differs from its checksum. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { from, to, here, check, onStart, signal } = options
-  const manifest = readManifest(await readManifestFile(from))
+  const incomplete = `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
+  const text = await readFile(join(from, manifestName), 'utf8').catch(
+    ifMissing(new BackupProblem(incomplete)),
+  )
+  const manifest = readManifest(text)
   checkVersions(manifest, here)
   await checkFiles(from, manifest)
   const staged = await StagedDirectory.create(to)
@@ -40,11 +46,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     await checkSpace(dirname(staged.path), manifest)
     onStart?.(manifest)
     await copyFiles(options, staged, (path) => !isMutation(path))
-    // Whatever the engine that checks does to its files, those of the backup are on disk before.
+    // Before the check, because the engine may remove files.
     await staged.flush()
     await check?.(staged.path, manifest)
     signal?.throwIfAborted()
-    // An engine that finds these goes on changing and removing rows, so the one that counts them must not.
+    // After the check, because an engine that finds mutations runs them and so changes the rows that it counts.
     await copyFiles(options, staged, isMutation)
     await staged.commit()
     return manifest
@@ -54,46 +60,28 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   }
 }
 
-async function readManifestFile(from: string): Promise<string> {
-  try {
-    return await readFile(join(from, manifestName), 'utf8')
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    throw new BackupProblem(
-      `${from} is not a complete backup: it has no ${manifestName}, which is written last. ` +
-        'Restore another backup, or take a new one.',
-    )
-  }
-}
-
-/** Tells what is missing before anything is written. */
+/** Finds missing files before anything is written. */
 async function checkFiles(from: string, manifest: Manifest): Promise<void> {
   const totals = { files: 0, bytes: 0 }
   const hash = createHash('sha256')
   for await (const line of checksumLines(from)) {
     hash.update(`${line}\n`)
     const { path } = readChecksumLine(line)
-    const found = await lstat(join(from, path)).catch((error) => {
-      if (!isMissing(error)) throw error
-      throw damaged(`${path} is missing`)
-    })
+    const found = await lstat(join(from, path)).catch(ifMissing(damaged(`${path} is missing`)))
     if (!found.isFile()) throw damaged(`${path} is not a file`)
     totals.files++
     totals.bytes += found.size
   }
   if (hash.digest('hex') !== manifest.checksums_sha256 || totals.files !== manifest.files) {
-    throw damaged(`${checksumsName} is not the one that was written`)
+    throw damaged(`${checksumsName} was changed`)
   }
   if (totals.bytes !== manifest.bytes) {
-    throw damaged(`its files have ${totals.bytes} bytes, and ${manifest.bytes} were written`)
+    throw damaged(`its files have ${totals.bytes} bytes instead of ${manifest.bytes}`)
   }
 }
 
 async function* checksumLines(from: string): AsyncGenerator<string> {
-  const file = await open(join(from, checksumsName)).catch((error) => {
-    if (!isMissing(error)) throw error
-    throw damaged(`${checksumsName} is missing`)
-  })
+  const file = await open(join(from, checksumsName)).catch(ifMissing(damaged(`${checksumsName} is missing`)))
   try {
     yield* file.readLines()
   } finally {
@@ -119,13 +107,40 @@ async function copyFiles(
       createReadStream(join(from, path)),
       onBytes,
     )
-    if (written.sha256 !== sha256) {
-      throw damaged(`${path} is not as it was written`)
-    }
+    if (written.sha256 !== sha256) throw damaged(`${path} was changed`)
   }
 }
 
-function isMissing(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' || code === 'ENOTDIR'
+function ifMissing(problem: BackupProblem): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    throw error.code === 'ENOENT' || error.code === 'ENOTDIR' ? problem : error
+  }
+}
+
+/**
+ * Compares the rows of each table with the manifest, because the engine opens a table even if it must detach unreadable
+ * parts. The engine must be at rest, or merges and expiry change the rows.
+ */
+export async function checkRestored(engine: Engine, manifest: Manifest): Promise<void> {
+  const { body } = await engine.query(
+    {
+      sql:
+        'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +
+        'WHERE active AND database = {database:String} GROUP BY table',
+      parameters: { database: engineDatabase },
+      format: 'JSONEachRow',
+    },
+    { deadlineMs: 600_000 },
+  )
+  const found = new Map(
+    readJsonRows<{ table: string; rows: number }>(body).map(({ table, rows }) => [table, rows]),
+  )
+  for (const { name, rows } of manifest.tables) {
+    const readable = found.get(name) ?? 0
+    if (readable === rows) continue
+    throw new BackupProblem(
+      `The backup has ${rows} rows of table ${name}, but the engine can read only ${readable} of them. ` +
+        'Restore another backup, or take a new one. To restore the readable rows, use --no-open.',
+    )
+  }
 }

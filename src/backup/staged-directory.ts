@@ -1,21 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { syncPath } from '../engine/host/durability/disk.ts'
 import { BackupProblem } from './manifest.ts'
 
-/** So many files may be on their way to the disk at once: one after the other, each would wait for all before it. */
+/** Maximum number of concurrent syncs; one at a time would be slow. */
 const maxSyncing = 32
 
-/**
- * A directory that is written under another name beside its place, and gets its own when all of it is on disk: what
- * was cut short is never taken for whole.
- */
+/** A directory that is written under a temporary name and renamed when all of it is on disk. */
 export class StagedDirectory {
   readonly path: string
   readonly #target: string
   readonly #folders = new Set<string>()
-  /** Folders that got an entry since they were last on disk. */
+  /** Folders with entries that are not synced yet. */
   readonly #changed = new Set<string>()
   readonly #syncing = new Set<Promise<void>>()
   #failure: unknown
@@ -25,7 +22,7 @@ export class StagedDirectory {
     this.#target = target
   }
 
-  /** Nothing that is there is ever written over. */
+  /** Throws if the directory exists and is not empty. */
   static async create(directory: string): Promise<StagedDirectory> {
     const target = resolve(directory)
     await checkVacant(target)
@@ -36,7 +33,7 @@ export class StagedDirectory {
     return new StagedDirectory(path, target)
   }
 
-  /** Writes a file that only its owner may read, and tells what was in it. */
+  /** Writes a file that only its owner can read. */
   async write(
     path: string,
     content: AsyncIterable<Uint8Array>,
@@ -64,21 +61,21 @@ export class StagedDirectory {
     return { sha256: hash.digest('hex'), bytes }
   }
 
-  /** Resolves when everything that was written is on disk. */
+  /** Resolves when all files are on disk. */
   async flush(): Promise<void> {
     await Promise.all(this.#syncing)
     if (this.#failure !== undefined) throw this.#failure
-    for (const folder of this.#changed) await syncFolder(folder)
+    for (const folder of this.#changed) await syncPath(folder)
     this.#changed.clear()
   }
 
-  /** Gives the directory its name once everything is on disk. */
+  /** Syncs everything, then gives the directory its final name. */
   async commit(): Promise<void> {
     await this.flush()
-    await syncFolder(this.path)
+    await syncPath(this.path)
     await checkVacant(this.#target)
     await rename(this.path, this.#target)
-    await syncFolder(dirname(this.#target))
+    await syncPath(dirname(this.#target))
   }
 
   async abandon(): Promise<void> {
@@ -107,8 +104,8 @@ export class StagedDirectory {
   }
 }
 
-/** Throws unless nothing is there, or an empty directory that another can take the place of. */
-export async function checkVacant(target: string): Promise<void> {
+/** Throws unless the target is missing or an empty directory that can be replaced. */
+async function checkVacant(target: string): Promise<void> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     if (error.code === 'ENOTDIR')
@@ -117,11 +114,9 @@ export async function checkVacant(target: string): Promise<void> {
   })
   if (names === undefined) return
   if (names.length > 0) {
-    throw new BackupProblem(
-      `${target} is not empty, and nothing in it is overwritten. Choose a new or empty directory.`,
-    )
+    throw new BackupProblem(`${target} is not empty. Choose a new or empty directory.`)
   }
-  // What is written beside it would be on another disk, and could not take its place.
+  // A directory cannot be renamed to a mount point.
   if ((await stat(target)).dev !== (await stat(dirname(target))).dev) {
     throw new BackupProblem(
       `${target} is a mount point. Choose a new directory on it, such as ${join(target, 'data')}.`,
@@ -129,11 +124,21 @@ export async function checkVacant(target: string): Promise<void> {
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+/** Size of a small file on most disks. Some file systems report a much larger block size than they use. */
+const blockBytes = 4096
+
+/** Throws if files of this total size do not fit on the disk of a directory. */
+export async function checkSpace(
+  directory: string,
+  { bytes, files }: { bytes: number; files: number },
+): Promise<void> {
+  const { bavail, bsize } = await statfs(directory)
+  const free = bavail * bsize
+  const needed = bytes + files * blockBytes
+  if (free >= needed) return
+  const mebibytes = (count: number) => Math.ceil(count / 2 ** 20)
+  throw new BackupProblem(
+    `The backup needs ${mebibytes(needed)} MiB, but ${directory} has ${Math.floor(free / 2 ** 20)} MiB free. ` +
+      `Free ${mebibytes(needed - free)} MiB there, or choose a directory on another disk.`,
+  )
 }

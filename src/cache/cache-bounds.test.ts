@@ -1,106 +1,76 @@
 import { randomBytes } from 'node:crypto'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { computedOf, openCache, settled } from '../../test/support/cache.ts'
-import { BoundedEntries } from './bounded-entries.ts'
-import type { ContentCoding } from './cached-result.ts'
+import type { CacheDirectives } from './cache-request.ts'
+import type { Computed } from './cached-result.ts'
 
-const policy = { cacheSeconds: 100, warmSeconds: null }
+const policy = { cacheSeconds: 10, warmSeconds: 1 }
 
-test('entries stay within their bytes, and the least recently used go first', () => {
-  type Step = ['set', string, number] | ['touch', string] | ['resize', string, number] | ['delete', string]
-  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e')
-  const steps = fc.array(
-    fc.oneof(
-      fc.tuple(fc.constant('set'), key, fc.nat(40)),
-      fc.tuple(fc.constant('touch'), key),
-      fc.tuple(fc.constant('resize'), key, fc.nat(40)),
-      fc.tuple(fc.constant('delete'), key),
-    ) as fc.Arbitrary<Step>,
-  )
-  fc.assert(
-    fc.property(steps, (history) => {
-      const out: string[] = []
-      const entries = new BoundedEntries<{ key: string; bytes: number }>(100, (entry) => out.push(entry.key))
-      // From the least to the most recently used.
-      let model: { key: string; bytes: number }[] = []
-      const outModel: string[] = []
-      for (const [action, name, bytes = 0] of history) {
-        const known = model.find((entry) => entry.key === name)
-        const others = model.filter((entry) => entry !== known)
-        const entry = entries.get(name)
-        if (action === 'set') {
-          entries.set({ key: name, bytes })
-          model = [...others, { key: name, bytes }]
-        } else if (action === 'delete') {
-          entries.delete(name)
-          model = others
-        } else if (entry && known && action === 'touch') {
-          entries.touch(entry)
-          model = [...others, known]
-        } else if (entry && known) {
-          entries.resize(entry, bytes)
-          known.bytes = bytes
-        }
-        while (sum(model) > 100) outModel.push((model.shift() as { key: string }).key)
-        expect([...entries.values()]).toEqual(model)
-        expect(entries.bytes).toBe(sum(model))
-      }
-      expect(out).toEqual(outModel)
-    }),
-  )
-  function sum(model: { bytes: number }[]): number {
-    return model.reduce((total, { bytes }) => total + bytes, 0)
+/** A cache whose runs end at once. */
+function openFilled(maxBytes = 2 ** 20) {
+  const { cache, request } = openCache({ maxBytes })
+  const ask = async (
+    key: string,
+    body: string | Buffer,
+    directives: CacheDirectives = {},
+    of: Partial<Computed> = {},
+  ) => {
+    const compute = async () => ({ ...computedOf(body), ...of })
+    const response = await cache.get(request({ key, recipe: key, directives, compute }))
+    if (response === undefined) throw new Error('The cache returned nothing.')
+    return response
   }
-})
+  return { cache, ask }
+}
 
-describe('memory', () => {
-  test('one giant result is answered and does not empty the cache', async () => {
-    const { cache, request } = openCache({ policy, maxBytes: 100_000 })
-    const ask = (key: string, bytes: number) =>
-      cache.get(request({ key, compute: async () => computedOf('x'.repeat(bytes)) }))
-    await ask('small', 100)
-    const giant = await ask('giant', 20_000)
-    expect(giant?.outcome).toEqual({ kind: 'computed', why: 'miss', joined: false, stored: false })
-    expect(giant?.result.body).toHaveLength(20_000)
+describe('the memory of the cache', () => {
+  test('does not hold a result that is too large', async () => {
+    const { cache, ask } = openFilled(100_000)
+    await ask('small', 'x')
+    const { outcome, result } = await ask('large', 'x'.repeat(20_000))
+    expect(outcome).toEqual({ kind: 'computed', why: 'miss', joined: false, stored: false })
+    expect(result.body).toHaveLength(20_000)
     expect([cache.size, cache.lookup('small')?.outcome.kind]).toEqual([1, 'hit'])
   })
 
-  test('a result that grew into a giant replaces the one before it, so that nobody gets that one', async () => {
-    const { cache, request } = openCache({ policy, maxBytes: 100_000 })
-    const ask = (bytes: number) =>
-      cache.get(request({ compute: async () => computedOf('x'.repeat(bytes)), wants: { noCache: true } }))
-    await ask(100)
-    await ask(20_000)
+  test('does not hold a result whose successor is too large', async () => {
+    const { cache, ask } = openFilled(100_000)
+    await ask('key', 'x')
+    await ask('key', 'x'.repeat(20_000), { noCache: true })
     expect([cache.size, cache.bytes]).toEqual([0, 0])
   })
 
-  test('it counts what results keep beside their bytes', async () => {
-    const { cache, request } = openCache({ policy, maxBytes: 2 ** 20 })
-    for (let i = 0; i < 2000; i++) {
-      await cache.get(
-        request({ key: `key ${i}`, recipe: 'r'.repeat(1000), compute: async () => computedOf('{}') }),
-      )
+  test('is limited, and the least recently used results go first', async () => {
+    const { cache, ask } = openFilled(100_000)
+    for (let i = 0; i < 1000; i++) {
+      await ask(`key ${i}`, 'x'.repeat(1000))
+      cache.lookup('key 0')
+      cache.lookup(`key ${i - 5}`)
     }
+    expect(cache.bytes).toBeLessThanOrEqual(100_000)
+    expect(cache.size).toBeGreaterThan(30)
+    expect(cache.counters.evicted).toBe(1000 - cache.size)
+    for (const used of [0, 995, 999]) expect(cache.lookup(`key ${used}`)?.outcome.kind).toBe('hit')
+    expect(cache.lookup('key 900')).toBeUndefined()
+  })
+
+  test('counts the recipes of results', async () => {
+    const { cache, ask } = openFilled()
+    for (let i = 0; i < 2000; i++) await ask(`${'r'.repeat(1000)} ${i}`, '{}')
     expect(cache.bytes).toBeLessThanOrEqual(2 ** 20)
     expect(cache.size).toBeLessThan(250)
-    expect(cache.counters.evicted).toBe(2000 - cache.size)
   })
 
-  test('a result does not keep the larger buffer that it is a piece of', async () => {
-    const { cache, request } = openCache({ policy })
-    const large = Buffer.alloc(2 ** 20, 'x')
-    const piece = { ...computedOf(''), body: large.subarray(0, 2000) }
-    const answer = await cache.get(request({ compute: async () => piece }))
-    expect(answer?.result.body.buffer.byteLength).toBe(2000)
+  test('holds no buffer that is larger than its result', async () => {
+    const { ask } = openFilled()
+    const { result } = await ask('key', '', {}, { body: Buffer.alloc(2 ** 20, 'x').subarray(0, 2000) })
+    expect(result.body.buffer.byteLength).toBe(2000)
   })
 
-  test('what belongs to a changed endpoint is forgotten at once, and whoever waits gets the result all the same', async () => {
-    const { cache, call, land, runs, time } = openCache({ policy: { cacheSeconds: 10, warmSeconds: 1 } })
-    const first = call()
-    land()
-    await first
+  test('forgets the results of a changed endpoint, and requests that wait still get theirs', async () => {
+    const { cache, call, land, landed, runs, time } = openCache({ policy })
+    await landed(call())
     const waiting = call({ noCache: true })
     cache.drop('other')
     expect(cache.size).toBe(1)
@@ -117,8 +87,8 @@ describe('memory', () => {
     expect(runs).toHaveLength(0)
   })
 
-  test('a run that waited when its endpoint changed does not begin when its callers have left', async () => {
-    const { cache, call, land, runs } = openCache({ policy })
+  test('starts no waiting run of a changed endpoint whose requests have left', async () => {
+    const { cache, call, landed, runs } = openCache()
     const running = call()
     const leaving = new AbortController()
     const waiting = call({ noCache: true }, leaving.signal)
@@ -126,17 +96,14 @@ describe('memory', () => {
     cache.drop('group')
     leaving.abort(new Error('gone'))
     expect(await waiting).toBe('left')
-    land()
-    expect(await running).toBe('miss 1 not stored')
+    expect(await landed(running)).toBe('miss 1 not stored')
     await settled()
     expect(runs).toHaveLength(0)
   })
 
-  test('a refresh of what was dropped is stopped', async () => {
-    const { cache, call, land, runs, time } = openCache({ policy: { cacheSeconds: 10, warmSeconds: 1 } })
-    const first = call()
-    land()
-    await first
+  test('stops a refresh of a changed endpoint', async () => {
+    const { cache, call, landed, runs, time } = openCache({ policy })
+    await landed(call())
     time.advance(1000)
     cache.drop('group')
     expect(runs[0]?.signal.aborted).toBe(true)
@@ -145,81 +112,60 @@ describe('memory', () => {
   })
 })
 
-describe('forms', () => {
+describe('compressed forms', () => {
   const body = JSON.stringify({ result: Array.from({ length: 500 }, (_, id) => ({ id, path: '/rest/v1' })) })
 
-  async function stored(text: string | Buffer) {
-    const opened = openCache({ policy })
-    const { cache, request } = opened
-    const ask = () =>
-      cache
-        .get(request({ compute: async () => computedOf(text), wants: { noCache: true } }))
-        .then((answer) => {
-          if (answer === undefined) throw new Error('There is an answer.')
-          return answer.result
-        })
-    return { ...opened, ask, result: await ask() }
+  async function openResult(text: string | Buffer = body, of: Partial<Computed> = {}) {
+    const opened = openFilled()
+    const ask = async (other = text) => (await opened.ask('key', other, { noCache: true }, of)).result
+    return { cache: opened.cache, ask, result: await ask() }
   }
 
-  test('are made once somebody wanted them, and counted', async () => {
-    const { cache, result } = await stored(body)
+  test('are made on request, and counted', async () => {
+    const { cache, result } = await openResult()
     const before = cache.bytes
     expect(result.form('gzip').coding).toBe('identity')
     expect(result.form('br').coding).toBe('identity')
     await cache.stop()
-    const [identity, gzip, br] = (['identity', 'gzip', 'br'] as ContentCoding[]).map((coding) =>
-      result.form(coding),
-    )
-    expect(gunzipSync(gzip?.body ?? '').toString()).toBe(body)
-    expect(brotliDecompressSync(br?.body ?? '').toString()).toBe(body)
-    expect(new Set([identity?.etag, gzip?.etag, br?.etag])).toEqual(new Set(result.etags))
-    expect(cache.bytes - before).toBe((gzip?.body.length ?? 0) + (br?.body.length ?? 0))
+    const [identity, gzip, br] = [result.form('identity'), result.form('gzip'), result.form('br')]
+    expect(gunzipSync(gzip.body).toString()).toBe(body)
+    expect(brotliDecompressSync(br.body).toString()).toBe(body)
+    expect(new Set([identity.etag, gzip.etag, br.etag])).toEqual(new Set(result.etags))
+    expect(cache.bytes - before).toBe(gzip.body.length + br.body.length)
   })
 
-  test('are not made of what is small, and not kept where they are no smaller', async () => {
-    for (const text of ['x'.repeat(1000), randomBytes(5000)]) {
-      const { cache, result } = await stored(text)
-      const before = cache.bytes
-      result.form('gzip')
-      await cache.stop()
-      expect([result.form('gzip').coding, cache.bytes]).toEqual(['identity', before])
-    }
+  test.each([
+    ['a small result', 'x'.repeat(1000), 'text/plain'],
+    ['a result that does not get smaller', randomBytes(5000), 'text/plain'],
+    ['Parquet', body, 'application/vnd.apache.parquet'],
+    ['Arrow', body, 'application/vnd.apache.arrow.stream'],
+  ])('are not made of %s', async (_, text, contentType) => {
+    const { cache, result } = await openResult(text, { contentType })
+    const before = cache.bytes
+    expect((await result.made('gzip')).coding).toBe('identity')
+    expect(result.form('gzip').coding).toBe('identity')
+    await cache.stop()
+    expect([result.form('gzip').coding, cache.bytes]).toEqual(['identity', before])
   })
 
-  test('are made for two callers who wait at a time, and for others in the background', async () => {
-    const all = await Promise.all([stored(body), stored(body), stored(body)])
+  test('are made at once for two requests at a time, and in the background for others', async () => {
+    const all = await Promise.all([openResult(), openResult(), openResult()])
     const made = await Promise.all(all.map(({ result }) => result.made('gzip')))
     expect(made.map(({ coding }) => coding)).toEqual(['gzip', 'gzip', 'identity'])
-    await all[2]?.cache.stop()
-    expect((await all[2]?.result.made('gzip'))?.coding).toBe('gzip')
-    expect((await all[2]?.result.made('br'))?.coding).toBe('br')
+    const { cache, result } = all[2]
+    await cache.stop()
+    expect((await result.made('gzip')).coding).toBe('gzip')
+    expect((await result.made('br')).coding).toBe('br')
   })
 
-  test.each(['application/vnd.apache.parquet', 'application/vnd.apache.arrow.stream'])(
-    'are not made of %s',
-    async (contentType) => {
-      const { cache, request } = openCache({ policy })
-      const answer = await cache.get(
-        request({ compute: async () => ({ ...computedOf(body), contentType }), wants: {} }),
-      )
-      expect((await answer?.result.made('gzip'))?.coding).toBe('identity')
-      expect(answer?.result.form('gzip').coding).toBe('identity')
-      await cache.stop()
-      expect(answer?.result.form('gzip').coding).toBe('identity')
-    },
-  )
-
-  test('the same bytes have the same tag and keep their forms; other bytes have them made', async () => {
-    const { cache, result, ask, request } = await stored(body)
+  test('are kept if a refresh gives the same bytes, and made again for others', async () => {
+    const { cache, result, ask } = await openResult()
     result.form('gzip')
     await cache.stop()
-    const same = await ask()
-    expect(same.form('gzip')).toBe(result.form('gzip'))
-    const other = await cache.get(
-      request({ compute: async () => computedOf(`${body} `), wants: { noCache: true } }),
-    )
+    expect((await ask()).form('gzip')).toBe(result.form('gzip'))
+    const other = await ask(`${body} `)
     await cache.stop()
-    expect(other?.result.tag).not.toBe(result.tag)
-    expect(other?.result.form('gzip').coding).toBe('gzip')
+    expect(other.tag).not.toBe(result.tag)
+    expect(other.form('gzip').coding).toBe('gzip')
   })
 })

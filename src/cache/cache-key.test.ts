@@ -10,8 +10,8 @@ const call: CacheKeyParts = {
   format: 'json',
 }
 
-describe('the key of a result', () => {
-  test('is a SHA-256, and the order of parameters does not matter', () => {
+describe('a cache key', () => {
+  test('is a SHA-256 that does not depend on the order of parameters', () => {
     expect(cacheKey(call)).toMatch(/^[0-9a-f]{64}$/)
     const parameters = { function_id: null, interval: '1day', project: 'demo' }
     expect(cacheKey({ ...call, parameters })).toBe(cacheKey(call))
@@ -28,11 +28,11 @@ describe('the key of a result', () => {
     { parameters: { ...call.parameters, function_id: 'null' } },
     { parameters: { ...call.parameters, function_id: Number.NaN } },
     { parameters: { project: 'demo', interval: '1day' } },
-  ])('is another one with %j', (change) => {
+  ])('differs with %j', (change) => {
     expect(cacheKey({ ...call, ...change })).not.toBe(cacheKey(call))
   })
 
-  test('no two different calls look alike', () => {
+  test('differs for different calls', () => {
     const text = fc.string({ unit: fc.constantFrom(...'a"\\,[]:{}=\u0000\ud800') })
     const value = fc.oneof(text, fc.constant(null), fc.boolean(), fc.double(), fc.bigInt())
     const parts = fc.record({

@@ -3,18 +3,16 @@ import { hash } from 'node:crypto'
 export interface CacheKeyParts {
   endpointId: string
   version: number
-  /** The project that a token is bound to; null for one that sees all. */
+  /** The project of a tenant's token; null for a token without one. */
   tenant: string | null
-  /** Declared parameters as bound, after defaults and fixed values, without the time of the call. */
+  /** As bound, with defaults and fixed values, without the time of the request. */
   parameters: Readonly<Record<string, string | number | boolean | bigint | null>>
-  /** Name of the output format. */
   format: string
 }
 
 /**
- * The SHA-256 of everything that a result depends on, in an encoding in which no two different calls look
- * alike: JSON keeps the ends of texts apart, and a value that is no text goes with its type, so that null,
- * 'null' and NaN stay three things.
+ * The SHA-256 of everything that a result depends on. The encoding is unambiguous: JSON delimits strings, and other
+ * values carry their type, so that null, 'null' and NaN differ.
  */
 export function cacheKey({ endpointId, version, tenant, parameters, format }: CacheKeyParts): string {
   const values: unknown[] = []

@@ -1,7 +1,6 @@
 import { type Compression, canCompressNow, isCompressible } from '../base/compressed.ts'
 import { contentTag } from '../base/content-tag.ts'
 
-/** What a run gives. */
 export interface Computed {
   body: Buffer
   contentType: string
@@ -13,19 +12,19 @@ export interface Computed {
   bytesRead: number | undefined
 }
 
-export type ContentCoding = 'identity' | Compression
+type ContentCoding = 'identity' | Compression
 
-/** One of the ways in which the same result travels. A strong ETag tells them apart. */
-export interface ResultForm {
+/** A result in one content coding. Strong ETags differ between codings. */
+interface ResultForm {
   readonly coding: ContentCoding
   readonly body: Buffer
   readonly etag: string
 }
 
-/** Has a form made, at once for a caller who waits for it, and adds it. */
-export type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
+/** Compresses the result and adds the form. If a request waits for it, it is made at once. */
+type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
 
-/** A finished result: its bytes, and their compressed forms as soon as somebody wanted them. */
+/** A finished result and the compressed forms that were requested. */
 export class CachedResult {
   readonly contentType: string
   readonly rows: number
@@ -34,13 +33,13 @@ export class CachedResult {
   readonly engineMs: number
   readonly rowsRead: number | undefined
   readonly bytesRead: number | undefined
-  /** The same for the same bytes, whenever and wherever they were computed. */
+  /** The same for the same bytes, on every node. */
   readonly tag: string
-  /** Of every form that it could have: who holds any of them holds this result. */
+  /** Of all forms, whether made or not: If-None-Match may name any of them. */
   readonly etags: readonly string[]
   readonly #identity: ResultForm
   readonly #forms: { [coding in Compression]?: ResultForm } = {}
-  readonly #wanted = new Map<Compression, Promise<void>>()
+  readonly #requested = new Map<Compression, Promise<void>>()
   readonly #make: MakeForm
 
   constructor(computed: Computed, make: MakeForm) {
@@ -62,43 +61,40 @@ export class CachedResult {
     return this.#identity.body
   }
 
-  /** Of all forms that are there. */
+  /** Size of all forms. */
   get bytes(): number {
     return this.body.length + (this.#forms.gzip?.body.length ?? 0) + (this.#forms.br?.body.length ?? 0)
   }
 
-  /** The form that was asked for, or the plain one while that is not there; asking has it made. */
+  /** The requested form, or the plain one while the requested form is being made. */
   form(coding: ContentCoding): ResultForm {
     if (coding === 'identity') return this.#identity
     const form = this.#forms[coding]
     if (form !== undefined) return form
-    this.#want(coding, false)
+    this.#request(coding, false)
     return this.#identity
   }
 
-  /**
-   * The form that was requested, made first where it is not there and not too many callers wait for theirs. For callers who
-   * waited for the result, too.
-   */
+  /** Waits until the requested form is made, unless too many requests wait for a compression. */
   async made(coding: ContentCoding): Promise<ResultForm> {
     if (coding === 'identity' || !canCompressNow()) return this.form(coding)
-    this.#want(coding, true)
-    await this.#wanted.get(coding)
+    this.#request(coding, true)
+    await this.#requested.get(coding)
     return this.#forms[coding] ?? this.#identity
   }
 
-  #want(coding: Compression, isAwaited: boolean): void {
-    if (!isCompressible(this.contentType, this.body) || this.#wanted.has(coding)) return
-    this.#wanted.set(coding, this.#make(this, coding, isAwaited))
+  #request(coding: Compression, isAwaited: boolean): void {
+    if (!isCompressible(this.contentType, this.body) || this.#requested.has(coding)) return
+    this.#requested.set(coding, this.#make(this, coding, isAwaited))
   }
 
-  /** Has the forms made that the result before it had, and takes them over where the bytes are the same. */
+  /** Makes the forms that the previous result has, or copies them if the bytes are the same. */
   inherit(previous: CachedResult): void {
-    for (const [coding, wanted] of previous.#wanted) {
+    for (const [coding, request] of previous.#requested) {
       const form = previous.tag === this.tag ? previous.#forms[coding] : undefined
-      if (form === undefined) this.#want(coding, false)
+      if (form === undefined) this.#request(coding, false)
       else {
-        this.#wanted.set(coding, wanted)
+        this.#requested.set(coding, request)
         this.#forms[coding] = form
       }
     }
@@ -109,7 +105,7 @@ export class CachedResult {
   }
 }
 
-/** A small buffer may be a piece of a large one, which would be kept along with it and counted by nobody. */
+/** A slice would keep its whole buffer in memory, which nothing accounts for. */
 function ownBytes(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body
   const copy = Buffer.allocUnsafeSlow(body.length)

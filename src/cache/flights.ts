@@ -1,17 +1,108 @@
-import type { Flight } from './flight.ts'
+import { queryCancelled } from '../base/errors.ts'
+import type { CacheRequest, ComputeRun } from './cache-request.ts'
+import type { CachedResult } from './cached-result.ts'
+
+export interface Landing {
+  result: CachedResult
+  /** When the run started. */
+  asOfMs: number
+  stored: boolean
+}
+
+/** One run and all requests that wait for it. */
+export class Flight {
+  readonly request: CacheRequest
+  readonly purpose: ComputeRun['purpose']
+  /** Undefined until the run starts. */
+  startedAtMs: number | undefined
+  lastUsedMs: number
+  uses: number
+  /** The endpoint has changed: waiting requests still get the result, but it is not stored. */
+  dropped = false
+  over = false
+  readonly #stop = new AbortController()
+  readonly #landed: Promise<Landing>
+  #resolve: (landing: Landing) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
+  readonly #onAbandoned: (flight: Flight) => void
+  #waiting = 0
+
+  constructor(
+    request: CacheRequest,
+    purpose: ComputeRun['purpose'],
+    { lastUsedMs, uses }: Pick<Flight, 'lastUsedMs' | 'uses'>,
+    onAbandoned: (flight: Flight) => void = () => {},
+  ) {
+    this.request = request
+    this.purpose = purpose
+    this.lastUsedMs = lastUsedMs
+    this.uses = uses
+    this.#onAbandoned = onAbandoned
+    this.#landed = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    // The cache reports the failure of a run that nobody waits for.
+    this.#landed.catch(() => {})
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  get awaited(): boolean {
+    return this.#waiting > 0
+  }
+
+  /** The last request to leave stops the run, unless it is a refresh. */
+  wait(signal: AbortSignal | undefined, nowMs: number): Promise<Landing> {
+    this.#waiting++
+    this.uses++
+    this.lastUsedMs = Math.max(this.lastUsedMs, nowMs)
+    if (signal === undefined) return this.#landed
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting--
+        reject(signal.reason)
+        if (this.#waiting === 0 && this.purpose === 'call' && !this.over) {
+          this.stop()
+          this.#onAbandoned(this)
+        }
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      this.#landed.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+    })
+  }
+
+  stop(): void {
+    const reason = queryCancelled()
+    this.fail(reason)
+    this.#stop.abort(reason)
+  }
+
+  land(landing: Landing): void {
+    this.over = true
+    this.#resolve(landing)
+  }
+
+  fail(error: unknown): void {
+    this.over = true
+    this.#reject(error)
+  }
+}
 
 interface Slot {
   running: Flight | undefined
-  /** Begins when the running one is over, for callers whom that one began too early for. */
+  /** Starts after the running flight, for requests that need a run that starts later. */
   next: Flight | undefined
 }
 
-/** At most one run of a key at a time, and at most one that waits for it. */
+/** At most one running and one waiting flight for each key. */
 export class Flights {
   readonly #slots = new Map<string, Slot>()
   readonly #run: (flight: Flight) => Promise<void>
 
-  /** The run never rejects: its failure is the flight's. */
+  /** The run never rejects; it fails the flight instead. */
   constructor(run: (flight: Flight) => Promise<void>) {
     this.#run = run
   }
@@ -20,7 +111,7 @@ export class Flights {
     return this.#slots.has(key)
   }
 
-  /** The one that can be joined; not one that was stopped and has not ended yet. */
+  /** The flight to join; not one that was stopped and has not ended yet. */
   running(key: string): Flight | undefined {
     const running = this.#slots.get(key)?.running
     return running?.over ? undefined : running
@@ -30,28 +121,28 @@ export class Flights {
     return this.#slots.get(key)?.next
   }
 
-  /** Begins as soon as nothing of its key runs, and not before it is told to where that is given. */
-  line(flight: Flight, later: (begin: () => void) => void = (begin) => begin()): void {
+  /** Starts the flight once no other of its key runs. Otherwise `later` decides when it starts. */
+  enqueue(flight: Flight, later: (start: () => void) => void = (start) => start()): void {
     const slot = this.#slotOf(flight)
     slot.next = flight
-    if (slot.running === undefined) later(() => this.#beginNext(slot))
+    if (slot.running === undefined) later(() => this.#startNext(slot))
   }
 
-  /** Resolves when it is over. Where somebody has its key computed already it is not needed. */
+  /** Resolves when the flight is over, or at once if its key is already being computed. */
   async refresh(flight: Flight): Promise<void> {
     if (this.has(flight.request.key)) return
-    await this.#begin(this.#slotOf(flight), flight)
+    await this.#start(this.#slotOf(flight), flight)
   }
 
-  /** Nobody waits for it any more. */
-  leave(flight: Flight): void {
+  /** Removes a flight that nobody waits for anymore. */
+  remove(flight: Flight): void {
     const slot = this.#slots.get(flight.request.key)
     if (slot === undefined) return
     if (slot.next === flight) slot.next = undefined
     this.#end(slot, flight)
   }
 
-  /** Callers from now on have their own runs; those who wait already are not left alone. */
+  /** Later requests start runs of their own. Requests that already wait keep theirs. */
   drop(group: string): void {
     for (const [key, { running, next }] of this.#slots) {
       for (const flight of [running, next]) {
@@ -70,22 +161,19 @@ export class Flights {
   }
 
   #slotOf({ request: { key } }: Flight): Slot {
-    let slot = this.#slots.get(key)
-    if (slot === undefined) {
-      slot = { running: undefined, next: undefined }
-      this.#slots.set(key, slot)
-    }
+    const slot = this.#slots.get(key) ?? { running: undefined, next: undefined }
+    this.#slots.set(key, slot)
     return slot
   }
 
-  #beginNext(slot: Slot): void {
+  #startNext(slot: Slot): void {
     const { running, next } = slot
     if (running !== undefined || next === undefined) return
     slot.next = undefined
-    if (!next.over) void this.#begin(slot, next)
+    if (!next.over) void this.#start(slot, next)
   }
 
-  async #begin(slot: Slot, flight: Flight): Promise<void> {
+  async #start(slot: Slot, flight: Flight): Promise<void> {
     slot.running = flight
     await this.#run(flight)
     this.#end(slot, flight)
@@ -93,7 +181,7 @@ export class Flights {
 
   #end(slot: Slot, flight: Flight): void {
     if (slot.running === flight) slot.running = undefined
-    this.#beginNext(slot)
+    this.#startNext(slot)
     const { key } = flight.request
     if (slot.running === undefined && slot.next === undefined && this.#slots.get(key) === slot) {
       this.#slots.delete(key)

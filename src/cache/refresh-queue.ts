@@ -1,33 +1,30 @@
 import type { Timers } from '../base/clock.ts'
 
-export interface RefreshQueueOptions {
+interface RefreshQueueOptions {
   time: Timers
-  /** So many refreshes run at once. */
   maxRunning: number
-  /** Whether callers need the engine now. */
+  /** Whether requests wait for the engine. */
   busy: () => boolean
 }
 
-export interface RefreshJob {
+interface RefreshJob {
   key: string
-  /** What is dropped together. */
   group: string
-  /** Its last attempt failed. */
+  /** Whether its last attempt failed. */
   failing: boolean
-  /** From then on it does not give way to callers. */
+  /** From then on it does not give way to requests. */
   urgentAtMs: number
-  /** Never rejects: what fails is dealt with where it is known what failed. */
+  /** Never rejects. */
   run: () => Promise<void>
 }
 
 type WaitingJob = RefreshJob & { settle: () => void }
 
-/** How long to wait before asking again whether callers need the engine. */
-const giveWayMs = 200
+const busyPollMs = 200
 
 /**
- * Refreshes in the order in which they fell due. Those whose last attempt failed come after the others and never
- * take the last place, so that keys which are broken, and slow to say so, do not keep the others from being warmed.
+ * Runs refreshes in the order in which they became due. Those whose last attempt failed come last and leave one slot
+ * free, so that keys that fail slowly do not block the others.
  */
 export class RefreshQueue {
   readonly #options: RefreshQueueOptions
@@ -42,7 +39,7 @@ export class RefreshQueue {
     this.#options = options
   }
 
-  /** Resolves when the job is done, or is not needed any more. */
+  /** Resolves when the job is done or no longer needed. */
   add(job: RefreshJob): Promise<void> {
     if (this.#stopped || this.has(job.key)) return Promise.resolve()
     return new Promise((settle) => {
@@ -68,7 +65,7 @@ export class RefreshQueue {
     }
   }
 
-  /** Begins no more, and waits for what runs. */
+  /** Starts no more jobs, and waits for those that run. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelRetry?.()
@@ -84,9 +81,9 @@ export class RefreshQueue {
       this.#lineOf(job).delete(job.key)
       this.#start(job)
     }
-    const places = this.#running.size < maxRunning
-    if (places && this.#healthy.size + this.#failing.size > 0 && this.#cancelRetry === undefined) {
-      this.#cancelRetry = time.after(giveWayMs, () => {
+    const hasFreeSlot = this.#running.size < maxRunning
+    if (hasFreeSlot && this.#healthy.size + this.#failing.size > 0 && this.#cancelRetry === undefined) {
+      this.#cancelRetry = time.after(busyPollMs, () => {
         this.#cancelRetry = undefined
         this.#drain()
       })

@@ -1,48 +1,40 @@
 import type { Timers } from '../base/clock.ts'
-import { type Compression, compressedNow } from '../base/compressed.ts'
 import { internal, WellheadError } from '../base/errors.ts'
-import { BoundedEntries } from './bounded-entries.ts'
+import { CacheEntries } from './cache-entries.ts'
 import {
   admits,
   ageSeconds,
-  answerFrom,
   type CacheEntry,
   createEntry,
   failEntry,
-  isAsked,
+  isInUse,
   isWarmed,
+  responseFrom,
   usabilityOf,
 } from './cache-entry.ts'
 import { lifeMs, urgentAgeMs } from './cache-policy.ts'
 import {
-  type CacheAnswer,
+  type CacheDirectives,
   type CacheRequest,
-  type CacheWants,
-  notBeforeMs,
-  type StaleReason,
-  wantsNewRun,
+  type CacheResponse,
+  earliestStartMs,
+  requiresNewRun,
 } from './cache-request.ts'
 import { CachedResult, type Computed } from './cached-result.ts'
-import { Compressor } from './compressor.ts'
-import { EntryTimers } from './entry-timers.ts'
-import { Flight, type Landing } from './flight.ts'
-import { Flights } from './flights.ts'
-import type { HotKey } from './hot-keys-file.ts'
+import { Flight, Flights, type Landing } from './flights.ts'
 import { RefreshQueue } from './refresh-queue.ts'
+import type { WarmKey } from './warm-keys-file.ts'
 
 export interface ResultCacheOptions {
   time: Timers
-  /** Over all forms of all results, and what is kept beside them. */
   maxBytes: number
-  /** So many refreshes run at once. */
   maxRefreshes: number
-  /** Whether callers need the engine now: refreshes that can wait give way. */
+  /** Whether requests wait for the engine: refreshes that are not urgent give way. */
   busy: () => boolean
-  /** A run for a caller who wants a new result begins so much later, for others who ask together with it. */
+  /** Delays a run that a request requires to be new, so that simultaneous requests share it. */
   gatherMs: number
-  /** A result is there that was not, or a newer one. */
   onStored?: (key: string) => void
-  /** A result could not be renewed, or not be computed ahead of callers. */
+  /** A result could not be refreshed. */
   onFailure: (failure: { group: string; error: unknown; times: number }) => void
 }
 
@@ -52,13 +44,10 @@ export interface CachedGroup {
   newestAgeSeconds: number
 }
 
-/** One result takes at most this share of the cache. */
-const maxShare = 1 / 8
-
 const hit = { kind: 'hit' } as const
 const stale = { kind: 'stale' } as const
 
-/** Finished results by key: given while they last, renewed before they do, computed once for all who wait. */
+/** Caches finished results by key, refreshes them, and computes each once for all requests that wait for it. */
 export class ResultCache {
   readonly counters = {
     hits: 0,
@@ -71,25 +60,22 @@ export class ResultCache {
   }
   readonly #options: ResultCacheOptions
   readonly #time: Timers
-  readonly #entries: BoundedEntries<CacheEntry>
+  readonly #entries: CacheEntries
   readonly #flights: Flights
   readonly #refreshes: RefreshQueue
-  readonly #timers: EntryTimers
-  readonly #compressor = new Compressor()
-  readonly #maxEntryBytes: number
 
   constructor(options: ResultCacheOptions) {
     const { time, maxBytes, maxRefreshes, busy } = options
     this.#options = options
     this.#time = time
-    this.#maxEntryBytes = maxBytes * maxShare
-    this.#entries = new BoundedEntries(maxBytes, (entry) => {
-      this.counters.evicted++
-      this.#retire(entry)
-    })
-    this.#timers = new EntryTimers(time, {
-      renewal: (entry, now) => this.#renew(entry, now),
-      end: (entry) => this.#remove(entry),
+    this.#entries = new CacheEntries({
+      time,
+      maxBytes,
+      onDue: (entry, now) => this.#refresh(entry, now),
+      onRemoved: ({ key }, reason) => {
+        if (reason === 'evicted') this.counters.evicted++
+        this.#refreshes.delete(key)
+      },
     })
     this.#flights = new Flights((flight) => this.#run(flight))
     this.#refreshes = new RefreshQueue({ time, busy, maxRunning: maxRefreshes })
@@ -103,116 +89,106 @@ export class ResultCache {
     return this.#entries.size
   }
 
-  /** How full it is, and what happened since the start. */
   get figures() {
     return { ...this.counters, bytes: this.bytes, entries: this.size }
   }
 
-  /** What belongs together: how many results, their bytes, and the age of the newest one. */
   groups(): Map<string, CachedGroup> {
     const now = this.#time.now()
-    const found = new Map<string, CachedGroup>()
+    const groups = new Map<string, CachedGroup>()
     for (const { request, bytes, asOfMs } of this.#entries.values()) {
-      const one = found.get(request.group) ?? { results: 0, bytes: 0, newestAgeSeconds: Infinity }
-      one.results++
-      one.bytes += bytes
-      one.newestAgeSeconds = Math.min(one.newestAgeSeconds, ageSeconds(asOfMs, now))
-      found.set(request.group, one)
+      const group = groups.get(request.group) ?? { results: 0, bytes: 0, newestAgeSeconds: Infinity }
+      group.results++
+      group.bytes += bytes
+      group.newestAgeSeconds = Math.min(group.newestAgeSeconds, ageSeconds(asOfMs, now))
+      groups.set(request.group, group)
     }
-    return found
+    return groups
   }
 
-  /** The way of nearly all calls: a fresh result, at once. */
-  lookup(key: string, wants?: CacheWants): CacheAnswer | undefined {
-    const entry = this.#entries.get(key)
+  /** Fast path: returns a fresh result without waiting. */
+  lookup(key: string, directives?: CacheDirectives): CacheResponse | undefined {
+    const entry = this.#entries.use(key)
     if (entry === undefined) return undefined
     const now = this.#time.now()
-    if (now >= entry.freshUntilMs || !admits(wants, entry, now)) return undefined
+    if (now >= entry.freshUntilMs || !admits(directives, entry, now)) return undefined
     this.counters.hits++
     this.#use(entry, now)
-    return answerFrom(entry, now, hit)
+    return responseFrom(entry, now, hit)
   }
 
-  /** Undefined: the caller takes only what is here, and it is not. */
-  async get(request: CacheRequest): Promise<CacheAnswer | undefined> {
+  /** Returns undefined for only-if-cached if there is no result. */
+  async get(request: CacheRequest): Promise<CacheResponse | undefined> {
     request.signal?.throwIfAborted()
-    const known = this.lookup(request.key, request.wants) ?? this.#lookupStale(request)
-    if (known !== undefined || request.wants?.onlyIfCached) return known
+    const cached = this.lookup(request.key, request.directives) ?? this.#lookupStale(request)
+    if (cached !== undefined || request.directives?.onlyIfCached) return cached
     return this.#compute(request)
   }
 
-  /** Forgets what belongs together and stops renewing it. Whoever waits for a run of it still gets its result. */
+  /** Removes the results of a group. Requests that wait for a run still get its result. */
   drop(group: string): void {
-    for (const entry of this.#entries.values()) if (entry.request.group === group) this.#remove(entry)
+    for (const entry of this.#entries.values()) if (entry.request.group === group) this.#entries.delete(entry)
     this.#flights.drop(group)
     this.#refreshes.drop(group)
   }
 
-  /** The warmed keys that callers asked for lately, the hottest first. */
-  hotKeys(limit: number): HotKey[] {
+  /** Keys of warmed results that are in use, the most used first. */
+  warmKeys(limit: number): WarmKey[] {
     const now = this.#time.now()
-    return [...this.#entries.values()]
-      .filter((entry) => isWarmed(entry) && isAsked(entry, now))
-      .sort((a, b) => b.heat - a.heat || b.lastAskedMs - a.lastAskedMs)
+    return this.#entries
+      .values()
+      .filter((entry) => isWarmed(entry) && isInUse(entry, now))
+      .sort((a, b) => b.uses - a.uses || b.lastUsedMs - a.lastUsedMs)
       .slice(0, limit)
-      .map(({ recipe, lastAskedMs, heat }) => ({ recipe: JSON.parse(recipe), lastAskedMs, heat }))
+      .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
   }
 
   /**
-   * Computes what was hot before a restart, in the given order. Having been hot once does not count as being
-   * asked again, so that what nobody asks for is forgotten in the end, however often the service restarts.
+   * Computes what was warm before a restart, in this order. This does not count as use, so that results nobody
+   * requests are forgotten however often the service restarts.
    */
   async prewarm(
-    hot: Iterable<Pick<HotKey, 'lastAskedMs' | 'heat'> & { request: CacheRequest }>,
+    keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>,
   ): Promise<void> {
     const now = this.#time.now()
     const jobs: Promise<void>[] = []
-    for (const { request, lastAskedMs, heat } of hot) {
-      const { key, policy } = request
-      const lastMs = Math.min(lastAskedMs, now)
-      if (this.#entries.get(key) || now - lastMs >= lifeMs(policy)) continue
-      jobs.push(
-        this.#refreshes.add({
-          key,
-          group: request.group,
-          failing: false,
-          urgentAtMs: now,
-          run: async () => {
-            // Callers may have been first.
-            if (this.#entries.get(key)) return
-            await this.#flights.refresh(new Flight(request, 'refresh', { lastMs, heat }))
-          },
-        }),
-      )
+    for (const { request, lastUsedMs, uses } of keys) {
+      const { key, group, policy } = request
+      const used = { lastUsedMs: Math.min(lastUsedMs, now), uses }
+      if (this.#entries.peek(key) || now - used.lastUsedMs >= lifeMs(policy)) continue
+      const run = async () => {
+        // A request may have been first.
+        if (!this.#entries.peek(key)) await this.#flights.refresh(new Flight(request, 'refresh', used))
+      }
+      jobs.push(this.#refreshes.add({ key, group, failing: false, urgentAtMs: now, run }))
     }
     await Promise.all(jobs)
   }
 
-  /** Renews nothing from now on. Calls are still answered. */
+  /** Ends refreshes. Requests are still served. */
   async stop(): Promise<void> {
-    this.#timers.stop()
     this.#flights.stopRefreshes()
     await this.#refreshes.stop()
-    await this.#compressor.settled()
+    await this.#entries.stop()
   }
 
-  #lookupStale({ key, wants }: CacheRequest): CacheAnswer | undefined {
-    const entry = this.#entries.get(key)
+  #lookupStale({ key, directives }: CacheRequest): CacheResponse | undefined {
+    const entry = this.#entries.use(key)
     const now = this.#time.now()
-    if (entry === undefined || !admits(wants, entry, now)) return undefined
+    if (entry === undefined || !admits(directives, entry, now)) return undefined
     if (usabilityOf(entry, now) !== 'stale') return undefined
     this.counters.stale++
     this.#use(entry, now)
     const { failure } = entry
-    if (failure === undefined) return answerFrom(entry, now, stale)
-    return answerFrom(entry, now, { kind: 'stale', failure: reasonOf(failure, false) })
+    if (failure === undefined) return responseFrom(entry, now, stale)
+    return staleResponse(entry, now, failure, false)
   }
 
-  async #compute(request: CacheRequest): Promise<CacheAnswer> {
+  async #compute(request: CacheRequest): Promise<CacheResponse> {
     const { key, signal, policy } = request
     const now = this.#time.now()
-    const entry = this.#entries.get(key)
-    if (entry !== undefined) entry.lastAskedMs = now
+    const entry = this.#entries.peek(key)
+    if (entry !== undefined) entry.lastUsedMs = now
     const why = entry === undefined ? 'miss' : usabilityOf(entry, now) === 'fresh' ? 'request' : 'stale'
     const { flight, joined } = this.#join(request, now)
     this.counters[joined ? 'joined' : 'misses']++
@@ -220,58 +196,60 @@ export class ResultCache {
     try {
       landing = await flight.wait(signal, now)
     } catch (error) {
-      const instead = signal?.aborted ? undefined : this.#insteadOf(error, request)
-      if (instead === undefined) throw error
-      return instead
+      const fallback = signal?.aborted ? undefined : this.#fallback(error, request)
+      if (fallback === undefined) throw error
+      return fallback
     }
+    const { result, asOfMs, stored } = landing
     const landedAt = this.#time.now()
     return {
-      result: landing.result,
-      outcome: { kind: 'computed', why, joined, stored: landing.stored },
-      ageSeconds: ageSeconds(landing.asOfMs, landedAt),
-      ttlSeconds: landing.stored ? Math.floor((landing.asOfMs + lifeMs(policy) - landedAt) / 1000) : 0,
+      result,
+      outcome: { kind: 'computed', why, joined, stored },
+      ageSeconds: ageSeconds(asOfMs, landedAt),
+      ttlSeconds: stored ? Math.floor((asOfMs + lifeMs(policy) - landedAt) / 1000) : 0,
       policy,
     }
   }
 
-  /** The run that this caller may share, or a new one. */
+  /** The flight that this request can share, or a new one. */
   #join(request: CacheRequest, nowMs: number): { flight: Flight; joined: boolean } {
-    const { key, wants } = request
-    const fresh = wantsNewRun(wants)
+    const { key, directives } = request
+    const isNewRequired = requiresNewRun(directives)
     const running = this.#flights.running(key)
-    if (running?.beganAtMs !== undefined && !fresh && running.beganAtMs >= notBeforeMs(wants, nowMs)) {
+    const startedAtMs = isNewRequired ? undefined : running?.startedAtMs
+    if (running && startedAtMs !== undefined && startedAtMs >= earliestStartMs(directives, nowMs)) {
       return { flight: running, joined: true }
     }
     const next = this.#flights.next(key)
     if (next !== undefined) return { flight: next, joined: true }
-    // A caller gets it sooner than the queue of refreshes would.
+    // The request gets the result sooner than the queue of refreshes would.
     this.#refreshes.delete(key)
-    const flight = new Flight(request, 'call', { lastMs: nowMs, heat: 0 }, (left) => this.#abandoned(left))
+    const used = { lastUsedMs: nowMs, uses: 0 }
+    const flight = new Flight(request, 'call', used, (abandoned) => this.#abandon(abandoned))
     const { gatherMs } = this.#options
-    if (fresh && gatherMs > 0) this.#flights.line(flight, (begin) => this.#time.after(gatherMs, begin))
-    else this.#flights.line(flight)
+    if (isNewRequired && gatherMs > 0) {
+      this.#flights.enqueue(flight, (start) => this.#time.after(gatherMs, start))
+    } else this.#flights.enqueue(flight)
     return { flight, joined: false }
   }
 
-  /** An old result is better than an error, unless the caller asked for a new one. */
-  #insteadOf(error: unknown, { key, wants }: CacheRequest): CacheAnswer | undefined {
-    const entry = this.#entries.get(key)
+  /** A stale result instead of an error, if the directives allow its age. */
+  #fallback(error: unknown, { key, directives }: CacheRequest): CacheResponse | undefined {
+    const entry = this.#entries.use(key)
     const now = this.#time.now()
-    if (entry === undefined || !admits(wants, entry, now)) return undefined
+    if (entry === undefined || !admits(directives, entry, now)) return undefined
     if (usabilityOf(entry, now) === 'dead') return undefined
     this.counters.stale++
-    this.#entries.touch(entry)
-    return answerFrom(entry, now, { kind: 'stale', failure: reasonOf(described(error), true) })
+    return staleResponse(entry, now, publicError(error), true)
   }
 
   #use(entry: CacheEntry, nowMs: number): void {
-    this.#entries.touch(entry)
-    entry.lastAskedMs = nowMs
-    entry.heat++
-    if (nowMs >= entry.renewAtMs) this.#renew(entry, nowMs)
+    entry.lastUsedMs = nowMs
+    entry.uses++
+    if (nowMs >= entry.refreshAtMs) this.#refresh(entry, nowMs)
   }
 
-  #renew(entry: CacheEntry, nowMs: number): void {
+  #refresh(entry: CacheEntry, nowMs: number): void {
     const { key, request } = entry
     if (this.#flights.has(key) || this.#refreshes.has(key)) return
     void this.#refreshes.add({
@@ -280,9 +258,10 @@ export class ResultCache {
       failing: entry.failure !== undefined,
       urgentAtMs: Math.max(nowMs, entry.asOfMs + urgentAgeMs(request.policy, key)),
       run: async () => {
-        // Nobody may want it any more when its turn has come.
-        if (!isAsked(entry, this.#time.now())) return this.#timers.schedule(entry)
-        await this.#flights.refresh(new Flight(request, 'refresh', { lastMs: entry.lastAskedMs, heat: 0 }))
+        // It may no longer be in use when its turn comes.
+        if (!isInUse(entry, this.#time.now())) return this.#entries.schedule(entry)
+        const used = { lastUsedMs: entry.lastUsedMs, uses: 0 }
+        await this.#flights.refresh(new Flight(request, 'refresh', used))
       },
     })
   }
@@ -290,8 +269,8 @@ export class ResultCache {
   async #run(flight: Flight): Promise<void> {
     const { request, purpose, signal } = flight
     const asOfMs = this.#time.now()
-    const previous = this.#entries.get(request.key)?.result
-    flight.beganAtMs = asOfMs
+    const previous = this.#entries.peek(request.key)?.result
+    flight.startedAtMs = asOfMs
     try {
       const computed = await request.compute({ purpose, signal, previous, trace: request.trace })
       if (flight.over) return
@@ -299,95 +278,73 @@ export class ResultCache {
       if (purpose === 'refresh') this.counters.refreshed++
     } catch (error) {
       if (flight.over) return
-      this.#failed(flight, error)
+      this.#fail(flight, error)
       flight.fail(error)
     }
   }
 
   #store(
-    flight: Flight,
+    { request, dropped, lastUsedMs, uses }: Flight,
     computed: Computed | 'unchanged',
     previous: CachedResult | undefined,
     asOfMs: number,
   ): Landing {
-    const { request } = flight
-    const result = this.#resultOf(request.key, computed, previous)
-    if (flight.dropped) return { result, asOfMs, stored: false }
-    const before = this.#entries.get(request.key)
+    const { key } = request
+    const result = this.#resultOf(key, computed, previous)
+    if (dropped) return { result, asOfMs, stored: false }
+    const replaced = this.#entries.peek(key)
     const entry = createEntry(request, result, {
       asOfMs,
-      lastAskedMs: Math.max(before?.lastAskedMs ?? 0, flight.lastAskedMs),
-      heat: (before?.heat ?? 0) / 2 + flight.heat,
+      lastUsedMs: Math.max(replaced?.lastUsedMs ?? 0, lastUsedMs),
+      uses: (replaced?.uses ?? 0) / 2 + uses,
     })
-    if (before !== undefined) this.#remove(before)
-    if (entry.bytes > this.#maxEntryBytes) return { result, asOfMs, stored: false }
-    this.#entries.set(entry)
-    this.#timers.schedule(entry)
+    if (!this.#entries.set(entry)) return { result, asOfMs, stored: false }
     if (previous !== undefined && previous !== result) {
       const bytes = result.bytes
       result.inherit(previous)
-      this.#entries.resize(entry, entry.bytes + result.bytes - bytes)
+      this.#entries.grow(entry, result.bytes - bytes)
     }
-    this.#options.onStored?.(request.key)
+    this.#options.onStored?.(key)
     return { result, asOfMs, stored: true }
   }
 
   #resultOf(key: string, computed: Computed | 'unchanged', previous: CachedResult | undefined): CachedResult {
     if (computed !== 'unchanged') {
-      return new CachedResult(computed, (...form) => this.#compress(key, ...form))
+      return new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
     }
     if (previous !== undefined) return previous
-    throw internal(new Error('A run without a previous result cannot find it unchanged.'))
+    throw internal(new Error('A run without a previous result cannot return "unchanged".'))
   }
 
-  #failed({ request: { key, group }, purpose, dropped }: Flight, error: unknown): void {
+  #fail({ request: { key, group }, purpose, dropped }: Flight, error: unknown): void {
     if (purpose === 'refresh') this.counters.refreshFailures++
-    const entry = dropped ? undefined : this.#entries.get(key)
+    const entry = dropped ? undefined : this.#entries.peek(key)
     if (entry !== undefined) {
-      failEntry(entry, described(error), this.#time.now())
-      this.#timers.schedule(entry)
+      failEntry(entry, publicError(error), this.#time.now())
+      this.#entries.schedule(entry)
     } else if (purpose === 'call') return
     this.#options.onFailure({ group, error, times: entry?.failure?.times ?? 1 })
   }
 
-  #abandoned(flight: Flight): void {
-    this.#flights.leave(flight)
-    const entry = this.#entries.get(flight.request.key)
-    if (entry !== undefined) this.#timers.schedule(entry)
-  }
-
-  #remove(entry: CacheEntry): void {
-    this.#entries.delete(entry.key)
-    this.#retire(entry)
-  }
-
-  #retire(entry: CacheEntry): void {
-    entry.cancelTimer()
-    this.#refreshes.delete(entry.key)
-  }
-
-  async #compress(key: string, result: CachedResult, coding: Compression, isAwaited: boolean): Promise<void> {
-    const current = () => {
-      const entry = this.#entries.get(key)
-      return entry?.result === result ? entry : undefined
-    }
-    const bytes = await (isAwaited
-      ? compressedNow(coding, result.body)
-      : this.#compressor.compress(coding, () => current() && result.body))
-    const entry = current()
-    const isTooLarge = entry !== undefined && entry.bytes + (bytes?.length ?? 0) > this.#maxEntryBytes
-    if (bytes === undefined || isTooLarge) return
-    const before = result.bytes
-    result.add(coding, bytes)
-    if (entry) this.#entries.resize(entry, entry.bytes + result.bytes - before)
+  #abandon(flight: Flight): void {
+    this.#flights.remove(flight)
+    const entry = this.#entries.peek(flight.request.key)
+    if (entry !== undefined) this.#entries.schedule(entry)
   }
 }
 
-/** What may be told of an error to whoever gets a result all the same. */
-function described(error: unknown): { code: string; status: number } {
+type PublicError = Pick<WellheadError, 'code' | 'status'>
+
+/** The part of an error that may be shown to those who get a result instead. */
+function publicError(error: unknown): PublicError {
   return error instanceof WellheadError ? error : internal(error)
 }
 
-function reasonOf({ code, status }: { code: string; status: number }, tried: boolean): StaleReason {
-  return { code, status, tried }
+function staleResponse(
+  entry: CacheEntry,
+  nowMs: number,
+  { code, status }: PublicError,
+  tried: boolean,
+): CacheResponse {
+  return responseFrom(entry, nowMs, { kind: 'stale', failure: { code, status, tried } })
 }

@@ -1,6 +1,6 @@
 import { StartProblem } from '../base/data-directory.ts'
 import type { Settings } from '../base/settings.ts'
-import { EngineStartError } from '../engine/engine-process.ts'
+import { EngineStartError } from '../engine/host/protocol.ts'
 
 /** One line that says what is wrong and what to do; undefined for what nobody foresaw. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {

@@ -2,7 +2,6 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { readException } from './clickhouse-error.ts'
 import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
 
 const closers: (() => void)[] = []
@@ -10,9 +9,9 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-async function serve(answer: RequestListener, options: Partial<ClickHouseServer> = {}) {
+async function serve(listener: RequestListener, options: Partial<ClickHouseServer> = {}) {
   const sockets: Socket[] = []
-  const server = createServer(answer)
+  const server = createServer(listener)
   server.on('connection', (socket) => sockets.push(socket))
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
@@ -24,15 +23,15 @@ async function serve(answer: RequestListener, options: Partial<ClickHouseServer>
     server.close()
     server.closeAllConnections()
   })
-  const call = (given = {}) =>
-    client.call({ body: Buffer.from('SELECT 1'), maxResponseBytes: 1000, ...given })
-  return { url, sockets, call, ask: (given = {}) => call(given).answer }
+  const send = (request = {}) =>
+    client.send({ body: Buffer.from('SELECT 1'), maxResponseBytes: 1000, ...request })
+  return { url, sockets, send, ask: (request = {}) => send(request).response }
 }
 
 const exception =
   'Code: 60. DB::Exception: Unknown table t (or (NOT_A_TYPE) maybe). (UNKNOWN_TABLE) (version 25.8.1.1 (official build))\n'
 
-test('user, database and settings are sent with each call, and connections are kept', async () => {
+test('sends user, database and settings with each request, and keeps connections', async () => {
   const seen: unknown[] = []
   const { ask, sockets } = await serve(
     ({ url, method, headers: { authorization, 'accept-encoding': encoding } }, response) => {
@@ -60,7 +59,7 @@ test('user, database and settings are sent with each call, and connections are k
   expect(sockets).toHaveLength(1)
 })
 
-test('a compressed response is unpacked, and its bound is that of the unpacked bytes', async () => {
+test('decompresses a response, and limits the decompressed bytes', async () => {
   const { ask } = await serve((request, response) => {
     response.setHeader('Content-Encoding', 'gzip')
     response.end(gzipSync('x'.repeat(request.url === '/behind/long' ? 1001 : 1000)))
@@ -69,49 +68,30 @@ test('a compressed response is unpacked, and its bound is that of the unpacked b
   await expect(ask({ path: '/long' })).rejects.toMatchObject({ code: 'too_large' })
 })
 
+const coded = { 'X-ClickHouse-Exception-Code': '60' }
+const tagged = { 'X-ClickHouse-Exception-Tag': 'FOOBARBAZQUXABCD' }
+const unknownTable = { code: 60, type: 'UNKNOWN_TABLE', message: 'Unknown table t (or (NOT_A_TYPE) maybe).' }
+const tableExists = { code: 57, type: 'TABLE_ALREADY_EXISTS', message: 'Table exists.' }
+const late = (tag: string) =>
+  `{"n":1}\n\r\n__exception__\r\n${tag}\r\n${exception}${exception.length} ${tag}\r\n__exception__\r\n`
+const inner = 'Code: 57. DB::Exception: Table exists. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)'
+const wrapped = `Code: 57. DB::Exception: ${inner}. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)`
+
 test.each([
-  [500, { 'X-ClickHouse-Exception-Code': '60' }],
-  [200, { 'X-ClickHouse-Exception-Code': '60' }],
-  [404, {}],
-])(
-  'an exception with status %d and headers %j has its code, type and whole message',
-  async (status, headers) => {
-    const { ask } = await serve((_, response) => response.writeHead(status, headers).end(exception))
-    await expect(ask()).rejects.toMatchObject({
-      code: 60,
-      type: 'UNKNOWN_TABLE',
-      message: 'Unknown table t (or (NOT_A_TYPE) maybe).',
-    })
-  },
-)
-
-test('an exception at the end of a response that began well is noticed', async () => {
-  const tag = 'FOOBARBAZQUXABCD'
-  const { ask } = await serve((_, response) => {
-    response.setHeader('X-ClickHouse-Exception-Tag', tag)
-    response.write('{"n":1}\n')
-    const end = `${exception.length} ${tag}\r\n__exception__\r\n`
-    response.end(`\r\n__exception__\r\n${tag}\r\n${exception}${end}`)
-  })
-  await expect(ask()).rejects.toMatchObject({ code: 60, message: 'Unknown table t (or (NOT_A_TYPE) maybe).' })
+  ['an exception', 500, coded, exception, unknownTable],
+  ['an exception with status 200', 200, coded, exception, unknownTable],
+  ['an exception without a code', 404, {}, exception, unknownTable],
+  ['an exception after a result', 200, tagged, late('FOOBARBAZQUXABCD'), unknownTable],
+  ['a result that looks like an exception', 200, tagged, late('OTHER'), undefined],
+  ['an exception that servers of a cluster pass on', 500, {}, wrapped, tableExists],
+  ['a page of a proxy', 502, {}, '<html>Bad', { message: 'HTTP status 502: <html>Bad' }],
+])('recognizes %s', async (_, status, headers, body, error) => {
+  const { ask } = await serve((_, response) => response.writeHead(status, headers).end(body))
+  if (error) await expect(ask()).rejects.toMatchObject(error)
+  else expect((await ask()).body.toString()).toBe(body)
 })
 
-test('a result that only looks like an exception is a result', async () => {
-  const text = `\r\n__exception__\r\nOTHER\r\n${exception}98 OTHER\r\n__exception__\r\n`
-  const { ask } = await serve((_, response) => {
-    response.setHeader('X-ClickHouse-Exception-Tag', 'FOOBARBAZQUXABCD')
-    response.end(text)
-  })
-  expect((await ask()).body.toString()).toBe(text)
-})
-
-test('what a proxy says is no exception of the server', async () => {
-  const { ask } = await serve((_, response) => response.writeHead(502).end('<html>Bad gateway</html>'))
-  await expect(ask()).rejects.toThrow('HTTP status 502: <html>Bad gateway</html>')
-  expect(readException('<html>')).toBeUndefined()
-})
-
-test('an exception of any length is told as one, cut', async () => {
+test('cuts off a very long exception', async () => {
   const { ask } = await serve((_, response) => {
     response.setHeader('X-ClickHouse-Exception-Code', '60')
     response.writeHead(404)
@@ -124,18 +104,7 @@ test('an exception of any length is told as one, cut', async () => {
   expect(error.message.length).toBeLessThanOrEqual(2 ** 20)
 })
 
-test('exceptions that servers of a cluster pass on are read to the inner message', () => {
-  const inner = 'Code: 57. DB::Exception: Table exists. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)'
-  expect(
-    readException(`Code: 57. DB::Exception: ${inner}. (TABLE_ALREADY_EXISTS) (version 25.8.1.1)`),
-  ).toMatchObject({
-    code: 57,
-    type: 'TABLE_ALREADY_EXISTS',
-    message: 'Table exists.',
-  })
-})
-
-test('a response that breaks off is an error', async () => {
+test('rejects a response that breaks off', async () => {
   const { ask } = await serve((_, response) => {
     response.write('half')
     setImmediate(() => response.destroy())
@@ -143,25 +112,25 @@ test('a response that breaks off is an error', async () => {
   await expect(ask({ repeatable: true })).rejects.toThrow('aborted')
 })
 
-test('ending a call closes its connection', async () => {
+test('closes the connection of a cancelled request', async () => {
   let closed: Promise<void> | undefined
   let arrived = () => {}
   const there = new Promise<void>((resolve) => {
     arrived = resolve
   })
-  const { call } = await serve((_, response) => {
+  const { send } = await serve((_, response) => {
     closed = new Promise((resolve) => response.once('close', resolve))
     arrived()
   })
-  const { answer, end } = call({ repeatable: true })
-  const failed = expect(answer).rejects.toThrow('The call was ended.')
+  const { response, cancel } = send({ repeatable: true })
+  const failed = expect(response).rejects.toThrow('The request was cancelled.')
   await there
-  end()
+  cancel()
   await failed
   await closed
 })
 
-test('a server with https is spoken to in TLS', async () => {
+test('uses TLS for https', async () => {
   const { url } = await serve((_, response) => response.end('plain'))
   const secure = new ClickHouseHttp({
     url: new URL(url.href.replace('http:', 'https:')),
@@ -169,14 +138,14 @@ test('a server with https is spoken to in TLS', async () => {
     idleMs: 1000,
     compress: false,
   })
-  await expect(secure.call({ maxResponseBytes: 10 }).answer).rejects.toMatchObject({
+  await expect(secure.send({ maxResponseBytes: 10 }).response).rejects.toMatchObject({
     code: expect.stringMatching(/SSL|TLS|EPROTO/),
   })
   secure.close()
 })
 
-describe('a kept connection that the server closes as it is used again', () => {
-  /** The second request on a connection is not answered. */
+describe('a kept connection that the server closes when it is reused', () => {
+  /** Closes the connection at its second request. */
   const closing = () => {
     const counts = new Map<Socket, number>()
     let requests = 0
@@ -189,14 +158,14 @@ describe('a kept connection that the server closes as it is used again', () => {
     })
   }
 
-  test('does not fail a call that may be repeated', async () => {
+  test('repeats a repeatable request', async () => {
     const { ask, sockets } = await closing()
     expect((await ask({ repeatable: true })).body.toString()).toBe('1')
     expect((await ask({ repeatable: true })).body.toString()).toBe('3')
     expect(sockets).toHaveLength(2)
   })
 
-  test('fails any other, which the server may have seen', async () => {
+  test('fails any other request, because the server may have seen it', async () => {
     const { ask, sockets } = await closing()
     await ask()
     await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' })
@@ -204,7 +173,7 @@ describe('a kept connection that the server closes as it is used again', () => {
   })
 })
 
-test('a new connection that breaks is not tried again', async () => {
+test('does not repeat a request on a new connection', async () => {
   let requests = 0
   const { ask } = await serve((request) => {
     requests++

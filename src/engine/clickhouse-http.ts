@@ -3,53 +3,49 @@ import { Agent as HttpsAgent, request as overHttps } from 'node:https'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { tooLarge } from '../base/errors.ts'
-import { readException } from './clickhouse-error.ts'
 
 export interface ClickHouseServer {
   url: URL
-  /** Socket of an embedded engine; the URL's host is not used then. */
+  /** Socket of an embedded engine; replaces the host of the URL. */
   socketPath?: string
   user?: string
   password?: string
-  /** Database of tables that are named without one. */
   database?: string
   maxConnections: number
-  /** Idle connections are closed after this long. It must be shorter than the time after which the server closes them. */
+  /** Closes idle connections after this time. Must be shorter than the server's own limit. */
   idleMs: number
-  /** Whether responses are compressed on their way. */
   compress: boolean
 }
 
-export interface HttpCall {
+export interface HttpRequest {
   path?: string
   search?: Record<string, string>
   headers?: Record<string, string>
-  /** Sent with POST; without it the call is a GET. */
+  /** Sent with POST; without a body the method is GET. */
   body?: Buffer
   maxResponseBytes: number
-  /** Whether the server may see the call twice. */
+  /** Whether the server may receive the request twice. */
   repeatable?: boolean
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   body: Buffer
   /** The header X-ClickHouse-Summary. */
   summary: string | undefined
 }
 
-/** A call that can be ended before its answer is complete. */
-export interface RunningCall {
-  answer: Promise<HttpAnswer>
+interface PendingResponse {
+  response: Promise<HttpResponse>
   /** Closes the connection, which makes the server stop the query. */
-  end(): void
+  cancel(): void
 }
 
 const maxErrorBytes = 2 ** 20
 
-/** Speaks ClickHouse's HTTP interface over kept connections. */
+/** Sends requests to ClickHouse's HTTP interface over kept connections. */
 export class ClickHouseHttp {
   readonly #agent: HttpAgent
-  readonly #send: typeof overHttp
+  readonly #request: typeof overHttp
   readonly #options: { agent: HttpAgent; host: string; port: string; socketPath?: string }
   readonly #headers: Record<string, string>
   readonly #path: string
@@ -58,9 +54,9 @@ export class ClickHouseHttp {
   constructor(server: ClickHouseServer) {
     const { url, socketPath, user, password, database } = server
     const secure = url.protocol === 'https:'
-    const keeping = { keepAlive: true, maxSockets: server.maxConnections, timeout: server.idleMs }
-    this.#agent = secure ? new HttpsAgent(keeping) : new HttpAgent(keeping)
-    this.#send = secure ? overHttps : overHttp
+    const keepAlive = { keepAlive: true, maxSockets: server.maxConnections, timeout: server.idleMs }
+    this.#agent = secure ? new HttpsAgent(keepAlive) : new HttpAgent(keepAlive)
+    this.#request = secure ? overHttps : overHttp
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
     this.#options = { agent: this.#agent, host, port: url.port, ...(socketPath && { socketPath }) }
     this.#path = url.pathname.replace(/\/$/, '')
@@ -75,36 +71,36 @@ export class ClickHouseHttp {
     }
   }
 
-  call(call: HttpCall): RunningCall {
-    let request: ClientRequest | undefined
-    let ended = false
-    const once = () =>
-      new Promise<HttpAnswer>((resolve, reject) => {
-        const { body } = call
-        request = this.#send({
+  send(request: HttpRequest): PendingResponse {
+    let sent: ClientRequest | undefined
+    let cancelled = false
+    const sendOnce = () =>
+      new Promise<HttpResponse>((resolve, reject) => {
+        const { body } = request
+        sent = this.#request({
           ...this.#options,
           method: body ? 'POST' : 'GET',
-          path: `${this.#path}${call.path ?? `/?${new URLSearchParams({ ...this.#search, ...call.search })}`}`,
+          path: `${this.#path}${request.path ?? `/?${new URLSearchParams({ ...this.#search, ...request.search })}`}`,
           headers: {
             ...this.#headers,
-            ...call.headers,
+            ...request.headers,
             ...(body && { 'Content-Length': String(body.length) }),
           },
         })
-        request.on('error', reject)
-        request.on('response', (response) => readAnswer(response, call.maxResponseBytes, resolve, reject))
-        request.end(body)
+        sent.on('error', reject)
+        sent.on('response', (message) => readResponse(message, request.maxResponseBytes, resolve, reject))
+        sent.end(body)
       })
-    const answer = once().catch((error) => {
-      // The server closed a kept connection just as it was used again, and has not seen the call.
-      if (!call.repeatable || ended || !request?.reusedSocket || !isClosed(error)) throw error
-      return once()
+    const response = sendOnce().catch((error) => {
+      // The server closed an idle connection at the moment of its reuse, and has not seen the request.
+      if (!request.repeatable || cancelled || !sent?.reusedSocket || !isClosed(error)) throw error
+      return sendOnce()
     })
     return {
-      answer,
-      end: () => {
-        ended = true
-        request?.destroy(new Error('The call was ended.'))
+      response,
+      cancel: () => {
+        cancelled = true
+        sent?.destroy(new Error('The request was cancelled.'))
       },
     }
   }
@@ -114,7 +110,7 @@ export class ClickHouseHttp {
   }
 }
 
-/** Node gives the same codes for a connection that breaks during a response, but with an error of the response. */
+/** Node uses the same codes for a connection that breaks during a response. */
 function isClosed(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return (code === 'ECONNRESET' || code === 'EPIPE') && !(error instanceof BrokenResponse)
@@ -122,10 +118,10 @@ function isClosed(error: unknown): boolean {
 
 class BrokenResponse extends Error {}
 
-function readAnswer(
+function readResponse(
   response: IncomingMessage,
   maxBytes: number,
-  resolve: (answer: HttpAnswer) => void,
+  resolve: (response: HttpResponse) => void,
   reject: (error: Error) => void,
 ): void {
   const { headers, statusCode = 0 } = response
@@ -133,35 +129,31 @@ function readAnswer(
   const stream: Readable = headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response
   const chunks: Buffer[] = []
   let length = 0
-  const broken = (error: Error) => reject(new BrokenResponse(error.message, { cause: error }))
-  response.on('error', broken)
-  stream.on('error', broken)
+  const onError = (error: Error) => reject(new BrokenResponse(error.message, { cause: error }))
+  response.on('error', onError)
+  stream.on('error', onError)
   stream.on('data', (bytes: Buffer) => {
-    // The rest of a long error is read, so that the connection can be used again, but not kept.
+    // A long error is read to its end, so that the connection can be reused, but only its start is kept.
     const chunk = failed ? bytes.subarray(0, maxErrorBytes - length) : bytes
     length += chunk.length
     if (!failed && length > maxBytes) {
       response.destroy()
-      reject(tooLarge(`The result is larger than ${maxBytes} bytes; ask for less.`))
+      reject(tooLarge(`The result is larger than ${maxBytes} bytes. Select less.`))
     } else chunks.push(chunk)
   })
   stream.on('end', () => {
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
-    const error = failed ? exceptionOf(body.toString(), statusCode) : lateException(body, headers)
+    const error = failed ? toError(body.toString(), statusCode) : findLateException(body, headers)
     if (error) reject(error)
     else resolve({ body, summary: headers['x-clickhouse-summary'] as string | undefined })
   })
 }
 
-function exceptionOf(text: string, status: number): Error {
-  return readException(text) ?? new Error(`HTTP status ${status}: ${text.slice(0, 1000)}`)
-}
-
 /**
- * What went wrong after the head of the response was sent. A server that can say so announces a tag that no result can
- * contain by chance; the response then ends in "\r\n__exception__\r\nTAG\r\n", the text, its length, and the same again.
+ * An error after the headers were sent. The server announces a tag that no result contains by chance; the response then
+ * ends in "\r\n__exception__\r\nTAG\r\n", the text, its length, and the same marks in reverse.
  */
-function lateException(body: Buffer, headers: IncomingMessage['headers']): Error | undefined {
+function findLateException(body: Buffer, headers: IncomingMessage['headers']): Error | undefined {
   const tag = headers['x-clickhouse-exception-tag']
   if (typeof tag !== 'string') return undefined
   const end = body.lastIndexOf(` ${tag}\r\n__exception__`)
@@ -169,5 +161,32 @@ function lateException(body: Buffer, headers: IncomingMessage['headers']): Error
   const opening = `__exception__\r\n${tag}\r\n`
   const start = body.lastIndexOf(opening, end)
   const text = body.toString('utf8', start < 0 ? 0 : start + opening.length, end)
-  return exceptionOf(text.replace(/\s*\d+$/, ''), 200)
+  return toError(text.replace(/\s*\d+$/, ''), 200)
+}
+
+export class ClickHouseError extends Error {
+  readonly code: number
+  /** ClickHouse's name of the code. */
+  readonly type: string | undefined
+
+  constructor({ message, code, type }: { message: string; code: number; type?: string | undefined }) {
+    super(message)
+    this.code = code
+    this.type = type
+  }
+}
+
+/** Servers of a cluster wrap each other's exceptions, so both can occur several times. */
+const opening = /^\s*(?:Code|Error): (\d+)\.? \S*Exception: /
+const ending = /\s*\(([A-Z][A-Z0-9_]{2,})\)(?: \(version [^()]*(?:\([^()]*\))?\))?\.?\s*$/
+
+/** Parses an exception of ClickHouse; other text comes from something else, such as a proxy. */
+function toError(text: string, status: number): Error {
+  const code = opening.exec(text)?.[1]
+  if (code === undefined) return new Error(`HTTP status ${status}: ${text.slice(0, 1000)}`)
+  const type = ending.exec(text)?.[1]
+  let message = text
+  while (opening.test(message)) message = message.replace(opening, '')
+  while (ending.test(message)) message = message.replace(ending, '')
+  return new ClickHouseError({ message: message.trim(), code: Number(code), type })
 }

@@ -17,13 +17,10 @@ function createGuard({ maxEntries = 100 } = {}) {
   return { clock, guard, crashWith }
 }
 
-describe('the crash guard', () => {
-  test('a query that nobody blamed may run', () => {
-    expect(createGuard().guard.refusedForMs('SELECT 1')).toBe(0)
-  })
-
-  test('a query is refused from its third crash within the window on, and not before', () => {
+describe('a query', () => {
+  test('is refused from its third crash within the window on', () => {
     const { clock, guard, crashWith } = createGuard()
+    expect(guard.refusedForMs('bad')).toBe(0)
     expect(crashWith('bad')).toEqual([])
     clock.advance(20_000)
     expect(crashWith('bad')).toEqual([])
@@ -33,7 +30,7 @@ describe('the crash guard', () => {
     expect(guard.refusedForMs('bad')).toBe(refusalMs)
   })
 
-  test('a refusal ends when its time is over', () => {
+  test('may run again after the refusal, and needs three more crashes', () => {
     const { clock, guard, crashWith } = createGuard()
     for (let i = 0; i < 3; i++) crashWith('bad')
     clock.advance(refusalMs - 1)
@@ -42,14 +39,7 @@ describe('the crash guard', () => {
     expect(guard.refusedForMs('bad')).toBe(0)
     clock.advance(1)
     expect(guard.refusedForMs('bad')).toBe(0)
-  })
-
-  test('after a refusal a query has its three crashes again', () => {
-    const { clock, guard, crashWith } = createGuard()
-    for (let i = 0; i < 3; i++) crashWith('bad')
-    clock.advance(refusalMs)
-    expect(crashWith('bad')).toEqual([])
-    expect(crashWith('bad')).toEqual([])
+    expect([crashWith('bad'), crashWith('bad')]).toEqual([[], []])
     expect(guard.refusedForMs('bad')).toBe(0)
     expect(crashWith('bad')).toEqual(['bad'])
   })
@@ -57,7 +47,7 @@ describe('the crash guard', () => {
   test.each([
     ['just inside the window counts', windowMs - 1, ['bad']],
     ['as old as the window is forgotten', windowMs, []],
-  ])('a crash %s', (_, ageMs, refused) => {
+  ])('has a crash that %s', (_, ageMs, refused) => {
     const { clock, crashWith } = createGuard()
     crashWith('bad')
     clock.advance(ageMs)
@@ -65,51 +55,39 @@ describe('the crash guard', () => {
     expect(crashWith('bad')).toEqual(refused)
   })
 
-  test('a query that runs many times at once is blamed once for each crash', () => {
+  test.each([
+    ['each crash counts once for concurrent runs', [['bad', 'bad', 'bad', 'bad']], []],
+    ['no query is blamed for a crash without one', [[], [], []], []],
+    [
+      'the query of every crash is refused',
+      [
+        ['bad', 'one'],
+        ['two', 'bad'],
+        ['bad', 'one'],
+      ],
+      ['bad'],
+    ],
+    ['several queries of every crash are refused', Array(3).fill(['left', 'right']), ['left', 'right']],
+  ])('%s', (_, crashes: string[][], refused) => {
     const { guard, crashWith } = createGuard()
-    expect(crashWith('bad', 'bad', 'bad', 'bad')).toEqual([])
-    expect(guard.refusedForMs('bad')).toBe(0)
+    const results = crashes.map((queries) => crashWith(...queries))
+    expect(results.at(-1)).toEqual(refused)
+    const all = [...new Set(crashes.flat())]
+    expect(all.filter((query) => guard.refusedForMs(query) > 0)).toEqual(refused)
   })
 
-  test('only the query that is there each time is refused', () => {
+  test('that finishes in between is cleared, and no other', () => {
     const { guard, crashWith } = createGuard()
-    crashWith('bad', 'one')
-    crashWith('two', 'bad')
-    expect(crashWith('bad', 'one')).toEqual(['bad'])
-    expect(guard.refusedForMs('one')).toBe(0)
-    expect(guard.refusedForMs('two')).toBe(0)
-  })
-
-  test('several queries that are there each time are all refused', () => {
-    const { crashWith } = createGuard()
-    crashWith('left', 'right')
-    crashWith('left', 'right')
-    expect(crashWith('left', 'right')).toEqual(['left', 'right'])
-  })
-
-  test('a query that finishes in between is cleared of earlier crashes', () => {
-    const { guard, crashWith } = createGuard()
+    guard.clear('good')
     crashWith('good', 'bad')
     crashWith('good', 'bad')
     guard.clear('good')
+    guard.clear('another')
     expect(crashWith('good', 'bad')).toEqual(['bad'])
     expect(guard.refusedForMs('good')).toBe(0)
   })
 
-  test('clearing a query that was never blamed does nothing', () => {
-    const { guard, crashWith } = createGuard()
-    guard.clear('good')
-    crashWith('bad')
-    guard.clear('good')
-    crashWith('bad')
-    expect(crashWith('bad')).toEqual(['bad'])
-  })
-
-  test('a crash with nothing running blames nobody', () => {
-    expect(createGuard().crashWith()).toEqual([])
-  })
-
-  test('no more queries are remembered than allowed, and the one blamed longest ago is forgotten first', () => {
+  test('that was blamed longest ago is evicted first', () => {
     const { crashWith } = createGuard({ maxEntries: 2 })
     crashWith('old', 'recent')
     crashWith('old', 'recent')
@@ -121,7 +99,7 @@ describe('the crash guard', () => {
     expect(crashWith('old')).toEqual(['old'])
   })
 
-  test('a crash with more queries than can be remembered keeps the bound', () => {
+  test('is not remembered if a crash has too many', () => {
     const { guard, crashWith } = createGuard({ maxEntries: 2 })
     const queries = Array.from({ length: 50 }, (_, i) => `query ${i}`)
     for (let i = 0; i < 3; i++) crashWith(...queries)
@@ -136,23 +114,23 @@ describe('blame for a crash', () => {
   const bert = { key: 'bert', crashes: 1 }
   const endpoint = { key: 'endpoint', crashes: 3 }
   let count = 0
-  /** Another text each time. */
-  const sent = (...blame: Blame[]) => ({ statement: `SELECT ${count++}`, blame })
+  /** A query with a new text each time. */
+  const query = (...blame: Blame[]) => ({ statement: `SELECT ${count++}`, blame })
 
-  test('refuses every statement of the one whose statement ended the engine, whatever its text', () => {
+  test('refuses every query of the caller, whatever its text', () => {
     const { guard } = createGuard()
     expect(guard.blamedForMs([anna, endpoint])).toBe(0)
-    expect(guard.convict(sent(anna, endpoint))).toEqual([{ key: 'anna', forMs: minute }])
+    expect(guard.convict(query(anna, endpoint))).toEqual([{ key: 'anna', forMs: minute }])
     expect(guard.blamedForMs([anna, endpoint])).toBe(minute)
     expect(guard.blamedForMs([bert, endpoint])).toBe(0)
     expect(guard.blamedForMs([])).toBe(0)
   })
 
-  test('lasts four times as long for each further crash within a day, and six hours at most', () => {
+  test('lasts four times as long for each further crash within a day, at most six hours', () => {
     const { clock, guard } = createGuard()
     const minutes: number[] = []
     for (let i = 0; i < 6; i++) {
-      guard.convict(sent(anna))
+      guard.convict(query(anna))
       const forMs = guard.blamedForMs([anna])
       minutes.push(forMs / minute)
       clock.advance(forMs - 1)
@@ -162,55 +140,51 @@ describe('blame for a crash', () => {
     }
     expect(minutes).toEqual([1, 4, 16, 64, 256, 360])
     clock.advance(day)
-    guard.convict(sent(anna))
+    guard.convict(query(anna))
     expect(guard.blamedForMs([anna])).toBe(minute)
   })
 
-  test('stays when another statement finishes', () => {
+  test('stays when the query finishes', () => {
     const { guard } = createGuard()
-    const bad = sent(anna)
+    const bad = query(anna)
     guard.convict(bad)
     guard.clear(bad.statement)
     expect(guard.blamedForMs([anna])).toBe(minute)
   })
 
-  test('falls on an endpoint only when several callers end the engine through it', () => {
+  test('falls on an endpoint only when several callers crash the engine through it', () => {
     const { guard } = createGuard()
-    guard.convict(sent(anna, endpoint))
-    guard.convict(sent(bert, endpoint))
+    guard.convict(query(anna, endpoint))
+    guard.convict(query(bert, endpoint))
     expect(guard.blamedForMs([endpoint])).toBe(0)
-    expect(guard.convict(sent({ key: 'carl', crashes: 1 }, endpoint))).toContainEqual({
-      key: 'endpoint',
-      forMs: minute,
-    })
+    const refusals = guard.convict(query({ key: 'carl', crashes: 1 }, endpoint))
+    expect(refusals).toContainEqual({ key: 'endpoint', forMs: minute })
   })
 
-  test('is shared by all statements that ran when nobody knows which one it was', () => {
+  test.each([
+    ['is shared by all running queries', 4, () => [query(anna), query(bert), query(), query()], [0.25, 0.25]],
+    ['needs two crashes of a query that ran alone', 2, () => [query(anna)], [0.5, 0]],
+    [
+      'is never certain, however many queries a caller has',
+      2,
+      () => [1, 2, 3].map(() => query(anna)),
+      [0.5, 0],
+    ],
+    [
+      'is not less for a caller with many queries',
+      2,
+      () => [query(bert), ...Array.from({ length: 9 }, () => query(anna))],
+      [0.5, 0.1],
+    ],
+  ])('%s', (_, crashes, running, [ofAnna = 0, ofBert = 0]) => {
     const { guard } = createGuard()
-    const others = [sent(bert), sent(), sent()]
-    for (let i = 0; i < 3; i++) guard.suspect([sent(anna), ...others])
-    expect(guard.blamedForMs([anna])).toBe(0)
-    guard.suspect([sent(anna), ...others])
+    for (let i = 1; i < crashes; i++) expect(guard.suspect(running())).toEqual([])
+    const refusals = guard.suspect(running())
+    const shares = { anna: ofAnna * crashes, bert: ofBert * crashes }
+    const expected = Object.entries(shares).flatMap(([key, sum]) =>
+      sum >= 1 ? [{ key, forMs: minute }] : [],
+    )
+    expect(refusals).toEqual(expected)
     expect(guard.blamedForMs([anna])).toBe(minute)
-  })
-
-  test('needs two crashes where a statement ran alone and nobody knows whether it was that', () => {
-    const { guard } = createGuard()
-    expect(guard.suspect([sent(anna)])).toEqual([])
-    expect(guard.suspect([sent(anna)])).toEqual([{ key: 'anna', forMs: minute }])
-  })
-
-  test('weighs no less for a caller who runs many statements at once', () => {
-    const { guard } = createGuard()
-    const many = () => Array.from({ length: 9 }, () => sent(anna))
-    expect(guard.suspect([...many(), sent(bert)])).toEqual([])
-    expect(guard.suspect([...many(), sent(bert)])).toEqual([{ key: 'anna', forMs: minute }])
-    expect(guard.blamedForMs([bert])).toBe(0)
-  })
-
-  test('is never certain, however many statements a caller has', () => {
-    const { guard } = createGuard()
-    guard.suspect([sent(anna), sent(anna), sent(anna), sent(anna)])
-    expect(guard.blamedForMs([anna])).toBe(0)
   })
 })

@@ -1,19 +1,19 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import type { Blame } from './engine.ts'
 
-export interface CrashGuardOptions {
+interface CrashGuardOptions {
   clock: Clock
   /** Number of crashes within the window after which a statement is refused. */
   crashes: number
   windowMs: number
   refusalMs: number
-  /** The bounds of those who are blamed besides the statement. */
   blamed: BlamedBounds
   /** Maximum number of statements remembered, and of blamed keys. */
   maxEntries: number
 }
 
-export interface BlamedBounds {
+interface BlamedBounds {
   windowMs: number
   /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
   refusalMs: number
@@ -21,67 +21,63 @@ export interface BlamedBounds {
   maxRefusalMs: number
 }
 
-/** A statement that runs, as the guard knows it. */
 export interface Suspect {
-  /** The same for the same SQL with the same values. */
+  /** Equal for equal SQL with equal values. */
   statement: string
   blame: readonly Blame[]
 }
 
 export interface Refusal {
-  /** What is refused from now on: a statement, or the key of a blamed one. */
+  /** A statement, or the key of a blamed origin. */
   key: string
   forMs: number
 }
 
-interface Crash {
-  at: number
-  /** 1 for the statement that ended the engine; less for one that only ran when it ended. */
-  weight: number
-}
-
-interface Record {
-  crashes: Crash[]
+interface CrashRecord {
+  /** The weight is 1 for the statement that crashed the engine, and less for one that was running then. */
+  crashes: { at: number; weight: number }[]
   refusedUntil: number
 }
 
-/** A statement that ran alone when the engine crashed may still not be the cause: the system may have killed it. */
+/** Even a statement that ran alone may not be the cause: the system may have killed the engine. */
 const maxSharedWeight = 0.5
 
-/** Refusals stop growing long before. */
+/** Refusals reach their maximum long before. */
 const maxCrashesKept = 100
 
 /**
- * Remembers which statements were running when the engine ended, and who sent them. A statement that is there each time,
- * and never finishes in between, is refused for a while. So are further statements of whoever is blamed, whatever
- * their text, since another constant makes another text.
+ * Remembers which statements were running when the engine crashed, and their origins. A statement that was running at
+ * each of several crashes is refused for a while. So are all statements of a blamed origin, because changing a constant
+ * is enough to change the text.
  */
 export class CrashGuard {
   readonly #options: CrashGuardOptions
-  readonly #statements = new Map<string, Record>()
-  readonly #blamed = new Map<string, Record>()
+  readonly #statements: LRUCache<string, CrashRecord>
+  readonly #blamed: LRUCache<string, CrashRecord>
 
   constructor(options: CrashGuardOptions) {
     this.#options = options
+    this.#statements = new LRUCache({ max: options.maxEntries })
+    this.#blamed = new LRUCache({ max: options.maxEntries })
   }
 
-  /** Milliseconds for which the statement is still refused; 0 when it may run. */
+  /** How long the statement is still refused; 0 if it may run. */
   refusedForMs(statement: string): number {
-    return this.#leftMs(this.#statements.get(statement))
+    return this.#leftMs(this.#statements.peek(statement))
   }
 
-  /** Milliseconds for which statements that would be blamed on any of these are still refused. */
+  /** How long statements of any of these origins are still refused. */
   blamedForMs(blame: readonly Blame[]): number {
     if (this.#blamed.size === 0) return 0
-    return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.get(key))))
+    return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.peek(key))))
   }
 
-  /** The statement that ended the engine is known. Returns what is refused from now on. */
+  /** Records a crash with a known cause. Returns what is refused from now on. */
   convict({ statement, blame }: Suspect): Refusal[] {
     return [...this.#countStatements([statement]), ...this.#countBlame(blame, 1)]
   }
 
-  /** The engine ended, and any of these may be the cause: they share the blame, each key for its own part of them. */
+  /** Records a crash that any of these may have caused: each key gets its share of the blame. */
   suspect(suspects: readonly Suspect[]): Refusal[] {
     const blamed = new Map<string, { each: Blame; count: number }>()
     for (const each of suspects.flatMap(({ blame }) => blame)) {
@@ -95,7 +91,7 @@ export class CrashGuard {
     ]
   }
 
-  /** A statement that finishes was not the cause. Those who sent it may have sent the cause all the same. */
+  /** Clears a statement that finished, but not its origins: they may have sent the cause, too. */
   clear(statement: string): void {
     if (this.#statements.size > 0) this.#statements.delete(statement)
   }
@@ -118,27 +114,24 @@ export class CrashGuard {
     })
   }
 
-  /** Counts one more crash and returns how many there are within the window. */
-  #count(records: Map<string, Record>, key: string, weight: number, windowMs: number): number {
+  /** Records a crash and returns the weight of all within the window. */
+  #count(records: LRUCache<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
     const now = this.#options.clock.now()
     const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }
     record.crashes = [...record.crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }].slice(
       -maxCrashesKept,
     )
-    // The one blamed longest ago comes first, and is forgotten first.
-    records.delete(key)
     records.set(key, record)
-    while (records.size > this.#options.maxEntries) records.delete(records.keys().next().value as string)
     return record.crashes.reduce((sum, crash) => sum + crash.weight, 0)
   }
 
-  #refuse(records: Map<string, Record>, key: string, forMs: number): Refusal {
+  #refuse(records: LRUCache<string, CrashRecord>, key: string, forMs: number): Refusal {
     const record = records.get(key)
     if (record) record.refusedUntil = this.#options.clock.now() + forMs
     return { key, forMs }
   }
 
-  #leftMs(record: Record | undefined): number {
+  #leftMs(record: CrashRecord | undefined): number {
     return record ? Math.max(0, record.refusedUntil - this.#options.clock.now()) : 0
   }
 }

@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import {
   callerRefused,
@@ -12,37 +15,31 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { engineDatabase } from '../sql/names.ts'
-import { ClickHouseCalls } from './clickhouse-calls.ts'
+import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
 import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
-import { whenReady } from './when-ready.ts'
+import { whenReady } from './readiness.ts'
 
-export interface EmbeddedEngineOptions {
+interface EmbeddedEngineOptions {
   dataDir: string
   memoryBytes: number
-  /** Factor on every time after which the engine process counts as hanging. */
+  /** Factor for all timeouts of the engine process. */
   patience: number
   node: string
   environment: Readonly<Record<string, string | undefined>>
   clock: Clock
   log: Log
   maxResultBytes?: number
-  /** Whether the data is only looked at, and no part of it merged or removed meanwhile. */
+  /** Opens the data without merging or removing any of it. */
   atRest?: boolean
-  /** So many ends of the engine during a query make that query refused for a while. */
+  /** Number of crashes during a query after which the query is refused for a while. */
   crashesBeforeRefusal?: number
 }
 
 const defaults = {
-  startWithinMs: 30_000,
-  hangsAfterMs: 2_000,
-  heartbeatMs: 500,
   graceMs: 1_000,
-  stopWithinMs: 5_000,
-  backoffMs: [0, 100, 500, 1_000, 5_000, 10_000],
-  steadyAfterMs: 10_000,
   maxConnections: 512,
   /** Half as long as the process keeps an idle connection. */
   idleMs: 30_000,
@@ -54,15 +51,13 @@ const defaults = {
   blamed: { windowMs: 24 * 3_600_000, refusalMs: 300_000, growth: 4, maxRefusalMs: 6 * 3_600_000 },
 } as const
 
-const maxLeft = 1_000
-
-/** A crash is noticed only when the process has been silent for a while. */
-const leftRecentlyMs = 10_000
+/** A crash is detected only after the process has been silent for a while. */
+const recentlyMs = 10_000
 
 /** The longest path that fits into a socket address everywhere. */
 const maxSocketPathLength = 100
 
-/** In the data directory where its path is short enough, else in a private one for temporary files. */
+/** In the data directory if the path is short enough, else in a private temporary directory. */
 export function socketPathFor(dataDir: string): string {
   const inside = join(dataDir, 'engine', 'engine.sock')
   if (Buffer.byteLength(inside) <= maxSocketPathLength) return inside
@@ -70,22 +65,27 @@ export function socketPathFor(dataDir: string): string {
   return join(tmpdir(), `wellhead-${hash}`, 'engine.sock')
 }
 
-/** Where the engine keeps what is stored. */
 export function storeDirectoryOf(dataDir: string): string {
   return join(dataDir, 'engine', 'store')
 }
 
-/** Calls are answered by a ClickHouse in a process of our own, spoken to over a local socket. */
+/** Version of the package `chdb`, read without loading the engine. */
+export function engineLibraryVersion(): string {
+  const entry = createRequire(import.meta.url).resolve('chdb')
+  const text = readFileSync(join(dirname(entry), 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+/** ClickHouse in a child process, reached over a local socket. */
 export class EmbeddedEngine implements Engine {
   readonly #options: EmbeddedEngineOptions
   readonly #process: EngineProcess
-  readonly #calls: ClickHouseCalls
+  readonly #client: ClickHouseClient
   readonly #guard: CrashGuard
-  /** What each running query is known by when it comes again, and who sent it. */
   readonly #running = new Map<string, Suspect>()
-  /** Queries whose callers left, which may ignore that and end the engine later. */
-  readonly #left = new Map<string, Suspect & { leftAt: number }>()
-  #overdue: string | undefined
+  /** Queries whose callers left. They may still be running and crash the engine. */
+  readonly #abandoned = new LRUCache<string, Suspect & { leftAt: number }>({ max: 1_000 })
+  #overdueQueryId: string | undefined
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options
@@ -96,7 +96,7 @@ export class EmbeddedEngine implements Engine {
       environment: options.environment,
       host: {
         directory: join(options.dataDir, 'engine'),
-        listen: { socketPath },
+        socketPath,
         database: engineDatabase,
         memoryBytes: options.memoryBytes,
         sessions: Math.max(8, cpus().length * 2),
@@ -105,11 +105,7 @@ export class EmbeddedEngine implements Engine {
         atRest: options.atRest ?? false,
       },
       log,
-      heartbeatMs: defaults.heartbeatMs,
-      hangsAfterMs: defaults.hangsAfterMs * patience,
-      startWithinMs: defaults.startWithinMs * patience,
-      backoffMs: defaults.backoffMs,
-      steadyAfterMs: defaults.steadyAfterMs,
+      patience,
       onCrash: (overdueQueryId) => this.#blame(overdueQueryId),
     })
     this.#guard = new CrashGuard({
@@ -127,21 +123,20 @@ export class EmbeddedEngine implements Engine {
       idleMs: defaults.idleMs,
       compress: false,
     })
-    this.#calls = new ClickHouseCalls(server, {
+    this.#client = new ClickHouseClient(server, {
       maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes,
-      // Twice as long as the process gives itself: it must be the one to say which query it was.
+      // Longer than the grace of the process, so that the process reports which query it was.
       graceMs: 2 * defaults.graceMs * patience,
-      // A query that ends the engine must not be sent to the next one.
+      // A query that crashes the engine must not crash the next one, too.
       repeatQueries: false,
     })
   }
 
-  /** Rejects with an EngineStartError when it cannot work here. */
+  /** Rejects with an EngineStartError if the engine cannot start here. */
   start(): Promise<void> {
     return this.#process.start()
   }
 
-  /** Process id of the engine; tests end it. */
   get pid(): number | undefined {
     return this.#process.pid
   }
@@ -151,39 +146,39 @@ export class EmbeddedEngine implements Engine {
   }
 
   query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    return this.#run(keyOf(statement), limits, (rest) => this.#calls.query(statement, rest))
+    return this.#run(keyOf(statement), limits, (rest) => this.#client.query(statement, rest))
   }
 
-  /** What a sender sends is never refused for what the engine made of it. */
+  /** Inserts and commands are never blamed for a crash. */
   insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
-    return this.#run(undefined, limits, (rest) => this.#calls.insert(target, rows, rest))
+    return this.#run(undefined, limits, (rest) => this.#client.insert(target, rows, rest))
   }
 
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
-    return this.#run(undefined, limits, (rest) => this.#calls.command(statement, rest))
+    return this.#run(undefined, limits, (rest) => this.#client.command(statement, rest))
   }
 
-  async #run<T>(key: string | undefined, limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
+  async #run<T>(key: string | undefined, limits: Limits, send: (limits: Limits) => Promise<T>): Promise<T> {
     const suspect = key === undefined ? undefined : { statement: key, blame: limits.blame ?? [] }
     this.#checkRefusals(suspect)
     let rest = limits
     if (this.#process.state().kind !== 'ready') {
       rest = await whenReady(limits, (withinMs, signal) => this.#process.whenReady(withinMs, signal))
-      // Who waits for the engine may be the one who ended it.
+      // This caller may have crashed the engine that it waits for.
       this.#checkRefusals(suspect)
     }
     const queryId = randomUUID()
     if (suspect) this.#running.set(queryId, suspect)
     try {
-      const result = await call({ ...rest, queryId })
+      const result = await send({ ...rest, queryId })
       if (suspect) this.#guard.clear(suspect.statement)
       return result
     } catch (error) {
-      if (suspect && queryCancelled.is(error)) this.#remember(queryId, suspect, rest.deadlineMs)
+      if (suspect && queryCancelled.is(error)) this.#rememberAbandoned(queryId, suspect, rest.deadlineMs)
       if (!engineUnavailable.is(error)) throw error
-      // The connection broke. When the end of the process is known, so is whose query ended it.
-      await Promise.race([this.#process.ended(), delay(defaults.heartbeatMs, undefined, { ref: false })])
-      throw this.#overdue === queryId ? queryTimeout(limits.deadlineMs / 1000) : error
+      // The connection broke. After the end of the process it is known which query caused it.
+      await Promise.race([this.#process.ended(), delay(500, undefined, { ref: false })])
+      throw this.#overdueQueryId === queryId ? queryTimeout(limits.deadlineMs / 1000) : error
     } finally {
       this.#running.delete(queryId)
     }
@@ -197,47 +192,40 @@ export class EmbeddedEngine implements Engine {
     if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
   }
 
-  #blame(overdueQueryId: string | undefined): void {
-    this.#overdue = overdueQueryId
-    for (const { key, forMs } of this.#refusals(overdueQueryId)) {
-      this.#options.log.error(
-        { refused: key, queryId: overdueQueryId, forSeconds: Math.ceil(forMs / 1000) },
-        'queries are refused for a while, since they stopped the engine',
-      )
+  #blame(queryId: string | undefined): void {
+    this.#overdueQueryId = queryId
+    for (const { key, forMs } of this.#refusals(queryId)) {
+      const fields = { refused: key, queryId, forSeconds: Math.ceil(forMs / 1000) }
+      this.#options.log.error(fields, 'refusing queries that crashed the engine')
     }
   }
 
   #refusals(overdueQueryId: string | undefined): Refusal[] {
-    const left = new Map(this.#left)
+    const abandoned = new Map(this.#abandoned.entries())
     // None of them runs in the next process.
-    this.#left.clear()
+    this.#abandoned.clear()
     if (overdueQueryId === undefined) {
-      // Leaving at once would otherwise spare the sender of a query that crashes the engine.
-      const since = performance.now() - leftRecentlyMs * this.#options.patience
-      const recent = [...left.values()].filter(({ leftAt }) => leftAt >= since)
+      // Otherwise a caller could avoid the blame by leaving at once.
+      const since = performance.now() - recentlyMs * this.#options.patience
+      const recent = [...abandoned.values()].filter(({ leftAt }) => leftAt >= since)
       return this.#guard.suspect([...this.#running.values(), ...recent])
     }
-    const guilty = this.#running.get(overdueQueryId) ?? left.get(overdueQueryId)
+    const guilty = this.#running.get(overdueQueryId) ?? abandoned.get(overdueQueryId)
     return guilty ? this.#guard.convict(guilty) : []
   }
 
-  #remember(queryId: string, suspect: Suspect, deadlineMs: number): void {
-    if (this.#left.size >= maxLeft) this.#left.delete(this.#left.keys().next().value as string)
-    this.#left.set(queryId, { ...suspect, leftAt: performance.now() })
-    const graceMs = 2 * defaults.graceMs * this.#options.patience
-    setTimeout(() => this.#left.delete(queryId), deadlineMs + graceMs).unref()
+  #rememberAbandoned(queryId: string, suspect: Suspect, deadlineMs: number): void {
+    const ttl = Math.ceil(deadlineMs + 2 * defaults.graceMs * this.#options.patience)
+    this.#abandoned.set(queryId, { ...suspect, leftAt: performance.now() }, { ttl })
   }
 
   async close(): Promise<void> {
-    await this.#process.stop(defaults.stopWithinMs)
-    this.#calls.close()
+    await this.#process.stop()
+    this.#client.close()
   }
 }
 
-/**
- * The same SQL with other values is another query: one caller's values must not refuse another's. Only a hash, since the
- * log names it.
- */
+/** Includes the values, so that one caller's values do not refuse another's query. A hash, because it is logged. */
 function keyOf({ sql, parameters = {} }: Statement): string {
   const hash = createHash('sha256').update(JSON.stringify([sql, parameters]))
   return `statement:${hash.digest('hex').slice(0, 32)}`

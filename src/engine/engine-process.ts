@@ -2,42 +2,29 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../base/log.ts'
 import type { EngineState } from './engine.ts'
-import type { FromHost, HostOptions, StartFailure, ToHost } from './host/protocol.ts'
-import { Waiters } from './waiters.ts'
+import { EngineStartError, type FromHost, type HostOptions, type ToHost } from './host/protocol.ts'
+import { ReadyWaiters } from './readiness.ts'
 
-export interface EngineProcessOptions {
+interface EngineProcessOptions {
   /** Node executable that runs the engine process. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
   host: HostOptions
   log: Log
-  heartbeatMs: number
-  /** No answer for so long: the process hangs and is ended. */
-  hangsAfterMs: number
-  startWithinMs: number
-  /** Waits before the first restart in a row, the second, and so on. */
-  backoffMs: readonly number[]
-  /** Ready for so long, the engine counts as recovered. */
-  steadyAfterMs: number
-  /** Told of each end that nobody asked for. */
+  /** Factor for all timeouts of the process. */
+  patience: number
+  /** Delays before the first restart in a row, the second, and so on. */
+  backoffMs?: readonly number[]
+  /** Called for each unexpected end, with the query that ignored its time limit, if any. */
   onCrash: (overdueQueryId: string | undefined) => void
 }
 
-/** The engine could not start, and trying again would not help. */
-export class EngineStartError extends Error {
-  readonly reason: StartFailure
-  constructor(reason: StartFailure, message: string) {
-    super(message)
-    this.reason = reason
-  }
-}
-
-/** What is known of a process when it ends. */
-interface EngineLife {
-  failed: EngineStartError | undefined
-  overdue: string | undefined
-  /** It ended itself, and for no query that ran. */
-  blameless: boolean
+/** Why a process ended, as far as it reported that. */
+interface EndReport {
+  failure: EngineStartError | undefined
+  overdueQueryId: string | undefined
+  /** It restarts for a reason other than a query. */
+  isRestarting: boolean
 }
 
 const hostMain = new URL(
@@ -45,21 +32,28 @@ const hostMain = new URL(
   import.meta.url,
 )
 
-/** So many sessions plus the control session plus room for what Node itself runs on these threads. */
+const heartbeatMs = 500
+/** A process that does not respond for this time is killed. */
+const hangsAfterMs = 2_000
+const startWithinMs = 30_000
+const defaultBackoffMs = [0, 100, 500, 1_000, 5_000, 10_000]
+/** After this time the engine counts as recovered, and the delays start over. */
+const steadyAfterMs = 10_000
+const stopWithinMs = 5_000
+
+/** For the control session and for Node's own work, besides one thread for each session. */
 const spareThreads = 6
 
-/** Keeps one engine process alive: starts it, listens for its heartbeat, starts it again when it ends. */
+/** Keeps one engine process alive: starts it, checks its heartbeat and restarts it when it ends. */
 export class EngineProcess {
   readonly #options: EngineProcessOptions
   #child: ChildProcess | undefined
   #state: EngineState = { kind: 'starting', reason: 'The engine is starting.', restarts: 0 }
   #failuresInARow = 0
-  #everReady = false
-  #readySince = 0
-  readonly #waiters = new Waiters()
+  #readySince: number | undefined
+  readonly #waiters = new ReadyWaiters()
   #stopping = false
   #restartTimer: NodeJS.Timeout | undefined
-  #port: number | undefined
   #exited: Promise<void> = Promise.resolve()
 
   constructor(options: EngineProcessOptions) {
@@ -74,16 +68,11 @@ export class EngineProcess {
     return this.#child?.pid
   }
 
-  /** Port of a host that listens on one. */
-  get port(): number | undefined {
-    return this.#port
-  }
-
-  /** Resolves at the first ready; rejects when the engine says that it cannot work here. */
+  /** Resolves when the engine is ready; rejects with an EngineStartError if it cannot start. */
   start(): Promise<void> {
     this.#spawn()
-    // Long enough for a second one, where the first one hangs and is ended.
-    return this.whenReady(2 * this.#options.startWithinMs)
+    // Twice, so that a second process has time if the first one hangs.
+    return this.whenReady(2 * startWithinMs * this.#options.patience)
   }
 
   whenReady(withinMs: number, signal?: AbortSignal): Promise<void> {
@@ -92,73 +81,68 @@ export class EngineProcess {
     return this.#waiters.wait(withinMs, signal)
   }
 
-  /** Resolves when the process that runs now has ended and everything that it said was heard. */
+  /** Resolves when the current process has ended and all its messages were received. */
   ended(): Promise<void> {
     return this.#exited
   }
 
   #spawn(): void {
-    const { node, environment, host } = this.#options
+    const { node, environment, host, log } = this.#options
     const child = spawn(node, [fileURLToPath(hostMain)], {
-      // An INSERT may read the host's standard input, so there is none.
+      // An INSERT could read the standard input.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: { ...harmless(environment), UV_THREADPOOL_SIZE: String(host.sessions + spareThreads) },
+      env: { ...safeEnvironment(environment), UV_THREADPOOL_SIZE: String(host.sessions + spareThreads) },
     })
     this.#child = child
-    const life: EngineLife = { failed: undefined, overdue: undefined, blameless: false }
+    const end: EndReport = { failure: undefined, overdueQueryId: undefined, isRestarting: false }
     const heartbeat = this.#watch(child)
-    let lastWords = ''
+    let errorOutput = ''
     child.stderr?.on('data', (text: Buffer) => {
-      lastWords = (lastWords + text.toString()).slice(-8000)
+      errorOutput = (errorOutput + text.toString()).slice(-8000)
     })
     child.on('message', (message: FromHost) => {
-      heartbeat.heard(message)
-      if (message.type === 'ready') this.#becomeReady(message.engineVersion, message.port)
-      else if (message.type === 'failed') life.failed = new EngineStartError(message.reason, message.message)
+      heartbeat.received(message)
+      if (message.type === 'ready') this.#becomeReady(message.engineVersion)
+      else if (message.type === 'failed') end.failure = new EngineStartError(message.reason, message.message)
       else if (message.type === 'giving-up') {
-        life.overdue = message.queryId
-        this.#options.log.error(
-          { queryId: message.queryId },
-          'a query ignored its time limit; the engine ends itself',
-        )
-      } else if (message.type === 'starting-over') {
-        life.blameless = true
-        this.#options.log.warn({ reason: message.reason }, 'the engine ends itself to start over')
+        end.overdueQueryId = message.queryId
+        log.error({ queryId: message.queryId }, 'a query ignored its time limit; restarting the engine')
+      } else if (message.type === 'restarting') {
+        end.isRestarting = true
+        log.warn({ reason: message.reason }, 'restarting the engine')
       } else if (message.type === 'repairs-skipped') {
-        this.#options.log.warn(
-          { directory: host.directory },
-          'another process seems to use the data directory; skipping the repairs before the start',
-        )
+        const { directory } = host
+        log.warn({ directory }, 'another process seems to use the data directory; skipping the repairs')
       }
     })
     const exited = new Promise<string>((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`))
       child.once('error', (error) => {
-        life.failed ??= new EngineStartError('no-engine', error.message)
+        end.failure ??= new EngineStartError('no-engine', error.message)
         if (child.pid === undefined) resolve('it could not be started')
       })
     })
-    // The last words may be read after the end is known.
-    const silent = new Promise<void>((resolve) => {
+    // The last messages may arrive after the exit.
+    const disconnected = new Promise<void>((resolve) => {
       child.once('disconnect', resolve)
       child.once('error', () => resolve())
     })
-    this.#exited = Promise.all([exited, silent]).then(([how]) => {
+    this.#exited = Promise.all([exited, disconnected]).then(([how]) => {
       heartbeat.stop()
-      this.#ended(life, how, lastWords)
+      this.#onExit(end, how, errorOutput)
     })
     send(child, { type: 'start', options: host })
   }
 
-  /** Counts what stays unanswered, not time: after a pause of this process the answers are still unread. */
-  #watch(child: ChildProcess): { heard(message: FromHost): void; stop(): void } {
-    const { heartbeatMs, hangsAfterMs, startWithinMs, log } = this.#options
+  /** Counts pings without a response instead of time: after a pause of this process, responses are still unread. */
+  #watch(child: ChildProcess): { received(message: FromHost): void; stop(): void } {
+    const { patience, log } = this.#options
     let unanswered = 0
     let started = false
     const timer = setInterval(() => {
-      const allowed = Math.ceil((started ? hangsAfterMs : startWithinMs) / heartbeatMs)
+      const allowed = Math.ceil(((started ? hangsAfterMs : startWithinMs) * patience) / heartbeatMs)
       if (unanswered >= allowed) {
-        log.error({ unanswered }, 'the engine process does not answer; ending it')
+        log.error({ unanswered }, 'the engine process does not respond; killing it')
         child.kill('SIGKILL')
       } else {
         unanswered++
@@ -167,7 +151,7 @@ export class EngineProcess {
     }, heartbeatMs)
     timer.unref()
     return {
-      heard: (message) => {
+      received: (message) => {
         unanswered = 0
         if (message.type === 'ready') started = true
       },
@@ -175,36 +159,29 @@ export class EngineProcess {
     }
   }
 
-  #becomeReady(engineVersion: string, port: number | undefined): void {
-    this.#everReady = true
-    this.#port = port
+  #becomeReady(engineVersion: string): void {
     this.#readySince = performance.now()
     this.#state = { kind: 'ready', engineVersion, restarts: this.#state.restarts }
     this.#options.log.info({ engineVersion, pid: this.#child?.pid }, 'engine ready')
     this.#waiters.resolve()
   }
 
-  #ended({ failed, overdue, blameless }: EngineLife, how: string, lastWords: string): void {
+  #onExit({ failure, overdueQueryId, isRestarting }: EndReport, how: string, errorOutput: string): void {
     const wasReady = this.#state.kind === 'ready'
     const { restarts } = this.#state
-    if (this.#stopping) {
-      this.#close()
-      return
-    }
-    const reason = failed?.message ?? `The engine process ended (${how}).`
+    if (this.#stopping) return void this.#close()
+    const reason = failure?.message ?? `The engine process ended (${how}).`
     this.#state = { kind: 'down', reason, restarts: restarts + 1 }
     this.#options.log.error(
-      { how, reason: failed?.message, lastWords: withoutStatements(lastWords) },
+      { how, reason: failure?.message, errorOutput: withoutStatements(errorOutput) },
       'the engine process ended',
     )
-    if (wasReady && !blameless) this.#options.onCrash(overdue)
-    // What never worked will not work by itself; what did, is worth another try.
-    if (failed && !this.#everReady) {
-      this.#waiters.reject(failed)
-      return
-    }
-    const { backoffMs, steadyAfterMs } = this.#options
-    if (wasReady && performance.now() - this.#readySince > steadyAfterMs) this.#failuresInARow = 0
+    if (wasReady && !isRestarting) this.#options.onCrash(overdueQueryId)
+    // An engine that was ready before may start again; one that never was cannot start here.
+    if (failure && this.#readySince === undefined) return void this.#waiters.reject(failure)
+    const { backoffMs = defaultBackoffMs } = this.#options
+    const isSteady = wasReady && performance.now() - (this.#readySince ?? 0) > steadyAfterMs
+    if (isSteady) this.#failuresInARow = 0
     const delayMs = backoffMs[Math.min(this.#failuresInARow++, backoffMs.length - 1)] ?? 0
     this.#restartTimer = setTimeout(() => this.#spawn(), delayMs)
   }
@@ -214,15 +191,16 @@ export class EngineProcess {
     this.#waiters.reject(new Error('The engine is closed.'))
   }
 
-  async stop(withinMs: number): Promise<void> {
+  async stop(): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#restartTimer)
     const child = this.#child
     if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-      send(child, { type: 'stop', withinMs })
-      const killer = setTimeout(() => child.kill('SIGKILL'), withinMs + this.#options.hangsAfterMs)
+      send(child, { type: 'stop', withinMs: stopWithinMs })
+      const killAfterMs = stopWithinMs + hangsAfterMs * this.#options.patience
+      const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
       await this.#exited
-      clearTimeout(killer)
+      clearTimeout(timer)
     }
     this.#close()
   }
@@ -232,16 +210,16 @@ function send(child: ChildProcess, message: ToHost): void {
   if (child.connected) child.send(message, () => {})
 }
 
-/** What the engine says when it crashes names the query that ran, whose text and values are not for the log. */
-export function withoutStatements(words: string): string {
-  return words
+/** Removes SQL and values from the output of a crash, because they must not be logged. */
+export function withoutStatements(output: string): string {
+  return output
     .replace(/\(query: [\s\S]*?(?=\) Received signal|\n\d{4}\.\d\d\.\d\d |$)/g, '(query: …')
     .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
     .slice(-2000)
 }
 
-/** The engine needs nothing of the service's environment, least of all its secrets. */
-function harmless(
+/** Keeps the service's secrets from the engine. */
+function safeEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
   const { PATH, HOME, TMPDIR, LD_LIBRARY_PATH } = environment

@@ -1,21 +1,20 @@
 import type { TraceContext } from '../base/tracing.ts'
 
-/** What the rest of the service knows of ClickHouse, embedded or remote. */
+/** ClickHouse, embedded or remote. */
 export interface Engine {
   query(statement: Statement, limits: Limits): Promise<QueryResult>
-  /** Resolves when the rows are on disk. They go to the engine as the bytes that they are. */
+  /** Resolves when the rows are on disk. */
   insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary>
-  /** DDL and whatever else has no result. */
+  /** Runs DDL and other statements without a result. */
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary>
   state(): EngineState
   close(): Promise<void>
 }
 
-/** SQL and its values travel as one; the values are never put into the text. */
+/** SQL and its values, which never become part of its text. */
 export interface Statement {
   readonly sql: string
   readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
-  /** One of ClickHouse's output formats. */
   readonly format: string
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -28,26 +27,26 @@ export interface InsertInto {
 }
 
 export interface Limits {
-  /** The query is really stopped after this long. */
+  /** The engine stops the statement after this time. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
-  /** Name of the call in the engine; made up where none is given. */
+  /** Default: a random id. */
   readonly queryId?: string
-  /** Who is refused for a while when the statement ends the engine. */
+  /** Who is refused for a while if the statement crashes the engine. */
   readonly blame?: readonly Blame[]
-  /** Told to the engine, which may keep a trace of its own. */
+  /** Sent to the engine, which may record spans of its own. */
   readonly trace?: TraceContext
 }
 
-/** Somebody or something that statements come from. What it is, the engine does not know. */
+/** An origin of statements, such as a caller or an endpoint. */
 export interface Blame {
   readonly key: string
-  /** Number of crashes within a day after which its statements are refused. */
+  /** Number of crashes within a day after which its statements are refused. May be a fraction. */
   readonly crashes: number
 }
 
 export interface Summary {
-  /** The embedded engine tells them of rows in JSON only. */
+  /** The embedded engine reports both for rows of JSON only. */
   readonly readRows: number | undefined
   readonly readBytes: number | undefined
   readonly writtenRows: number

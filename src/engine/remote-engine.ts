@@ -1,21 +1,19 @@
 import type { Log } from '../base/log.ts'
 import { engineDatabase } from '../sql/names.ts'
-import { ClickHouseCalls } from './clickhouse-calls.ts'
+import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { isUnreachable } from './engine-errors.ts'
-import { Waiters } from './waiters.ts'
-import { whenReady } from './when-ready.ts'
+import { ReadyWaiters, whenReady } from './readiness.ts'
 
-export interface RemoteEngineOptions {
+interface RemoteEngineOptions {
   url: string
   user?: string | undefined
   password?: string | undefined
-  /** Cluster on which the database is made. */
+  /** Cluster on which the database is created. */
   cluster?: string | undefined
   log: Log
   maxResultBytes?: number
-  /** How often the server is asked whether it is there. */
   checkEveryMs?: number
 }
 
@@ -30,14 +28,14 @@ const defaults = {
   idleMs: 2_500,
 } as const
 
-/** The same calls, answered by a ClickHouse server that somebody else runs. */
+/** A ClickHouse server or cluster that is run by others. */
 export class RemoteEngine implements Engine {
-  readonly #calls: ClickHouseCalls
+  readonly #client: ClickHouseClient
   readonly #checker: ClickHouseHttp
   readonly #log: Log
   readonly #bootstrap: () => Promise<void>
   readonly #checkEveryMs: number
-  readonly #waiters = new Waiters()
+  readonly #waiters = new ReadyWaiters()
   #state: EngineState = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0 }
   #timer: NodeJS.Timeout | undefined
   #checking: Promise<void> | undefined
@@ -52,9 +50,9 @@ export class RemoteEngine implements Engine {
     this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
     const server = { url, user, password, maxConnections: 1, idleMs: defaults.idleMs, compress: true }
     this.#bootstrap = () => createEngineDatabase(server, options.cluster)
-    // On a connection of its own, so that it does not wait behind calls when all others are in use.
+    // On a connection of its own, so that a check does not wait for running queries.
     this.#checker = new ClickHouseHttp(server)
-    this.#calls = new ClickHouseCalls(
+    this.#client = new ClickHouseClient(
       new ClickHouseHttp({ ...server, database: engineDatabase, maxConnections: defaults.maxConnections }),
       {
         maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes,
@@ -64,30 +62,28 @@ export class RemoteEngine implements Engine {
     )
   }
 
-  /** A server that is away or refuses us at the start is most likely a mistake in the settings. */
+  /** Rejects if the server cannot be reached, because at the start that is most likely a wrong setting. */
   async start(): Promise<void> {
     await this.#bootstrap()
     await this.#findServer()
     this.#checkLater()
   }
 
-  /** A server that is known to be ready is only pinged: however busy it is, it answers that. */
+  /** Only pings a server that was ready, because even a busy server responds to that. */
   async #findServer(): Promise<void> {
-    if (this.#state.kind === 'ready') {
-      await this.#ping()
-    } else {
-      const { body } = await this.#calls.query(
-        { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
-        { deadlineMs: defaults.pingWithinMs },
-      )
-      this.#becomeReady(body.toString().trim())
-    }
+    if (this.#state.kind === 'ready') return this.#ping()
+    const { body } = await this.#client.query(
+      { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
+      { deadlineMs: defaults.pingWithinMs },
+    )
+    this.#becomeReady(body.toString().trim())
   }
 
   async #ping(): Promise<void> {
-    const { answer, end } = this.#checker.call({ path: '/ping', maxResponseBytes: 1024, repeatable: true })
-    const timer = setTimeout(end, defaults.pingWithinMs)
-    await answer.finally(() => clearTimeout(timer))
+    const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
+    const { response, cancel } = this.#checker.send(ping)
+    const timer = setTimeout(cancel, defaults.pingWithinMs)
+    await response.finally(() => clearTimeout(timer))
   }
 
   #checkLater(): void {
@@ -99,17 +95,17 @@ export class RemoteEngine implements Engine {
   #check(): void {
     clearTimeout(this.#timer)
     this.#checking ??= this.#findServer()
-      .catch((error) => this.#becomeAway(error))
+      .catch((error) => this.#becomeDown(error))
       .finally(() => {
         this.#checking = undefined
         this.#checkLater()
       })
   }
 
-  #becomeAway(error: unknown): void {
+  #becomeDown(error: unknown): void {
     if (this.#state.kind === 'closed') return
-    if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not answer')
-    this.#state = { kind: 'down', reason: 'ClickHouse does not answer.', restarts: this.#state.restarts }
+    if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not respond')
+    this.#state = { kind: 'down', reason: 'ClickHouse does not respond.', restarts: this.#state.restarts }
   }
 
   #becomeReady(engineVersion: string): void {
@@ -125,27 +121,27 @@ export class RemoteEngine implements Engine {
   }
 
   query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    return this.#run(limits, (rest) => this.#calls.query(statement, rest))
+    return this.#run(limits, (rest) => this.#client.query(statement, rest))
   }
 
   insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
-    return this.#run(limits, (rest) => this.#calls.insert(target, rows, rest))
+    return this.#run(limits, (rest) => this.#client.insert(target, rows, rest))
   }
 
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
-    return this.#run(limits, (rest) => this.#calls.command(statement, rest))
+    return this.#run(limits, (rest) => this.#client.command(statement, rest))
   }
 
-  /** While the server is away a call waits a little for it, so that who tries again does so in peace. */
-  async #run<T>(limits: Limits, call: (limits: Limits) => Promise<T>): Promise<T> {
+  /** Waits a moment for a server that is down, so that clients do not retry in a tight loop. */
+  async #run<T>(limits: Limits, send: (limits: Limits) => Promise<T>): Promise<T> {
     const rest =
       this.#state.kind === 'down'
         ? await whenReady(limits, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
         : limits
     try {
-      return await call(rest)
+      return await send(rest)
     } catch (error) {
-      // One broken connection says little, so the server itself is asked.
+      // A single connection may break while the server is fine, so check the server.
       if (isUnreachable(error)) this.#check()
       throw error
     }
@@ -155,25 +151,23 @@ export class RemoteEngine implements Engine {
     clearTimeout(this.#timer)
     this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
     this.#waiters.reject(new Error('The engine is closed.'))
-    this.#calls.close()
+    this.#client.close()
     this.#checker.close()
   }
 }
 
-/** A server refuses every call that names a database it does not have, so this one names none. */
+/** Uses a client without a default database, because a server refuses requests that name a missing one. */
 async function createEngineDatabase(server: ClickHouseServer, cluster?: string): Promise<void> {
-  const calls = new ClickHouseCalls(new ClickHouseHttp(server), {
-    maxResultBytes: defaults.maxResultBytes,
-    graceMs: defaults.graceMs,
-    repeatQueries: false,
-  })
+  const { maxResultBytes, graceMs } = defaults
+  const limits = { maxResultBytes, graceMs, repeatQueries: false }
+  const client = new ClickHouseClient(new ClickHouseHttp(server), limits)
   const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   try {
-    await calls.command(
+    await client.command(
       { sql: `CREATE DATABASE IF NOT EXISTS ${engineDatabase}${where}` },
       { deadlineMs: defaults.bootstrapWithinMs },
     )
   } finally {
-    calls.close()
+    client.close()
   }
 }

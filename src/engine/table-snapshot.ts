@@ -3,30 +3,33 @@ import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
 import { engineDatabase } from '../sql/names.ts'
 import type { Engine } from './engine.ts'
+import { unlessMissing } from './host/durability/disk.ts'
+import { insertLogFolder } from './host/durability/insert-log.ts'
+import { checksumsFile, parsePart } from './host/durability/part-name.ts'
 import { readJsonRows } from './json-rows.ts'
 
-export interface FrozenTable {
+interface FrozenTable {
   name: string
   rows: number
-  /** Names of the directories that hold its rows; those without any are left out. */
+  /** Names of its parts that have rows. */
   parts: string[]
 }
 
 export interface TableSnapshot {
-  /** Holds the files of one moment, at the paths that they have in the engine's directory. */
+  /** Holds the files at the paths that they have in the store. */
   directory: string
   tables: FrozenTable[]
   engineVersion: string
   release(): Promise<void>
 }
 
-/** Linking the files of a large table takes a while, and nothing is held up by it. */
+/** Linking the files of a large table takes a while and blocks nothing. */
 const limits = { deadlineMs: 600_000 }
 
-/** A change of a table's rows that the engine goes through with part by part, also after it was started anew. */
+/** A pending change of rows, which the engine continues after a restart. */
 export const mutationName = /^mutation_\d+\.txt$/
 
-/** One at a time, so that what is left of one that was cut short is always found. */
+/** Always the same, so that the leftover of an interrupted snapshot is found. */
 const snapshotName = 'wellhead_backup'
 
 interface TableRow {
@@ -37,13 +40,13 @@ interface TableRow {
 }
 
 /**
- * Has the engine link the files of all tables at once, which costs no space, and puts beside them what it keeps
- * outside of its parts: definitions, mutations, and which inserts it has seen. Nobody may make or change a table
- * meanwhile; rows may come, and are in the snapshot if they were on disk before it began.
+ * Takes a snapshot of all tables: hard links to their parts, which need no space, and copies of their definitions,
+ * mutations and insert logs. Tables must not be created or altered meanwhile. Rows may be inserted; those that were on
+ * disk before are in the snapshot.
  */
 export async function snapshotTables(engine: Engine, storeDirectory: string): Promise<TableSnapshot> {
   const directory = snapshotDirectory(storeDirectory)
-  const release = () => rm(directory, { recursive: true, force: true })
+  const release = () => removeSnapshot(storeDirectory)
   await release()
   try {
     const tables: FrozenTable[] = []
@@ -59,8 +62,7 @@ export async function snapshotTables(engine: Engine, storeDirectory: string): Pr
   }
 }
 
-/** Removes what a process that ended in the middle has left. */
-export async function removeLeftSnapshot(storeDirectory: string): Promise<void> {
+export async function removeSnapshot(storeDirectory: string): Promise<void> {
   await rm(snapshotDirectory(storeDirectory), { recursive: true, force: true })
 }
 
@@ -69,8 +71,8 @@ function snapshotDirectory(storeDirectory: string): string {
 }
 
 /**
- * The service's own tables come first: an answer to a sender that is in the snapshot was given when its rows were
- * on disk, so they are in the tables that are frozen after it.
+ * The service's own tables come first. If the stored response to an idempotency key is in the snapshot, its rows were on
+ * disk before, so they are in a table that is frozen later.
  */
 async function listTables(engine: Engine, name?: string): Promise<TableRow[]> {
   const { body } = await engine.query(
@@ -105,19 +107,22 @@ async function freezeTable(
       await copyInto(directory, storeDirectory, table.metadata_path)
       return undefined
     }
-    // Before the parts as well as after them: a mutation may be finished and forgotten meanwhile, and one may begin.
+    // Before and after the parts, because a mutation may end or begin in between.
     await copyMutations(join(storeDirectory, files), join(directory, files))
     await engine.command(
       { sql: `ALTER TABLE ${engineDatabase}.\`${name}\` FREEZE WITH NAME '${snapshotName}'` },
       limits,
     )
-    // After the parts: the log may then name inserts that are in none of them, which a start forgets; the other way
-    // round, an insert that is in a part could be taken a second time.
-    await copyBeside(join(storeDirectory, files), join(directory, files))
+    // After the parts: the next start removes log entries without rows. In the other order, an insert could be in a part
+    // but not in the log, and a retry would be stored twice.
+    const [from, to] = [join(storeDirectory, files), join(directory, files)]
+    await copyFile(join(from, 'format_version.txt'), join(to, 'format_version.txt'))
+    await copyMutations(from, to)
+    await copyInsertLog(join(from, insertLogFolder), join(to, insertLogFolder))
     await copyInto(directory, storeDirectory, table.metadata_path)
     return { name, ...(await keepPartsWithRows(name, join(directory, files))) }
   } catch (error) {
-    // A source that was deleted just before is dropped by now.
+    // A table that was dropped meanwhile is left out.
     const [same] = await listTables(engine, name)
     if (same?.uuid === uuid) throw error
     await rm(join(directory, files), { recursive: true, force: true })
@@ -132,21 +137,14 @@ async function copyInto(directory: string, storeDirectory: string, path: string)
   await copyFile(join(storeDirectory, path), target)
 }
 
-async function copyBeside(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o700 })
-  await copyFile(join(from, 'format_version.txt'), join(to, 'format_version.txt'))
-  await copyMutations(from, to)
-  await copyInsertLog(join(from, 'deduplication_logs'), join(to, 'deduplication_logs'))
-}
-
 async function copyMutations(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 })
   const names = (await readdir(from)).filter((name) => mutationName.test(name))
-  // The engine forgets old mutations that every part has been through.
+  // The engine removes mutations that are complete.
   for (const name of names) await copyFile(join(from, name), join(to, name)).catch(unlessMissing)
 }
 
-/** The engine begins a new file of this log now and then and removes the oldest, also while it is copied. */
+/** The engine may rotate the files of this log while they are copied. */
 async function copyInsertLog(from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const names = await readdir(from).catch(unlessMissing)
@@ -163,31 +161,21 @@ async function copyInsertLog(from: string, to: string): Promise<void> {
   }
 }
 
-function unlessMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-}
-
-/** The last line may be on its way. */
+/** Drops a last line that is not complete yet. */
 function wholeLines(log: Buffer): Buffer {
   return log.subarray(0, log.lastIndexOf('\n') + 1)
 }
 
-const partName = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
-
-/**
- * Removes parts without rows from a snapshot: expiry leaves them behind, and an engine drops them soon after it opens.
- * A part that does not say how many rows it has was not written whole, and those it was merged from are not in the
- * snapshot.
- */
+/** Removes parts without rows, which expiry leaves behind. Throws if a part is incomplete. */
 async function keepPartsWithRows(table: string, directory: string): Promise<Omit<FrozenTable, 'name'>> {
   const parts: string[] = []
   let rows = 0
-  for (const name of (await readdir(directory)).filter((name) => partName.test(name))) {
+  for (const name of (await readdir(directory)).filter(parsePart)) {
     const count = (await readFile(join(directory, name, 'count.txt'), 'utf8').catch(unlessMissing)) ?? ''
-    const sums = await stat(join(directory, name, 'checksums.txt')).catch(unlessMissing)
+    const sums = await stat(join(directory, name, checksumsFile)).catch(unlessMissing)
     if (!/^\d+$/.test(count) || !sums?.size) {
       throw backupUnavailable(
-        `Part ${name} of table ${table} is damaged on disk. Restart the service, which repairs it where it can, and take the backup again.`,
+        `Part ${name} of table ${table} is damaged on disk. Restart the service to repair it, then take the backup again.`,
       )
     }
     if (Number(count) === 0) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { CallAnswer } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
@@ -21,9 +21,9 @@ declare module 'fastify' {
 export interface CallNotes {
   endpoint?: Endpoint
   format?: string
-  answer?: CallAnswer
+  answer?: CallResponse
   /** What the engine did for it, whatever came of that. */
-  spent?: EngineTime
+  engineTime?: EngineTime
   explain?: () => Promise<QueryPlan>
   /** It is no call after all, or it is written down already. */
   done?: boolean
@@ -59,7 +59,7 @@ export class CallRecorder {
 
   subjectOf(endpoint: Endpoint, caller: Caller, method: string, format: string): CallSubject {
     const { name, id } = endpoint.definition
-    return this.#statistics.subject({
+    return {
       endpoint: name,
       endpointId: id,
       version: endpoint.version,
@@ -67,7 +67,7 @@ export class CallRecorder {
       project: caller.project ?? '',
       method,
       format,
-    })
+    }
   }
 
   #record(request: FastifyRequest, reply: FastifyReply, status: number, bytes: number, code: string): void {
@@ -109,8 +109,9 @@ interface Cost {
 }
 
 /** What a call cost. A run that is shared is the cost of the caller who began it. */
-function costOf({ answer: answered, spent }: CallNotes): Cost {
-  if (answered === undefined) return { rows: 0, engineMs: spent?.ms ?? 0, rowsRead: undefined, cache: 'none' }
+function costOf({ answer: answered, engineTime }: CallNotes): Cost {
+  if (answered === undefined)
+    return { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' }
   if (answered.kind === 'computed') {
     const { rows, engineMs, rowsRead } = answered.answer
     return { rows, engineMs, rowsRead, cache: 'none' }

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { compressedNow, isCompressible } from '../base/compressed.ts'
-import type { CallAnswer } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import { cacheHeaders, chooseCoding, matchedEtag, resultVary } from './cache-headers.ts'
 
 /** Sends finished bytes with the headers that tell how they were computed. */
 export async function sendResult(
   request: FastifyRequest,
   reply: FastifyReply,
-  { kind, answer }: CallAnswer,
+  { kind, answer }: CallResponse,
   contentType: string,
   since: number,
 ): Promise<FastifyReply> {

@@ -28,7 +28,7 @@ import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
-import type { RequestCounts } from '../observability/request-counts.ts'
+import type { RequestCounts } from '../observability/metrics.ts'
 import type { SlowCalls } from '../observability/slow-calls.ts'
 import type { LogSearch } from '../sources/log-search.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
@@ -54,7 +54,7 @@ import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs.ts'
 import { addOtlpRoutes } from './routes/otlp.ts'
 import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
-import { listRoutes } from './routes/route.ts'
+import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSearchRoutes } from './routes/search.ts'
 import { addSourceRoutes } from './routes/sources.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
@@ -193,8 +193,18 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return server
 }
 
+/** All routes, without a service behind them. */
+export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
+  const server = fastify()
+  listRoutes(server)
+  const parts = { queries: {}, observability: {}, console: { page: undefined, assets: new Map() } }
+  addRoutes(server, parts as never, {} as never)
+  await server.ready()
+  return server.routeList
+}
+
 /** In the order of the documentation. */
-export function addRoutes(
+function addRoutes(
   server: FastifyInstance,
   options: Omit<ServerOptions, 'log' | 'access'>,
   hot: HotCalls,

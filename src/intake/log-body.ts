@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { drained } from '../base/drained.ts'
+import { drained } from '../base/compressed.ts'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
 import type { BudgetShare } from './byte-budget.ts'
 

@@ -1,48 +1,47 @@
 import type { Timers } from '../base/clock.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedAnswer, FollowedCall } from '../endpoints/call/endpoint-calls.ts'
+import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 
-/** Where the results of a follower go. */
 export interface ResultSink {
-  /** Bytes that were written and that the follower has not taken yet. */
+  /** Bytes that were written and not yet sent. */
   readonly pendingBytes: number
   write(frame: Buffer): void
-  /** A look that failed; others may follow. */
+  /** Reports an error. Results may follow. */
   fail(error: WellheadError): void
   end(): void
 }
 
-export interface FollowedResultOptions {
+interface FollowedResultOptions {
   time: Timers
   arrivals: Arrivals | undefined
-  /** Throws where the result would take too much memory. */
-  admit: (answer: FollowedAnswer) => void
-  /** By so much the memory changed that the result takes. */
+  /** Throws if the result would take too much memory. */
+  admit: (result: LatestResult) => void
+  /** Reports by how much the memory of the result has changed. */
   onBytes: (change: number) => void
   onFailure: (error: unknown) => void
 }
 
-/** Without a cache a result is looked at no more often than this, and not more than half of the time. */
+/** Minimum pause between two runs without a cache. The pause is also at least as long as the last run. */
 const minPauseMs = 1_000
-/** A result may change with the time alone. */
+/** A result may change with time alone. */
 const maxPauseMs = 30_000
-/** Where nobody knows when entries come. */
+/** Pause if arrivals of entries are unknown. */
 const blindPauseMs = 5_000
-/** How often the cache is asked, which also keeps it renewing; it tells by itself when there is something new. */
+/** Each request keeps the cached result warm. The cache reports new results by itself. */
 const maxCachePauseMs = 15_000
 const longestRetryMs = 30_000
-/** A follower with more than this on its way gets the newest result later. It is more than a socket takes at once. */
+/** A follower with more unsent bytes gets the newest result later. */
 const maxPendingBytes = 64 * 1024
 
 interface Reader {
   sink: ResultSink
-  /** What it has; undefined after an error, which the next result takes back. */
+  /** Of the last result it got; undefined after an error, so that it gets the next result in any case. */
   etag: string | undefined
   drained(): void
 }
 
-/** One result and those who follow it. They get the newest one, and never a queue of those before it. */
+/** One result and its followers. A slow follower skips results and gets the newest one. */
 export class FollowedResult {
   readonly call: FollowedCall
   readonly #options: FollowedResultOptions
@@ -50,17 +49,17 @@ export class FollowedResult {
   readonly #over = new AbortController()
   #current: { etag: string; frame: Buffer } | undefined
   #failure: { code: string; times: number } | undefined
-  #looking = false
-  #lookAgain = false
+  #updating = false
+  #updateAgain = false
   #cancelTimer = () => {}
-  #lookedAtMs: number
-  /** What the newest result cannot have seen came after it. */
+  #startedAtMs: number
+  /** Entries that arrived after it may be missing from the newest result. */
   #mark: number | undefined
 
   constructor(call: FollowedCall, options: FollowedResultOptions) {
     this.call = call
     this.#options = options
-    this.#lookedAtMs = options.time.now()
+    this.#startedAtMs = options.time.now()
     this.#waitForNext()
   }
 
@@ -72,19 +71,19 @@ export class FollowedResult {
     return this.#readers.size > 0
   }
 
-  /** Whether one more who follows can have what the others have. */
+  /** Whether a new follower can start with the current result. */
   get isCurrent(): boolean {
     return this.#current !== undefined && this.#failure === undefined
   }
 
-  set(answer: FollowedAnswer): void {
-    const { etag, mark } = answer
-    // Two looks may end in another order than they began.
+  set(result: LatestResult): void {
+    const { etag, mark } = result
+    // Two runs may end in a different order than they started.
     if (mark !== undefined && this.#mark !== undefined && mark < this.#mark) return
     this.#mark = mark
     this.#failure = undefined
     if (this.#current?.etag !== etag) {
-      const frame = frameOf(answer)
+      const frame = frameOf(result)
       this.#options.onBytes(frame.length - this.bytes)
       this.#current = { etag, frame }
     }
@@ -102,8 +101,8 @@ export class FollowedResult {
     this.#readers.delete(reader)
   }
 
-  lookSoon(): void {
-    if (this.#looking) this.#lookAgain = true
+  updateSoon(): void {
+    if (this.#updating) this.#updateAgain = true
     else this.#wait(0, true)
   }
 
@@ -113,14 +112,14 @@ export class FollowedResult {
 
   stop(): void {
     this.#cancelTimer()
-    this.#over.abort(new Error('Nobody follows the result any more.'))
+    this.#over.abort(new Error('The result has no followers.'))
     this.#options.onBytes(-this.bytes)
     this.#current = undefined
   }
 
   #send(reader: Reader): void {
     const { sink } = reader
-    // While looking fails nothing is known, and what there was would look like news.
+    // After a failure, the last result would look like a new one.
     if (!this.#current || this.#failure || reader.etag === this.#current.etag) return
     if (sink.pendingBytes >= maxPendingBytes) return
     reader.etag = this.#current.etag
@@ -130,42 +129,42 @@ export class FollowedResult {
   #wait(ms: number, certain = false): void {
     this.#cancelTimer()
     this.#cancelTimer = this.#options.time.after(ms, () => {
-      if (certain || this.#isDue()) void this.#look()
+      if (certain || this.#isDue()) void this.#update()
       else this.#wait(minPauseMs)
     })
   }
 
-  /** Whether there may be another result by now. */
+  /** Whether the result may have changed. */
   #isDue(): boolean {
     const { time, arrivals } = this.#options
     const { cacheSeconds, sources } = this.call
     if (cacheSeconds !== null || arrivals === undefined || this.#mark === undefined) return true
-    if (time.now() - this.#lookedAtMs >= maxPauseMs) return true
+    if (time.now() - this.#startedAtMs >= maxPauseMs) return true
     return arrivals.earliestSince(this.#mark, sources) !== undefined
   }
 
-  async #look(): Promise<void> {
+  async #update(): Promise<void> {
     const { time, admit } = this.#options
     const { signal } = this.#over
-    this.#looking = true
-    this.#lookAgain = false
-    this.#lookedAtMs = time.now()
+    this.#updating = true
+    this.#updateAgain = false
+    this.#startedAtMs = time.now()
     try {
-      const answer = await this.call.look(signal)
+      const result = await this.call.latest(signal)
       if (signal.aborted) return
-      admit(answer)
-      this.set(answer)
+      admit(result)
+      this.set(result)
     } catch (error) {
       if (signal.aborted) return
       this.#fail(error)
     } finally {
-      this.#looking = false
+      this.#updating = false
       if (!signal.aborted) this.#waitForNext()
     }
   }
 
   #waitForNext(): void {
-    if (this.#lookAgain || this.#failure) this.#wait(this.#lookAgain ? 0 : this.#retryMs(), true)
+    if (this.#updateAgain || this.#failure) this.#wait(this.#updateAgain ? 0 : this.#retryMs(), true)
     else this.#wait(this.#pauseMs())
   }
 
@@ -177,7 +176,7 @@ export class FollowedResult {
     const { time, arrivals } = this.#options
     const { cacheSeconds } = this.call
     if (cacheSeconds !== null) return Math.max(minPauseMs, Math.min(maxCachePauseMs, cacheSeconds * 500))
-    const tookMs = time.now() - this.#lookedAtMs
+    const tookMs = time.now() - this.#startedAtMs
     return Math.max(arrivals === undefined ? blindPauseMs : minPauseMs, tookMs)
   }
 
@@ -194,8 +193,8 @@ export class FollowedResult {
   }
 }
 
-/** The body as it is, over as many lines as it has. A result that was cut is told before it comes. */
-function frameOf({ etag, body, truncated }: FollowedAnswer): Buffer {
+/** The body as an event, one data line for each of its lines. A truncated result is preceded by an event that says so. */
+function frameOf({ etag, body, truncated }: LatestResult): Buffer {
   const lines = body.toString('latin1').replaceAll('\n', '\ndata: ')
   const cut = truncated ? 'event: truncated\ndata: {"truncated":true}\n\n' : ''
   return Buffer.from(`${cut}event: result\nid: ${etag}\ndata: ${lines}\n\n`, 'latin1')

@@ -4,25 +4,24 @@ const beforeTimestamp = '","timestamp":"'
 const beforeMessage = '","event_message":"'
 const beforeMetadata = '","metadata":'
 
-/** What an entry takes beside its bytes while it is kept. */
+/** Estimated size of an entry's objects. */
 const overheadBytes = 256
 
 /**
- * A stored entry on its way to readers: written down once for all of them. It is made from the line that the engine
- * stored, whose members stand in a known order, so nothing of it has to be parsed.
+ * A stored entry as an event, made once for all readers. The members of a stored line have a fixed order, so the line is
+ * cut into pieces instead of parsed.
  */
 export class LiveEntry {
   readonly cursor: number
-  /** The event as it is sent. */
   readonly frame: Buffer
-  /** As it stands in JSON; two projects are the same if this is. */
+  /** As escaped in JSON. */
   readonly project: string
   readonly #messageAt: number
   readonly #messageEnd: number
   #searched: string | undefined
 
   constructor(line: Buffer, cursor: number, id: string) {
-    // Bytes as characters: what is copied need not be decoded. A text in JSON never holds a comma before a bare quote.
+    // Latin-1 copies bytes without decoding them. A JSON string never contains the separators, since its quotes are escaped.
     const text = line.toString('latin1')
     const projectEnd = text.indexOf(beforeId, beforeProject.length)
     const idEnd = text.indexOf(beforeTimestamp, projectEnd)
@@ -32,12 +31,12 @@ export class LiveEntry {
     const micros = microsOf(text.slice(idEnd + beforeTimestamp.length, timestampEnd))
     const project = text.slice(beforeProject.length, projectEnd)
     const message = text.slice(timestampEnd + beforeMessage.length, messageEnd)
-    // The line ends with the bracket of the row and a newline.
+    // The line ends with a brace and a newline.
     const metadata = text.slice(messageEnd + beforeMetadata.length, -2)
     const head = `event: entry\nid: ${id}\ndata: {"id":"${entryId}","timestamp":${micros},"project":"${project}","event_message":"`
     this.cursor = cursor
     this.frame = Buffer.from(`${head}${message}","metadata":${metadata}}\n\n`, 'latin1')
-    // A text of its own: a part of the other one would keep all of it.
+    // A new string, since a slice would keep the whole line in memory.
     this.project = line.toString('latin1', beforeProject.length, projectEnd)
     this.#messageAt = head.length
     this.#messageEnd = head.length + message.length
@@ -47,7 +46,7 @@ export class LiveEntry {
     return this.frame.length + this.#messageEnd - this.#messageAt + overheadBytes
   }
 
-  /** The message in small letters. */
+  /** The message in lower case. */
   get searched(): string {
     this.#searched ??= (
       JSON.parse(`"${this.frame.toString('utf8', this.#messageAt, this.#messageEnd)}"`) as string
@@ -56,13 +55,13 @@ export class LiveEntry {
   }
 }
 
-/** The engine reads seconds with six decimals; one second alone is written as a date. */
+/** Timestamps are seconds with six decimals, except for the second before 1970, which is a date. */
 function microsOf(timestamp: string): number {
   if (timestamp.startsWith('1969-12-31 ')) return Number(timestamp.slice(-6)) - 1_000_000
   return Number(timestamp.replace('.', ''))
 }
 
-/** The form in which the project of an entry is compared. */
+/** The form in which projects of entries are compared. */
 export function projectInJson(project: string): string {
   return Buffer.from(JSON.stringify(project).slice(1, -1)).toString('latin1')
 }

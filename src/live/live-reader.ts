@@ -1,49 +1,80 @@
 import type { LiveEntry } from './live-entry.ts'
-import type { LiveRing } from './live-ring.ts'
 
-/** Where the events of a reader go. */
 export interface LiveSink {
-  /** Bytes that were written and that the reader has not taken yet. */
+  /** Bytes that were written and not yet sent. */
   readonly pendingBytes: number
   write(frames: Buffer): void
   end(): void
 }
 
-/** Events that are written at once, for however many readers. */
-export interface Piece {
+/** The newest entries of a source, at most so many bytes. Readers catch up from it. */
+export class LiveRing {
+  /** A reader that has read up to this cursor, or further, has missed nothing. */
+  since: number
+  #entries: (LiveEntry | undefined)[] = []
+  #first = 0
+  #bytes = 0
+
+  constructor(since: number) {
+    this.since = since
+  }
+
+  push(entry: LiveEntry, maxBytes: number): void {
+    this.#entries.push(entry)
+    this.#bytes += entry.bytes
+    while (this.#bytes > maxBytes) {
+      const oldest = this.#entries[this.#first] as LiveEntry
+      this.#entries[this.#first++] = undefined
+      this.#bytes -= oldest.bytes
+      this.since = oldest.cursor
+    }
+    if (this.#first * 2 <= this.#entries.length) return
+    this.#entries = this.#entries.slice(this.#first)
+    this.#first = 0
+  }
+
+  after(cursor: number): LiveEntry[] {
+    let [low, high] = [this.#first, this.#entries.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#entries[middle] as LiveEntry).cursor <= cursor) low = middle + 1
+      else high = middle
+    }
+    return this.#entries.slice(low) as LiveEntry[]
+  }
+}
+
+/** Events that are written together, to any number of readers. */
+export interface Batch {
   frames: Buffer
   count: number
-  /** The place of the last one. */
+  /** Of the last entry. */
   cursor: number
 }
 
-/** A piece is not much larger than this; an entry is never divided. */
-const pieceBytes = 64 * 1024
+/** A batch exceeds this by less than one entry. */
+const batchBytes = 64 * 1024
+
+interface LiveReaderOptions {
+  sink: LiveSink
+  ring: LiveRing
+  matches: (entry: LiveEntry) => boolean
+  maxPendingBytes: number
+  cursor: number
+}
 
 /**
- * One who reads along. It has no queue of its own: a reader who takes nothing is left behind, and goes on from the ring
- * as soon as it takes something again. What has left the ring by then it is told the number of.
+ * Reads a source without a queue of its own. A slow reader gets nothing until its connection drains. Then it catches up from
+ * the ring, and is told how many entries it missed.
  */
 export class LiveReader {
-  readonly #sink: LiveSink
-  readonly #ring: LiveRing
-  readonly #wants: (entry: LiveEntry) => boolean
-  readonly #maxPendingBytes: number
+  readonly #options: LiveReaderOptions
   #cursor: number
-  /** Entries that it should have got and has not. */
+  /** Number of entries that it has not got yet. */
   #behind = 0
 
-  constructor(options: {
-    sink: LiveSink
-    ring: LiveRing
-    wants: (entry: LiveEntry) => boolean
-    maxPendingBytes: number
-    cursor: number
-  }) {
-    this.#sink = options.sink
-    this.#ring = options.ring
-    this.#wants = options.wants
-    this.#maxPendingBytes = options.maxPendingBytes
+  constructor(options: LiveReaderOptions) {
+    this.#options = options
     this.#cursor = options.cursor
   }
 
@@ -51,58 +82,62 @@ export class LiveReader {
     return this.#behind > 0
   }
 
-  take({ frames, count, cursor }: Piece): void {
+  take({ frames, count, cursor }: Batch): void {
     if (this.#behind > 0 || this.#isSlow()) {
       this.#behind += count
       return
     }
-    this.#sink.write(frames)
+    this.#options.sink.write(frames)
     this.#cursor = cursor
   }
 
-  /** Gives what is in the ring behind the place that was read up to before. */
+  /** Sends the entries in the ring after its cursor. */
   resume(): void {
-    for (const entry of this.#ring.after(this.#cursor)) if (this.#wants(entry)) this.#behind++
+    this.#behind += this.#waiting().length
     this.catchUp()
   }
 
-  /** Called when the reader has taken what was written. */
+  /** Called when the connection has drained. */
   catchUp(): void {
     if (this.#behind === 0 || this.#isSlow()) return
-    const waiting = [...this.#ring.after(this.#cursor)].filter(this.#wants)
+    const waiting = this.#waiting()
     const missed = this.#behind - waiting.length
     if (missed > 0) {
       this.say('missed', { count: missed })
       this.#behind = waiting.length
     }
-    for (const piece of piecesOf(waiting)) {
+    for (const { frames, count, cursor } of batchesOf(waiting)) {
       if (this.#isSlow()) return
-      this.#sink.write(piece.frames)
-      this.#behind -= piece.count
-      this.#cursor = piece.cursor
+      this.#options.sink.write(frames)
+      this.#behind -= count
+      this.#cursor = cursor
     }
   }
 
   say(event: string, data: object): void {
-    this.#sink.write(Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
+    this.#options.sink.write(Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
   }
 
   end(): void {
-    this.#sink.end()
+    this.#options.sink.end()
+  }
+
+  #waiting(): LiveEntry[] {
+    return this.#options.ring.after(this.#cursor).filter(this.#options.matches)
   }
 
   #isSlow(): boolean {
-    return this.#sink.pendingBytes >= this.#maxPendingBytes
+    return this.#options.sink.pendingBytes >= this.#options.maxPendingBytes
   }
 }
 
-export function* piecesOf(entries: readonly LiveEntry[]): Generator<Piece> {
+export function* batchesOf(entries: readonly LiveEntry[]): Generator<Batch> {
   let frames: Buffer[] = []
   let bytes = 0
   for (const [index, { frame, cursor }] of entries.entries()) {
     frames.push(frame)
     bytes += frame.length
-    if (bytes < pieceBytes && index < entries.length - 1) continue
+    if (bytes < batchBytes && index < entries.length - 1) continue
     yield { frames: Buffer.concat(frames, bytes), count: frames.length, cursor }
     frames = []
     bytes = 0

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { manualTime } from '../base/clock.ts'
 import { engineUnavailable, type WellheadError } from '../base/errors.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedAnswer, FollowedCall } from '../endpoints/call/endpoint-calls.ts'
+import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 import { LiveResults } from './live-results.ts'
 
-/** A query whose result is the text that it has at the moment. */
+/** A query whose result is the current text. */
 function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxBytes?: number } = {}) {
   const time = manualTime()
   const arrivals = choices.blind ? undefined : new Arrivals()
-  const state = { text: 'one', looks: 0, error: undefined as Error | undefined }
+  const state = { text: 'one', runs: 0, error: undefined as Error | undefined }
   const failures: unknown[] = []
   const results = new LiveResults({
     time,
@@ -22,8 +22,8 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
     endpointId: 'e',
     cacheSeconds,
     sources: ['edge_logs'],
-    look: async () => {
-      state.looks++
+    latest: async () => {
+      state.runs++
       if (state.error) throw state.error
       const { text } = state
       return {
@@ -35,16 +35,7 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
     },
   }
   const follow = async (lastEventId?: string) => {
-    const events: string[] = []
-    const sink = {
-      pendingBytes: 0,
-      ended: false,
-      write: (frame: Buffer) => void events.push(frame.toString()),
-      fail: (error: WellheadError) => void events.push(error.code),
-      end: () => {
-        sink.ended = true
-      },
-    }
+    const { events, sink } = openSink()
     const first = await results.first(call, new AbortController().signal, 'me')
     return { events, sink, ...results.subscribe(call, first, sink, lastEventId) }
   }
@@ -52,61 +43,78 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
     time.advance(ms)
     for (let i = 0; i < 10; i++) await Promise.resolve()
   }
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) await advance(1_000)
+  }
   const arrive = () => arrivals?.note('edge_logs', 0n)
-  return { state, results, call, follow, advance, arrive, failures }
+  return { state, results, call, follow, advance, pass, arrive, failures }
+}
+
+function openSink() {
+  const events: string[] = []
+  const sink = {
+    pendingBytes: 0,
+    ended: false,
+    write: (frame: Buffer) => void events.push(frame.toString()),
+    fail: (error: WellheadError) => void events.push(error.code),
+    end: () => {
+      sink.ended = true
+    },
+  }
+  return { events, sink }
 }
 
 const event = (text: string) => `event: result\nid: "${text}"\ndata: ${text}\n\n`
 
-describe('results that are followed', () => {
-  test('the first comes at once, and the next when entries came that change it, within a second', async () => {
+describe('a followed result', () => {
+  test('is sent at once, and again within a second after new entries changed it', async () => {
     const { state, follow, advance, arrive } = openQuery(null)
     const { events } = await follow()
     expect(events).toEqual([event('one')])
     state.text = 'two'
     await advance(5_000)
-    expect(state.looks).toBe(1)
+    expect(state.runs).toBe(1)
     arrive()
     await advance(1_000)
     expect(events).toEqual([event('one'), event('two')])
     arrive()
     await advance(1_000)
-    expect([state.looks, events.length]).toEqual([3, 2])
+    expect([state.runs, events.length]).toEqual([3, 2])
   })
 
-  test('a result that changes with the time alone is looked at now and then', async () => {
-    const { state, follow, advance } = openQuery(null)
+  test('is computed every 30 seconds, since it may change with time alone', async () => {
+    const { state, follow, pass } = openQuery(null)
     const { events } = await follow()
     state.text = 'later'
-    for (let second = 0; second < 32; second++) await advance(1_000)
+    await pass(32)
     expect(events).toEqual([event('one'), event('later')])
-    expect(state.looks).toBe(2)
+    expect(state.runs).toBe(2)
   })
 
-  test('where nobody knows what comes it is looked at every five seconds', async () => {
-    const { state, follow, advance } = openQuery(null, { blind: true })
+  test('is computed every five seconds if arrivals of entries are unknown', async () => {
+    const { state, follow, pass } = openQuery(null, { blind: true })
     await follow()
-    for (let second = 0; second < 20; second++) await advance(1_000)
-    expect(state.looks).toBe(5)
+    await pass(20)
+    expect(state.runs).toBe(5)
   })
 
-  test('many who follow the same cost one look', async () => {
+  test('is computed once for all of its followers', async () => {
     const { state, follow, advance, arrive, results } = openQuery(null)
     const all = [await follow(), await follow(), await follow()]
-    expect(state.looks).toBe(1)
+    expect(state.runs).toBe(1)
     state.text = 'two'
     arrive()
     await advance(1_000)
-    expect(state.looks).toBe(2)
+    expect(state.runs).toBe(2)
     for (const { events } of all) expect(events).toEqual([event('one'), event('two')])
     for (const { close } of all) close()
     arrive()
     await advance(60_000)
-    expect([state.looks, results.size]).toEqual([2, 0])
+    expect([state.runs, results.size]).toEqual([2, 0])
   })
 
-  test('a cached one is looked at when the cache has a newer one, and often enough to be renewed', async () => {
-    const { state, results, follow, advance } = openQuery(900)
+  test('is read from the cache when that has a newer one, and often enough to stay warm', async () => {
+    const { state, results, follow, advance, pass } = openQuery(900)
     const { events } = await follow()
     state.text = 'two'
     results.stored('another')
@@ -115,12 +123,12 @@ describe('results that are followed', () => {
     results.stored('k')
     await advance(0)
     expect(events).toEqual([event('one'), event('two')])
-    const { looks } = state
-    for (let second = 0; second < 60; second++) await advance(1_000)
-    expect(state.looks - looks).toBe(4)
+    const { runs } = state
+    await pass(60)
+    expect(state.runs - runs).toBe(4)
   })
 
-  test('who has the result gets the next one only', async () => {
+  test('is not sent to a follower that has it', async () => {
     const { state, follow, advance, arrive } = openQuery(null)
     const { events } = await follow('"one"')
     expect(events).toEqual([])
@@ -130,21 +138,21 @@ describe('results that are followed', () => {
     expect(events).toEqual([event('two')])
   })
 
-  test('an error is told once, tried again less and less often, and taken back by the next result', async () => {
-    const { state, follow, advance, arrive, failures } = openQuery(null)
+  test('reports an error once, is retried less and less often, and is sent again after the error', async () => {
+    const { state, follow, arrive, failures, pass } = openQuery(null)
     const { events } = await follow()
     state.error = engineUnavailable('away')
     arrive()
-    for (let second = 0; second < 60; second++) await advance(1_000)
+    await pass(60)
     expect(events.slice(1)).toEqual(['engine_unavailable'])
     expect(failures).toHaveLength(1)
-    expect(state.looks).toBeLessThan(9)
+    expect(state.runs).toBeLessThan(9)
     state.error = undefined
-    for (let second = 0; second < 30; second++) await advance(1_000)
+    await pass(30)
     expect(events.slice(2)).toEqual([event('one')])
   })
 
-  test('a slow follower gets the newest result when it has taken the last one, and none in between', async () => {
+  test('skips results for a slow follower, which gets the newest one when its connection drains', async () => {
     const { state, follow, advance, arrive } = openQuery(null)
     const { events, sink, drained } = await follow()
     sink.pendingBytes = 64 * 1024
@@ -160,9 +168,9 @@ describe('results that are followed', () => {
     expect(events.slice(1)).toEqual([event('four')])
   })
 
-  test('a look that began before another one does not take its result back', async () => {
+  test('is not replaced by the result of a run that started earlier', async () => {
     const { state, results, call, follow, advance, arrive } = openQuery(null)
-    const old = (await results.first(call, new AbortController().signal, 'me')) as FollowedAnswer
+    const old = (await results.first(call, new AbortController().signal, 'me')) as LatestResult
     const { events, sink } = await follow()
     state.text = 'two'
     arrive()
@@ -171,34 +179,21 @@ describe('results that are followed', () => {
     expect(events).toEqual([event('one'), event('two'), event('two')])
   })
 
-  test('a body of several lines stays what it is', async () => {
+  test('keeps the lines of its body', async () => {
     const { state, follow } = openQuery(null)
     state.text = '{"result":[\n{"ü":1},\n{}\n]}'
     const { events } = await follow()
-    expect(events[0]?.split('\n').slice(2)).toEqual([
-      'data: {"result":[',
-      'data: {"ü":1},',
-      'data: {}',
-      'data: ]}',
-      '',
-      '',
-    ])
+    expect(events[0]).toMatch(/\ndata: {"result":\[\ndata: {"ü":1},\ndata: {}\ndata: ]}\n\n$/)
   })
 
-  test('a result that was cut is told before it comes', async () => {
+  test('is preceded by an event if it is truncated', async () => {
     const { results, call } = openQuery(null)
-    const events: string[] = []
-    const sink = {
-      pendingBytes: 0,
-      write: (frame: Buffer) => void events.push(frame.toString()),
-      fail: () => {},
-      end: () => {},
-    }
+    const { events, sink } = openSink()
     results.subscribe(call, { etag: '"one"', mark: 0, body: Buffer.from('one'), truncated: true }, sink)
     expect(events).toEqual([`event: truncated\ndata: {"truncated":true}\n\n${event('one')}`])
   })
 
-  test('results are followed within a bound of memory', async () => {
+  test('is refused if it takes too much memory', async () => {
     const { state, results, call, follow, advance, arrive } = openQuery(null, { maxBytes: 16 * 100 })
     state.text = 'x'.repeat(101)
     await expect(follow()).rejects.toMatchObject({ code: 'too_large' })
@@ -213,12 +208,12 @@ describe('results that are followed', () => {
     expect(() => {
       for (const other of others) {
         results.admit(other, answer)
-        results.subscribe(other, answer, { pendingBytes: 0, write: () => {}, fail: () => {}, end: () => {} })
+        results.subscribe(other, answer, openSink().sink)
       }
-    }).toThrow('More results are followed')
+    }).toThrow('do not fit into memory')
   })
 
-  test('an endpoint that changed lets its followers go', async () => {
+  test('ends the streams of its followers when its endpoint changes', async () => {
     const { results, follow } = openQuery(null)
     const { sink } = await follow()
     results.drop('another')

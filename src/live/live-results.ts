@@ -1,23 +1,21 @@
 import type { Timers } from '../base/clock.ts'
 import { overloaded, tooLarge } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedAnswer, FollowedCall } from '../endpoints/call/endpoint-calls.ts'
+import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 import { FollowedResult, type ResultSink } from './followed-result.ts'
 
-export interface LiveResultsOptions {
+interface LiveResultsOptions {
   time: Timers
-  /** Undefined where others write to the engine, too: then nobody here knows what came. */
+  /** Undefined if other services write to the same engine: then not all arrivals are known. */
   arrivals: Arrivals | undefined
-  /** Over all results that are followed. */
   maxBytes: number
-  /** A result could not be looked at again. */
   onFailure: (failure: { endpoint: string; error: unknown }) => void
 }
 
-/** One result takes at most this share of the memory. */
+/** One result takes at most this share of the bytes. */
 const maxShare = 1 / 16
 
-/** Results that somebody follows: each is looked at again once for all of its followers. */
+/** Results that are followed. Each is updated once for all of its followers. */
 export class LiveResults {
   readonly #options: LiveResultsOptions
   readonly #followed = new Map<string, FollowedResult>()
@@ -31,8 +29,8 @@ export class LiveResults {
     return this.#followed.size
   }
 
-  /** Throws where the result would take too much memory. */
-  admit({ key }: Pick<FollowedCall, 'key'>, { body }: Pick<FollowedAnswer, 'body'>): void {
+  /** Throws if the result would take too much memory. */
+  admit({ key }: Pick<FollowedCall, 'key'>, { body }: Pick<LatestResult, 'body'>): void {
     const { maxBytes } = this.#options
     if (body.length > maxBytes * maxShare) {
       throw tooLarge(
@@ -40,21 +38,22 @@ export class LiveResults {
       )
     }
     const others = this.#bytes - (this.#followed.get(key)?.bytes ?? 0)
-    if (others + body.length > maxBytes) throw overloaded('More results are followed than fit into memory.')
+    if (others + body.length > maxBytes)
+      throw overloaded('The results that are followed do not fit into memory. Try again later.')
   }
 
-  /** What the first event will be; undefined where others follow the same and have it already. */
-  async first(call: FollowedCall, signal: AbortSignal, caller: string): Promise<FollowedAnswer | undefined> {
+  /** The first result; undefined if other followers already have it. */
+  async first(call: FollowedCall, signal: AbortSignal, caller: string): Promise<LatestResult | undefined> {
     if (this.#followed.get(call.key)?.isCurrent) return undefined
-    const answer = await call.look(signal, caller)
-    this.admit(call, answer)
-    return answer
+    const result = await call.latest(signal, caller)
+    this.admit(call, result)
+    return result
   }
 
-  /** Gives the result at once, unless the follower has it, and again whenever it is another. */
+  /** Sends the result at once, unless the follower has it, and again whenever it changes. */
   subscribe(
     call: FollowedCall,
-    first: FollowedAnswer | undefined,
+    first: LatestResult | undefined,
     sink: ResultSink,
     lastEventId?: string,
   ): { drained(): void; close(): void } {
@@ -70,12 +69,12 @@ export class LiveResults {
     }
   }
 
-  /** The cache has a newer result. */
+  /** Called when the cache has a newer result. */
   stored(key: string): void {
-    this.#followed.get(key)?.lookSoon()
+    this.#followed.get(key)?.updateSoon()
   }
 
-  /** The endpoint is no longer what it was: whoever connects again gets what it is now. */
+  /** Ends the streams of a changed endpoint. Clients reconnect and get its new results. */
   drop(endpointId: string): void {
     for (const followed of this.#followed.values()) {
       if (followed.call.endpointId === endpointId) followed.end()
@@ -87,7 +86,7 @@ export class LiveResults {
     const followed = new FollowedResult(call, {
       time,
       arrivals,
-      admit: (answer) => this.admit(call, answer),
+      admit: (result) => this.admit(call, result),
       onBytes: (change) => {
         this.#bytes += change
       },

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { manualClock, manualTime } from '../base/clock.ts'
 import { readEntry } from '../intake/entry.ts'
 import { LiveTail, type LiveTailOptions } from './live-tail.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
-/** A reader in memory that takes nothing while it is told to. */
+/** Collects the events that it gets. */
 function reader() {
   const frames: string[] = []
   const sink = {
@@ -16,7 +17,7 @@ function reader() {
     },
   }
   const events = () => frames.join('').split('\n\n').filter(Boolean).map(readEvent)
-  return { sink, events, entries: () => events().filter(({ event }) => event === 'entry') }
+  return { sink, frames, events, entries: () => events().filter(({ event }) => event === 'entry') }
 }
 
 function readEvent(text: string) {
@@ -25,32 +26,14 @@ function readEvent(text: string) {
 }
 
 function openTail(choices: Partial<LiveTailOptions> = {}) {
-  const due: { atMs: number; run: () => void }[] = []
-  // As fine as the clocks of machines are.
-  let atMs = nowMs + 0.123_456_7
-  const time = {
-    now: () => atMs,
-    after: (ms: number, run: () => void) => {
-      const timer = { atMs: atMs + ms, run }
-      due.push(timer)
-      return () => {
-        if (due.includes(timer)) due.splice(due.indexOf(timer), 1)
-      }
-    },
-  }
-  const advance = (ms: number) => {
-    atMs += ms
-    for (const timer of due.filter((timer) => timer.atMs <= atMs)) {
-      due.splice(due.indexOf(timer), 1)
-      timer.run()
-    }
-  }
+  // Real clocks have fractions of milliseconds.
+  const time = manualTime(manualClock(nowMs + 0.123_456_7))
   const tail = new LiveTail({ time, maxRingBytes: 8 * 2 ** 20, maxPendingBytes: 1_000, ...choices })
   const store = (...entries: object[]) => {
     tail.publish('edge_logs', entries.map(lineOf))
-    advance(100)
+    time.advance(100)
   }
-  return { tail, advance, store, waiting: due }
+  return { tail, advance: (ms: number) => time.advance(ms), store }
 }
 
 function lineOf(entry: object | string): Buffer {
@@ -61,7 +44,7 @@ function lineOf(entry: object | string): Buffer {
 
 const messages = ({ entries }: ReturnType<typeof reader>) => entries().map(({ data }) => data.event_message)
 
-describe('entries for those who read along', () => {
+describe('the tail of a source', () => {
   test.each([
     {
       id: 'plain',
@@ -85,7 +68,7 @@ describe('entries for those who read along', () => {
     { id: 'old', timestamp: '1969-12-31T23:59:59.500000Z' },
     { id: 'older', timestamp: '1960-01-01T00:00:00.000001Z' },
     { id: 'first', timestamp: '1970-01-01T00:00:00.000001Z' },
-  ])('%j arrives as it was stored', (entry) => {
+  ])('sends %j as it was stored', (entry) => {
     const { tail, store } = openTail()
     const one = reader()
     tail.subscribe('edge_logs', {}, one.sink)
@@ -95,29 +78,19 @@ describe('entries for those who read along', () => {
     expect(one.entries().map(({ data }) => data)).toEqual([
       { id: entry.id, timestamp: Number(micros), project, event_message, metadata },
     ])
-    expect(Object.keys(one.entries()[0]?.data)).toEqual([
-      'id',
-      'timestamp',
-      'project',
-      'event_message',
-      'metadata',
-    ])
+    expect(Object.keys(one.entries()[0]?.data).join()).toBe('id,timestamp,project,event_message,metadata')
   })
 
-  test('integers beyond a double keep their digits', () => {
+  test('keeps the digits of integers that do not fit into a double', () => {
     const { tail, advance } = openTail()
-    const frames: Buffer[] = []
-    tail.subscribe(
-      'edge_logs',
-      {},
-      { pendingBytes: 0, write: (frame) => void frames.push(frame), end: () => {} },
-    )
+    const one = reader()
+    tail.subscribe('edge_logs', {}, one.sink)
     tail.publish('edge_logs', [lineOf('{"metadata":{"big":18446744073709551615}}')])
     advance(100)
-    expect(Buffer.concat(frames).toString()).toContain('"metadata":{"big":18446744073709551615}}\n\n')
+    expect(one.frames.join('')).toContain('"metadata":{"big":18446744073709551615}}\n\n')
   })
 
-  test('a reader gets the project and the text that it asked for, and nothing else', () => {
+  test('filters entries by project and text', () => {
     const { tail, store } = openTail()
     const [all, a, empty, text, both] = [reader(), reader(), reader(), reader(), reader()] as const
     tail.subscribe('edge_logs', {}, all.sink)
@@ -138,7 +111,7 @@ describe('entries for those who read along', () => {
     expect(messages(both)).toEqual(['1 Grüsse "X"'])
   })
 
-  test('readers who want the same get the same bytes', () => {
+  test('sends the same bytes to readers with the same filter', () => {
     const { tail, store } = openTail()
     const got: Buffer[] = []
     const sink = { pendingBytes: 0, write: (frame: Buffer) => void got.push(frame), end: () => {} }
@@ -149,10 +122,10 @@ describe('entries for those who read along', () => {
     expect(got[0]).toBe(got[1])
   })
 
-  test('nothing is kept for sources that nobody reads, and a source is followed a minute longer', () => {
-    const { tail, advance, store, waiting } = openTail()
+  test('stays open for a minute after its last reader has left', () => {
+    const { tail, advance, store } = openTail()
     store({ id: 'unseen' })
-    expect([tail.isRead('edge_logs'), waiting]).toEqual([false, []])
+    expect(tail.isRead('edge_logs')).toBe(false)
     const subscription = tail.subscribe('edge_logs', {}, reader().sink)
     subscription.close()
     advance(59_000)
@@ -161,7 +134,7 @@ describe('entries for those who read along', () => {
     expect(tail.isRead('edge_logs')).toBe(false)
   })
 
-  test('a slow reader catches up, and is told how many it missed of those that it wanted', () => {
+  test('tells a slow reader how many matching entries it missed', () => {
     const { tail, store } = openTail({ maxRingBytes: 8 * 5_000 })
     const one = reader()
     const subscription = tail.subscribe('edge_logs', { project: 'a' }, one.sink)
@@ -186,7 +159,7 @@ describe('entries for those who read along', () => {
     expect(messages(one).at(-1)).toBe('after')
   })
 
-  test('ids do not tell a reader how many entries of others came between', () => {
+  test('does not reveal by its ids how many entries others send', () => {
     const { tail, store } = openTail()
     const [one, other] = [reader(), reader()]
     tail.subscribe('edge_logs', { project: 'a' }, one.sink)
@@ -196,12 +169,11 @@ describe('entries for those who read along', () => {
     const ids = [...one.entries(), ...other.entries()].map(({ id }) => id)
     expect(new Set(ids).size).toBe(6)
     for (const id of ids) expect(id).toMatch(/^[\da-f]{32}$/)
-    // Whatever numbers may be read out of them, near places are not near to each other.
     const numbers = ids.map((id) => Number.parseInt(id.slice(-12), 16)).sort((x, y) => x - y)
     expect(Math.min(...numbers.slice(1).map((n, i) => n - (numbers[i] as number)))).toBeGreaterThan(1_000_000)
   })
 
-  test('who connects again goes on where it was', () => {
+  test('resumes after the last event of a reader that reconnects', () => {
     const { tail, store } = openTail()
     const [one, again, idle] = [reader(), reader(), reader()]
     const subscription = tail.subscribe('edge_logs', { project: 'a' }, one.sink)
@@ -219,7 +191,7 @@ describe('entries for those who read along', () => {
     expect(messages(idle)).toEqual(['1', '2', '3', '4'])
   })
 
-  test('what comes in the millisecond of a place is behind it', () => {
+  test('sends entries of the same millisecond after an id', () => {
     const { tail } = openTail()
     const [one, again] = [reader(), reader()]
     const place = tail.subscribe('edge_logs', {}, one.sink).place()
@@ -230,7 +202,7 @@ describe('entries for those who read along', () => {
   })
 
   test.each(['nonsense', '0'.repeat(32), ' ', '0'.repeat(10_000)])(
-    'who goes on from the unknown place %.20j is told so',
+    'sends a reset for an unknown id (%#)',
     (id) => {
       const { tail, store } = openTail()
       const one = reader()
@@ -241,7 +213,7 @@ describe('entries for those who read along', () => {
     },
   )
 
-  test('who was away for longer than entries are kept is told so', () => {
+  test('sends a reset if entries after the id are no longer kept', () => {
     const { tail, store } = openTail({ maxRingBytes: 8 * 5_000 })
     const [one, again] = [reader(), reader()]
     const place = tail.subscribe('edge_logs', {}, one.sink).place()
@@ -252,23 +224,29 @@ describe('entries for those who read along', () => {
     expect(messages(again).length).toBeLessThan(20)
   })
 
-  test('many entries come in turns, all of them and in their order', () => {
-    const { tail, advance } = openTail({ maxPendingBytes: 1e9 })
+  test('delivers many entries in several turns and in order', () => {
+    const time = manualTime()
+    const delivered: number[] = []
+    const after = (ms: number, run: () => void) =>
+      time.after(ms, () => {
+        run()
+        delivered.push(one.entries().length)
+      })
+    const { tail } = openTail({ time: { ...time, after }, maxPendingBytes: 1e9 })
     const one = reader()
     tail.subscribe('edge_logs', {}, one.sink)
+    const texts = Array.from({ length: 5_000 }, (_, i) => `${i}`)
     tail.publish(
       'edge_logs',
-      Array.from({ length: 5_000 }, (_, i) => lineOf({ event_message: `${i}` })),
+      texts.map((event_message) => lineOf({ event_message })),
     )
-    advance(40)
-    expect(one.entries()).toHaveLength(2_000)
-    advance(0)
-    advance(0)
-    expect(messages(one)).toEqual(Array.from({ length: 5_000 }, (_, i) => `${i}`))
+    time.advance(40)
+    expect(delivered).toEqual([2_000, 4_000, 5_000])
+    expect(messages(one)).toEqual(texts)
     expect(new Set(one.entries().map(({ id }) => id)).size).toBe(5_000)
   })
 
-  test('the readers of a source that is deleted are let go', () => {
+  test('ends when its source is deleted', () => {
     const { tail } = openTail()
     const one = reader()
     tail.subscribe('edge_logs', {}, one.sink)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Service, startService } from '../app.ts'
+import { systemTime } from '../base/clock.ts'
 import type { ErrorDetails } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
@@ -66,7 +67,7 @@ export class Workbench {
       const settings = settingsFor(options, directory)
       const service = await startService({
         settings,
-        clock: { now: () => now },
+        time: systemTime({ now: () => now }),
         log: createLog(settings.logLevel),
         node: options.node,
         environment: options.environment,

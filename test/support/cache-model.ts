@@ -1,4 +1,4 @@
-import type { CacheRequest, CacheWants, ComputeRun } from '../../src/cache/cache-request.ts'
+import type { CacheDirectives, CacheRequest, ComputeRun } from '../../src/cache/cache-request.ts'
 
 export type Seen =
   | { kind: 'hit' | 'stale'; value: number; age: number; failure?: string }
@@ -7,7 +7,7 @@ export type Seen =
 
 export interface Waiter {
   seen: Seen
-  wants: CacheWants
+  directives: CacheDirectives
   why: string
   joined: boolean
 }
@@ -18,8 +18,8 @@ export interface Run {
   previous: number | undefined
   waiters: Waiter[]
   dropped: boolean
-  lastAsked: number
-  /** Of a run that was dropped: the one that waited for it then. */
+  lastUsed: number
+  /** Of a dropped run: the run that waited for it. */
   after: Run | undefined
 }
 
@@ -27,14 +27,11 @@ interface Entry {
   value: number
   asOf: number
   renewAt: number
-  lastAsked: number
+  lastUsed: number
   failure: { times: number; retryAt: number } | undefined
 }
 
-/**
- * The rules of the cache for one key, and nothing else: no timers, no promises, no bytes. Time is in whole
- * seconds, and it has to be looked at in each of them.
- */
+/** The rules of the cache for one key, without timers and promises. Time is in seconds, and each needs a tick. */
 export class KeyModel {
   entry: Entry | undefined
   runs: Run[] = []
@@ -48,31 +45,31 @@ export class KeyModel {
     this.warm = warmSeconds
   }
 
-  call(now: number, wants: CacheWants): Waiter {
+  call(now: number, directives: CacheDirectives): Waiter {
     const { entry } = this
-    const fresh = wants.noCache === true || wants.maxAgeSeconds === 0
-    const takes = (asOf: number) => !fresh && now - asOf <= (wants.maxAgeSeconds ?? Infinity)
+    const fresh = directives.noCache === true || directives.maxAgeSeconds === 0
+    const takes = (asOf: number) => !fresh && now - asOf <= (directives.maxAgeSeconds ?? Infinity)
     const state = this.state(now)
-    const waiter: Waiter = { seen: { kind: 'waits' }, wants, why: 'miss', joined: false }
+    const waiter: Waiter = { seen: { kind: 'waits' }, directives, why: 'miss', joined: false }
     if (entry && (state === 'fresh' || state === 'stale') && takes(entry.asOf)) {
-      entry.lastAsked = now
+      entry.lastUsed = now
       waiter.seen = this.served(entry, now, state === 'stale' && entry.failure !== undefined)
       if (now >= entry.renewAt && !this.running && !this.next) this.begin(now, this.plan('refresh', now))
       return waiter
     }
-    if (wants.onlyIfCached) {
+    if (directives.onlyIfCached) {
       waiter.seen = { kind: 'absent' }
       return waiter
     }
     if (entry) {
-      entry.lastAsked = now
+      entry.lastUsed = now
       waiter.why = state === 'fresh' ? 'request' : 'stale'
     }
     const joinable = this.running && takes(this.running.began) ? this.running : this.next
     const run = joinable ?? this.plan('call', now)
     waiter.joined = joinable !== undefined
     run.waiters.push(waiter)
-    run.lastAsked = now
+    run.lastUsed = now
     if (!joinable) {
       if (this.running) this.next = run
       else this.begin(now, run)
@@ -84,7 +81,7 @@ export class KeyModel {
     const { entry } = this
     if (!entry) return
     if (now >= entry.asOf + 10 * this.life) this.entry = undefined
-    else if (this.warm !== null && now >= entry.renewAt && now - entry.lastAsked < this.life) {
+    else if (this.warm !== null && now >= entry.renewAt && now - entry.lastUsed < this.life) {
       if (!this.running && !this.next) this.begin(now, this.plan('refresh', now))
     }
   }
@@ -111,7 +108,7 @@ export class KeyModel {
           value,
           asOf: began,
           renewAt: began + (this.warm ?? 0.9 * this.life),
-          lastAsked: Math.max(this.entry?.lastAsked ?? 0, run.lastAsked),
+          lastUsed: Math.max(this.entry?.lastUsed ?? 0, run.lastUsed),
           failure: undefined,
         }
       }
@@ -158,14 +155,14 @@ export class KeyModel {
   }
 
   plan(purpose: Run['purpose'], now: number): Run {
-    const lastAsked = this.entry?.lastAsked ?? now
+    const lastUsed = this.entry?.lastUsed ?? now
     return {
       purpose,
       began: -1,
       previous: undefined,
       waiters: [],
       dropped: false,
-      lastAsked,
+      lastUsed,
       after: undefined,
     }
   }
@@ -186,10 +183,14 @@ export class KeyModel {
     if (next) this.begin(now, next)
   }
 
-  instead(now: number, { wants }: Waiter): Seen {
+  instead(now: number, { directives }: Waiter): Seen {
     const { entry } = this
     if (!entry || this.state(now) === 'none') return { kind: 'error' }
-    if (wants.noCache || now - entry.asOf > (wants.maxAgeSeconds ?? Infinity) || wants.maxAgeSeconds === 0) {
+    if (
+      directives.noCache ||
+      now - entry.asOf > (directives.maxAgeSeconds ?? Infinity) ||
+      directives.maxAgeSeconds === 0
+    ) {
       return { kind: 'error' }
     }
     return { ...this.served(entry, now, true), kind: 'stale' }

@@ -1,38 +1,38 @@
-import { manualTime } from '../../src/base/clock.ts'
+import { type ManualTime, manualTime } from '../../src/base/clock.ts'
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
-import type { CacheAnswer, CacheRequest, CacheWants, ComputeRun } from '../../src/cache/cache-request.ts'
+import type {
+  CacheDirectives,
+  CacheRequest,
+  CacheResponse,
+  ComputeRun,
+} from '../../src/cache/cache-request.ts'
 import type { Computed } from '../../src/cache/cached-result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
 
 export interface OpenCacheOptions extends Partial<ResultCacheOptions> {
-  policy: CacheRequest['policy']
+  policy?: CacheRequest['policy']
   key?: string
+  time?: ManualTime
 }
 
-interface HeldRun extends ComputeRun {
+export interface PendingRun extends ComputeRun {
   key: string
   land: (computed: Computed | 'unchanged') => void
   fail: (error: unknown) => void
 }
 
+const aDay = { cacheSeconds: 86_400, warmSeconds: null }
+
 export function computedOf(body: string | Buffer): Computed {
-  const shape = {
-    contentType: 'text/plain',
-    rows: 1,
-    truncated: false,
-    queueMs: 0,
-    engineMs: 0,
-    rowsRead: 0,
-    bytesRead: 0,
-  }
-  return { body: Buffer.from(body), ...shape }
+  const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
+  return { body: Buffer.from(body), contentType: 'text/plain', rows: 1, truncated: false, ...cost }
 }
 
-/** A cache whose runs end when they are told to, and whose answers are short texts. */
-export function openCache({ policy, key = '7f'.repeat(32), ...options }: OpenCacheOptions) {
-  const time = manualTime()
+/** A cache whose runs end when the test says so, and whose responses are short texts. */
+export function openCache(choices: OpenCacheOptions = {}) {
+  const { policy = aDay, key = '7f'.repeat(32), time = manualTime(), ...options } = choices
   const failures: Parameters<ResultCacheOptions['onFailure']>[0][] = []
-  const runs: HeldRun[] = []
+  const runs: PendingRun[] = []
   let values = 0
   const cache = new ResultCache({
     time,
@@ -55,35 +55,49 @@ export function openCache({ policy, key = '7f'.repeat(32), ...options }: OpenCac
       }),
     ...of,
   })
+  const land = (body = String(++values)) => runs.shift()?.land(computedOf(body))
+  const fail = (error: unknown = engineUnavailable('away')) => runs.shift()?.fail(error)
   return {
     cache,
     time,
     runs,
     failures,
     request,
-    call: (wants: CacheWants = {}, signal?: AbortSignal) =>
-      told(cache.get(request({ wants, ...(signal && { signal }) })), signal),
-    /** Ends the run that is the longest under way; its result is the next number. */
-    land: (body = String(++values)) => runs.shift()?.land(computedOf(body)),
-    fail: (error: unknown = engineUnavailable('away')) => runs.shift()?.fail(error),
+    call: (directives: CacheDirectives = {}, signal?: AbortSignal) =>
+      textOf(cache.get(request({ directives, ...(signal && { signal }) })), signal),
+    /** Ends the oldest run; its result is the next number. */
+    land,
+    fail,
+    /** Waits for a request whose run succeeds. */
+    async landed<T>(response: Promise<T>): Promise<T> {
+      await settled()
+      land()
+      return response
+    },
+    /** Waits for a request whose run fails. */
+    async failed<T>(response: Promise<T>, error?: unknown): Promise<T> {
+      await settled()
+      fail(error)
+      return response
+    },
   }
 }
 
-async function told(
-  answer: Promise<CacheAnswer | undefined>,
+async function textOf(
+  response: Promise<CacheResponse | undefined>,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   try {
-    return textOf(await answer)
+    return describe(await response)
   } catch (error) {
     if (signal?.aborted) return 'left'
     return `error ${error instanceof WellheadError ? error.code : error}`
   }
 }
 
-function textOf(answer: CacheAnswer | undefined): string {
-  if (answer === undefined) return 'absent'
-  const { outcome, result } = answer
+function describe(response: CacheResponse | undefined): string {
+  if (response === undefined) return 'absent'
+  const { outcome, result } = response
   const body = result.body.toString()
   switch (outcome.kind) {
     case 'hit':
@@ -98,7 +112,7 @@ function textOf(answer: CacheAnswer | undefined): string {
   }
 }
 
-/** Lets promises that follow each other come to rest. */
+/** Waits until chains of promises have settled. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve()
 }

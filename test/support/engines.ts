@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -6,6 +7,7 @@ import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
 import { RemoteEngine } from '../../src/engine/remote-engine.ts'
 import { engineDatabase } from '../../src/sql/names.ts'
+import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
 
@@ -69,15 +71,16 @@ export async function openEmbedded(
 
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
-/** A second host process on a loopback port, spoken to as if it were somebody's server. */
-export async function openServer(): Promise<{ url: string; close(): Promise<void> }> {
+/** An engine process on a loopback port, in place of a ClickHouse server. */
+export async function openServer(): Promise<EnginePort> {
   const directory = scratchDirectory()
+  const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
     node: engineNode,
     environment: process.env,
     host: {
-      directory: directory.path,
-      listen: { port: 0, ...remoteCredentials },
+      directory: join(directory.path, 'engine'),
+      socketPath,
       database: engineDatabase,
       memoryBytes: 2 * 2 ** 30,
       sessions: 8,
@@ -85,18 +88,16 @@ export async function openServer(): Promise<{ url: string; close(): Promise<void
       graceMs: 1000 * defaultPatience,
     },
     log,
-    heartbeatMs: 500,
-    hangsAfterMs: 2000 * defaultPatience,
-    startWithinMs: 120_000,
-    backoffMs: [100],
-    steadyAfterMs: 10_000,
+    patience: defaultPatience,
     onCrash: () => {},
   })
   await server.start()
+  const port = await openEnginePort(socketPath, remoteCredentials)
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url: port.url,
     close: async () => {
-      await server.stop(1000)
+      await port.close()
+      await server.stop()
       directory.remove()
     },
   }

@@ -1,24 +1,23 @@
 import { type Service, startService } from '../../src/app.ts'
-import { type Clock, systemClock, type Timers } from '../../src/base/clock.ts'
+import { systemTime, type Timers } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
 import { emulated, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 
 export interface RunningService extends Service {
   dataDir: string
-  /** A call with the admin token, unless the headers say otherwise. */
+  /** Sends a request with the admin token, unless the headers have another one. */
   call(path: string, init?: RequestInit): Promise<Response>
   close(): Promise<void>
 }
 
 export interface ServiceChoices {
-  clock?: Clock
   time?: Timers
   environment?: Record<string, string>
   dataDir?: string
 }
 
-/** A whole service in this process, with a real engine in one of its own. */
+/** A service in this process, with a real engine in a process of its own. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
   const directory = scratchDirectory()
   const reading = readSettings({
@@ -26,7 +25,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory.path,
     WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
-    // Inserts beside those of a test take time where the engine is emulated; whoever looks at statistics says so.
+    // Inserts of statistics slow an emulated engine down, so only tests of statistics turn them on.
     WELLHEAD_STATISTICS: 'off',
     ...choices.environment,
   })
@@ -34,8 +33,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const { settings } = reading
   const service = await startService({
     settings,
-    clock: choices.clock ?? systemClock,
-    ...(choices.time && { time: choices.time }),
+    time: choices.time ?? systemTime(),
     log,
     node: process.execPath,
     environment: process.env,

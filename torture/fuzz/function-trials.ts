@@ -2,7 +2,7 @@ import type { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { engineCodeOf } from '../../src/engine/engine-errors.ts'
 import { readJsonRows } from '../../src/engine/json-rows.ts'
 import { callerSqlSettings, isolationSettings } from '../../src/sql/isolation.ts'
-import { comesTrue } from '../support/load-target.ts'
+import { comesTrue } from '../load/load-target.ts'
 import { patienceMs } from '../support/patience.ts'
 import {
   aggregateArguments,

@@ -15,11 +15,11 @@ import {
   slowHeaders,
 } from '../fuzz/attacks.ts'
 import { slowReaders } from '../fuzz/slow-readers.ts'
-import { HttpCaller } from '../support/http-caller.ts'
-import { comesTrue, loadTarget, percentile, residentMiB, stillRuns } from '../support/load-target.ts'
+import { HttpCaller } from '../load/http-caller.ts'
+import { comesTrue, loadTarget, percentile, residentMiB, stillRuns } from '../load/load-target.ts'
+import { tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
-import { tenantsOf } from '../support/tenants.ts'
 
 /** Those that only wait: they last from the beginning to the end, side by side. */
 const waiting: Record<string, Attack> = {

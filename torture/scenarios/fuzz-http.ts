@@ -3,10 +3,10 @@ import { checkAnswer } from '../fuzz/answer-rules.ts'
 import { diceOf } from '../fuzz/dice.ts'
 import { type ApiDocument, requestFuzzer } from '../fuzz/fuzzed-request.ts'
 import { Wire } from '../fuzz/wire.ts'
-import { engineRestarts, loadTarget, residentMiB, stillRuns } from '../support/load-target.ts'
+import { engineRestarts, loadTarget, residentMiB, stillRuns } from '../load/load-target.ts'
+import { tenantsOf } from '../load/tenants.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
-import { tenantsOf } from '../support/tenants.ts'
 
 const callers = 8
 

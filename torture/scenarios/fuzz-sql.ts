@@ -4,11 +4,11 @@ import { ForbiddenPlace } from '../fuzz/forbidden-place.ts'
 import { sandboxedStatements, savedStatements } from '../fuzz/known-sql.ts'
 import { mutatedText } from '../fuzz/mutate.ts'
 import { sqlGrammar } from '../fuzz/sql-grammar.ts'
-import { type Answer, HttpCaller } from '../support/http-caller.ts'
-import { engineRestarts, loadTarget, stillRuns } from '../support/load-target.ts'
+import { type Answer, HttpCaller } from '../load/http-caller.ts'
+import { engineRestarts, loadTarget, stillRuns } from '../load/load-target.ts'
+import { projects, sandboxName, strangersIn, tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { adminToken } from '../support/target.ts'
-import { projects, sandboxName, strangersIn, tenantsOf } from '../support/tenants.ts'
 
 const callers = 4
 

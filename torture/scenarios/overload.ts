@@ -1,6 +1,6 @@
 import { natively } from '../../test/support/engines.ts'
-import { type Answer, HttpCaller } from '../support/http-caller.ts'
-import { comesTrue, engineRestarts, loadTarget, percentile, residentMiB } from '../support/load-target.ts'
+import { type Answer, HttpCaller } from '../load/http-caller.ts'
+import { comesTrue, engineRestarts, loadTarget, percentile, residentMiB } from '../load/load-target.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { natively } from '../../test/support/engines.ts'
-import { type Call, HttpCaller } from '../support/http-caller.ts'
-import { loadTarget, percentile } from '../support/load-target.ts'
+import { type Call, HttpCaller } from '../load/http-caller.ts'
+import { loadTarget, percentile } from '../load/load-target.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 

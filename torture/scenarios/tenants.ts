@@ -1,9 +1,9 @@
 import { natively } from '../../test/support/engines.ts'
 import { diceOf } from '../fuzz/dice.ts'
-import { HttpCaller } from '../support/http-caller.ts'
-import { engineRestarts, loadTarget } from '../support/load-target.ts'
+import { HttpCaller } from '../load/http-caller.ts'
+import { engineRestarts, loadTarget } from '../load/load-target.ts'
+import { projects, strangeRows, strangersIn, tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
-import { projects, strangeRows, strangersIn, tenantsOf } from '../support/tenants.ts'
 
 const callers = 12
 

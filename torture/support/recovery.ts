@@ -1,4 +1,4 @@
-import { answerOf } from './answers.ts'
+import { answerOf } from '../load/answers.ts'
 import type { Target } from './target.ts'
 
 /** Resolves when an endpoint that is not cached gives an answer of the engine. */

@@ -1,23 +1,29 @@
 import { connection } from './connection.ts'
 import { session } from './session.ts'
 
+interface ErrorBody {
+  message?: string
+  parameter?: string
+  line?: number
+  column?: number
+  request_id?: string
+}
+
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  readonly code: string
   readonly parameter: string | undefined
   readonly line: number | undefined
   readonly column: number | undefined
   readonly requestId: string | undefined
 
-  constructor(status: number, error: Record<string, unknown>) {
-    super(String(error.message ?? `The service answered ${status}.`))
+  constructor(status: number, error: ErrorBody) {
+    super(error.message ?? `The service responded with status ${status}.`)
     this.status = status
-    this.code = String(error.code ?? 'unknown')
-    this.parameter = error.parameter as string | undefined
-    this.line = error.line as number | undefined
-    this.column = error.column as number | undefined
-    this.requestId = error.request_id as string | undefined
+    this.parameter = error.parameter
+    this.line = error.line
+    this.column = error.column
+    this.requestId = error.request_id
   }
 }
 
@@ -31,11 +37,11 @@ export interface Request {
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
-  /** In place of that of the session: for signing in. */
+  /** Replaces the token of the session, for signing in. */
   token?: string
 }
 
-/** The answer, if it is no error. */
+/** Throws for a response that is an error. */
 export async function send(path: string, request: Request = {}): Promise<Response> {
   const { method = request.body === undefined ? 'GET' : 'POST', body, headers, signal } = request
   const token = request.token ?? session.token() ?? ''
@@ -55,12 +61,11 @@ export async function send(path: string, request: Request = {}): Promise<Respons
   })
   connection.found()
   if (response.ok) return response
-  const told = (await response.json().catch(() => ({}))) as { error?: Record<string, unknown> }
-  const error = new ApiError(response.status, told.error ?? {})
+  const { error = {} } = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
   if (response.status === 401 && request.token === undefined && token === session.token()) {
     session.close('The token is no longer valid.')
   }
-  throw error
+  throw new ApiError(response.status, error)
 }
 
 export async function api<T>(path: string, request?: Request): Promise<T> {

@@ -1,83 +1,63 @@
-import { at, send } from './api.ts'
-import type { Column, Row } from './api-types.ts'
+import { at, type Request, send } from './api.ts'
+import type { Column, Row } from './shapes.ts'
 
-/** What a call gave, and what it cost. */
+/** The result of a request, and what it cost. */
 export interface CallResult {
   rows: Row[]
-  /** Undefined where the answer does not name them. */
+  /** Undefined where the response does not name them. */
   columns: Column[] | undefined
-  bytes: number
   truncated: boolean
   /** `hit`, `miss`, `stale`, `joined` or `not cached`. */
   cache: string
   ageSeconds: number | undefined
   engineMs: number | undefined
-  serverMs: number | undefined
   /** From the click to the last byte. */
   totalMs: number
   readRows: number | undefined
   readBytes: number | undefined
-  /** Of the endpoint; undefined for one that is not saved. */
+  /** Version of the endpoint; undefined for one that is not saved. */
   version: number | undefined
 }
 
-export interface CallOptions {
-  signal: AbortSignal
-  /** Whether the cache is passed by. */
-  fresh?: boolean
-}
-
-export async function callEndpoint(
-  reference: string,
+export function callEndpoint(
+  name: string,
   values: Record<string, string>,
-  { signal, fresh = false }: CallOptions,
+  signal: AbortSignal,
 ): Promise<CallResult> {
-  const since = performance.now()
   const query = new URLSearchParams(values).toString()
-  const response = await send(`/api/endpoints/query/${at(reference)}${query && `?${query}`}`, {
-    signal,
-    headers: fresh ? { 'Cache-Control': 'no-cache' } : {},
-  })
-  return readResult(response, since)
+  return resultOf(`/api/endpoints/query/${at(name)}${query && `?${query}`}`, { signal })
 }
 
-export async function previewEndpoint(
+export function previewEndpoint(
   endpoint: Record<string, unknown>,
-  values: Record<string, string>,
-  { signal }: CallOptions,
+  parameters: Record<string, string>,
+  signal: AbortSignal,
 ): Promise<CallResult> {
-  const since = performance.now()
-  const response = await send('/api/endpoints/preview', { body: { endpoint, parameters: values }, signal })
-  return readResult(response, since)
+  return resultOf('/api/endpoints/preview', { body: { endpoint, parameters }, signal })
 }
 
-async function readResult(response: Response, since: number): Promise<CallResult> {
-  const text = await response.text()
-  const { result, columns } = JSON.parse(text) as { result: Row[]; columns?: Column[] }
+async function resultOf(path: string, request: Request): Promise<CallResult> {
+  const startMs = performance.now()
+  const response = await send(path, request)
+  const { result, columns } = (await response.json()) as { result: Row[]; columns?: Column[] }
   const { headers } = response
   const number = (name: string) => (headers.has(name) ? Number(headers.get(name)) : undefined)
-  const timing = headers.get('Server-Timing') ?? ''
-  const duration = (name: string) => {
-    const found = new RegExp(`(?:^|, )${name};dur=([\\d.]+)`).exec(timing)?.[1]
-    return found === undefined ? undefined : Number(found)
-  }
+  const engineMs = /(?:^|, )engine;dur=([\d.]+)/.exec(headers.get('Server-Timing') ?? '')?.[1]
   return {
     rows: result,
     columns,
-    bytes: text.length,
     truncated: headers.get('Wellhead-Truncated') === 'true',
     cache: outcomeOf(headers.get('Cache-Status') ?? ''),
     ageSeconds: number('Age'),
-    engineMs: duration('engine'),
-    serverMs: duration('total'),
-    totalMs: performance.now() - since,
+    engineMs: engineMs === undefined ? undefined : Number(engineMs),
+    totalMs: performance.now() - startMs,
     readRows: number('Wellhead-Read-Rows'),
     readBytes: number('Wellhead-Read-Bytes'),
     version: number('Wellhead-Version'),
   }
 }
 
-/** RFC 9211 in one word. */
+/** Cache-Status (RFC 9211) in one word. */
 function outcomeOf(status: string): string {
   if (/fwd=bypass/.test(status)) return 'not cached'
   if (/;\s*hit/.test(status)) return /ttl=-/.test(status) ? 'stale' : 'hit'

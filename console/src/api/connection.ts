@@ -1,36 +1,29 @@
 import { useSyncExternalStore } from 'react'
+import { watchable } from './watchable.ts'
 
-const listeners = new Set<() => void>()
-const lookEveryMs = 2_000
+const watched = watchable()
+const probeEveryMs = 2_000
 let offline = false
 let timer: ReturnType<typeof setInterval> | undefined
 
-function tell(): void {
-  for (const listener of [...listeners]) listener()
+function setOffline(next: boolean): void {
+  if (offline === next) return
+  offline = next
+  clearInterval(timer)
+  if (offline) timer = setInterval(() => fetch('/health').then(connection.found, () => {}), probeEveryMs)
+  watched.changed()
 }
 
-/** Whether the service can be reached. While it cannot, it is asked again and again. */
+/** Whether the service can be reached. While it cannot, it is probed. */
 export const connection = {
-  lost(): void {
-    if (offline) return
-    offline = true
-    timer = setInterval(() => {
-      fetch('/health').then(connection.found, () => {})
-    }, lookEveryMs)
-    tell()
-  },
-  found(): void {
-    if (!offline) return
-    offline = false
-    clearInterval(timer)
-    tell()
-  },
-  /** Waits until the service can be reached, or for as long as was said; only so long where it can be reached already. */
+  lost: (): void => setOffline(true),
+  found: (): void => setOffline(false),
+  /** Waits for `ms`, or until a service that could not be reached is back. */
   async pause(ms: number, signal?: AbortSignal): Promise<void> {
     const wasOffline = offline
     await new Promise<void>((resolve) => {
       const wait = setTimeout(done, ms)
-      const stop = subscribe(() => {
+      const stop = watched.subscribe(() => {
         if (wasOffline && !offline) done()
       })
       signal?.addEventListener('abort', done)
@@ -45,11 +38,4 @@ export const connection = {
   },
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-export function useOffline(): boolean {
-  return useSyncExternalStore(subscribe, () => offline)
-}
+export const useOffline = (): boolean => useSyncExternalStore(watched.subscribe, () => offline)

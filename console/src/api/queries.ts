@@ -1,9 +1,10 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query'
+import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api, at, OfflineError } from './api.ts'
 import type {
-  CachedEndpoint,
+  Cache,
   Endpoint,
   EndpointStat,
+  Entry,
   JsonPath,
   SlowCall,
   Source,
@@ -11,15 +12,16 @@ import type {
   Status,
   Token,
   Usage,
+  ValueCount,
   Whoami,
-} from './api-types.ts'
+} from './shapes.ts'
 
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       networkMode: 'always',
       staleTime: 5_000,
-      // What cannot be mended by trying again is told at once.
+      // Other errors do not go away by trying again.
       retry: (failures, error) =>
         failures < 3 &&
         (error instanceof OfflineError || (error instanceof ApiError && error.status === 503)),
@@ -29,81 +31,69 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** An endpoint of the service itself, which tells of the calls of all. */
+/** Marks everything whose key begins with one of these as out of date. */
+export function invalidate(...keys: string[]): void {
+  for (const key of keys) queryClient.invalidateQueries({ queryKey: [key] })
+}
+
+/** The shipped endpoint with statistics of all endpoints. */
 export const statsEndpoint = 'wellhead.endpoint-stats'
 
-const read =
-  <T>(path: string) =>
-  ({ signal }: { signal: AbortSignal }) =>
-    api<T>(path, { signal })
+interface ReadOptions {
+  staleTime?: number
+  refetchInterval?: number
+  refetchOnWindowFocus?: boolean
+}
+
+function read<T>(queryKey: QueryKey, path: string, options: ReadOptions = {}) {
+  return queryOptions({ queryKey, queryFn: ({ signal }) => api<T>(path, { signal }), ...options })
+}
 
 export const queries = {
-  whoami: () =>
-    queryOptions({ queryKey: ['whoami'], queryFn: read<Whoami>('/api/whoami'), staleTime: 60_000 }),
-  status: () =>
-    queryOptions({ queryKey: ['status'], queryFn: read<Status>('/api/status'), refetchInterval: 5_000 }),
-  usage: () =>
-    queryOptions({ queryKey: ['usage'], queryFn: read<Usage>('/api/usage'), refetchInterval: 5_000 }),
-  endpoints: () => queryOptions({ queryKey: ['endpoints'], queryFn: read<Endpoint[]>('/api/endpoints') }),
+  whoami: () => read<Whoami>(['whoami'], '/api/whoami', { staleTime: 60_000 }),
+  status: () => read<Status>(['status'], '/api/status', { refetchInterval: 5_000 }),
+  usage: () => read<Usage>(['usage'], '/api/usage', { refetchInterval: 5_000 }),
+  endpoints: () => read<Endpoint[]>(['endpoints'], '/api/endpoints'),
+  // The text must not change while it is being edited.
   endpoint: (name: string) =>
-    queryOptions({
-      queryKey: ['endpoints', name],
-      queryFn: read<Endpoint>(`/api/endpoints/${at(name)}`),
-      // A text that is being written must not change under the writer.
-      refetchOnWindowFocus: false,
-    }),
+    read<Endpoint>(['endpoints', name], `/api/endpoints/${at(name)}`, { refetchOnWindowFocus: false }),
   versions: (name: string) =>
-    queryOptions({
-      queryKey: ['endpoints', name, 'versions'],
-      queryFn: read<Endpoint[]>(`/api/endpoints/${at(name)}/versions`),
-    }),
+    read<Endpoint[]>(['endpoints', name, 'versions'], `/api/endpoints/${at(name)}/versions`),
   jsonPaths: (name: string, version: number) =>
-    queryOptions({
-      queryKey: ['json-paths', name, version],
-      queryFn: read<JsonPath[]>(`/api/endpoints/${at(name)}/paths`),
+    read<JsonPath[]>(['json-paths', name, version], `/api/endpoints/${at(name)}/paths`, {
       staleTime: 60_000,
     }),
   slowCalls: (name: string) =>
-    queryOptions({
-      queryKey: ['slow-calls', name],
-      queryFn: read<SlowCall[]>(`/api/endpoints/${at(name)}/slow`),
-      refetchInterval: 10_000,
-    }),
-  cache: () =>
-    queryOptions({
-      queryKey: ['cache'],
-      queryFn: read<{ endpoints: CachedEndpoint[] }>('/api/cache'),
-      refetchInterval: 10_000,
-    }),
-  sources: () =>
-    queryOptions({ queryKey: ['sources'], queryFn: read<Source[]>('/api/sources'), staleTime: 30_000 }),
+    read<SlowCall[]>(['slow-calls', name], `/api/endpoints/${at(name)}/slow`, { refetchInterval: 10_000 }),
+  cache: () => read<Cache>(['cache'], '/api/cache', { refetchInterval: 10_000 }),
+  sources: () => read<Source[]>(['sources'], '/api/sources', { staleTime: 30_000 }),
+  recent: (source: string, limit: number) =>
+    read<Entry[]>(['sources', source, 'recent', limit], `/api/sources/${at(source)}/recent?limit=${limit}`),
   schema: (name: string) =>
     queryOptions({
-      queryKey: ['sources', name, 'schema'],
-      queryFn: read<SourcePath[]>(`/api/sources/${at(name)}/schema`),
+      ...read<SourcePath[]>(['sources', name, 'schema'], `/api/sources/${at(name)}/schema`),
       staleTime: 300_000,
       refetchInterval: ({ state }) =>
         state.data?.some(({ filled }) => filled !== null && filled < 1) ? 2_000 : false,
     }),
-  values: (source: string, path: string, hours = 24) =>
+  /** The most frequent values of the last week. */
+  values: (source: string, path: string) =>
     queryOptions({
-      queryKey: ['sources', source, 'values', path, hours],
-      queryFn: ({ signal }) =>
-        api<{ value: string; count: number }[]>(`/api/sources/${at(source)}/values`, {
-          body: { path, from: new Date(Date.now() - hours * 3_600_000).toISOString() },
-          signal,
-        }),
+      queryKey: ['sources', source, 'values', path],
+      queryFn: ({ signal }) => {
+        const from = new Date(Date.now() - 7 * 86_400_000).toISOString()
+        return api<ValueCount[]>(`/api/sources/${at(source)}/values`, { body: { path, from }, signal })
+      },
       staleTime: 300_000,
     }),
-  tokens: () => queryOptions({ queryKey: ['tokens'], queryFn: read<Token[]>('/api/access-tokens') }),
-  /** Undefined where this service keeps no statistics of calls. */
-  stats: (interval: string, endpoint?: string) =>
+  tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
+  /** Null where the service records no statistics. */
+  stats: (interval: string) =>
     queryOptions({
-      queryKey: ['stats', interval, endpoint],
+      queryKey: ['stats', interval],
       queryFn: async ({ signal }) => {
-        const query = new URLSearchParams({ interval, ...(endpoint !== undefined && { endpoint }) })
-        const path = `/api/endpoints/query/${statsEndpoint}?${query}`
         try {
+          const path = `/api/endpoints/query/${statsEndpoint}?interval=${interval}`
           return (await api<{ result: EndpointStat[] }>(path, { signal })).result
         } catch (error) {
           if (error instanceof ApiError && error.status === 404) return null

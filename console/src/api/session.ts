@@ -1,32 +1,26 @@
 import { useSyncExternalStore } from 'react'
+import { watchable } from './watchable.ts'
 
 const key = 'wellhead.token'
-const listeners = new Set<() => void>()
-let why = ''
+const watched = watchable()
+let endReason = ''
 
 /** The token lives as long as the tab. */
 export const session = {
   token: (): string | null => sessionStorage.getItem(key),
-  /** Why the last session ended, if that was not the user's wish. */
-  reason: (): string => why,
+  /** Why the last session ended; empty if the user signed out. */
+  endReason: (): string => endReason,
   open(token: string): void {
-    why = ''
+    endReason = ''
     sessionStorage.setItem(key, token)
-    for (const tell of listeners) tell()
+    watched.changed()
   },
   close(reason = ''): void {
-    if (sessionStorage.getItem(key) === null) return
-    why = reason
+    if (session.token() === null) return
+    endReason = reason
     sessionStorage.removeItem(key)
-    for (const tell of listeners) tell()
+    watched.changed()
   },
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-export function useToken(): string | null {
-  return useSyncExternalStore(subscribe, session.token)
-}
+export const useToken = (): string | null => useSyncExternalStore(watched.subscribe, session.token)

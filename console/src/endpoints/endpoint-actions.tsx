@@ -2,27 +2,26 @@ import { useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { ApiError, api, at } from '../api/api.ts'
-import type { Endpoint } from '../api/api-types.ts'
-import { queries, queryClient } from '../api/queries.ts'
+import { invalidate, queries, queryClient } from '../api/queries.ts'
+import type { Endpoint } from '../api/shapes.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 
-export interface EndpointActionsProps {
+interface EndpointActionsProps {
   draft: EndpointDraft
   saved: Endpoint | undefined
   isChanged: boolean
   hasProblem: boolean
-  /** Whether a newer version is in use, and the writer has not said what to do about it. */
+  /** Whether a newer version was saved, and the user has not resolved the conflict. */
   isBehind: boolean
-  onSaved: (made: Endpoint) => void
+  onSaved: (saved: Endpoint) => void
   onDiscard: () => void
 }
 
-/** Saving and deleting. What is shown as saved is what the service answered. */
 export function EndpointActions(props: EndpointActionsProps) {
   const { draft, saved, isChanged, hasProblem, isBehind, onSaved, onDiscard } = props
   const [, navigate] = useLocation()
-  const [asking, setAsking] = useState(false)
+  const [deleting, setDeleting] = useState(false)
   const save = useMutation({
     mutationFn: () =>
       saved
@@ -32,18 +31,18 @@ export function EndpointActions(props: EndpointActionsProps) {
             headers: { 'If-Match': `"${saved.version}"` },
           })
         : api<Endpoint>('/api/endpoints', { body: draft }),
-    // Whoever was faster is shown, with ways on.
+    // Fetches the newer version, which shows the conflict.
     onError: (error) => {
       if (saved && error instanceof ApiError && error.status === 412) {
         queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] })
       }
     },
-    onSuccess: (made) => {
-      onSaved(made)
-      queryClient.setQueryData(queries.endpoint(made.name).queryKey, made)
-      for (const key of ['endpoints', 'whoami']) queryClient.invalidateQueries({ queryKey: [key] })
-      if (made.name !== saved?.name) {
-        navigate(`/console/endpoints/${at(made.name)}${location.search}`, { replace: saved === undefined })
+    onSuccess: (created) => {
+      onSaved(created)
+      queryClient.setQueryData(queries.endpoint(created.name).queryKey, created)
+      invalidate('endpoints', 'whoami')
+      if (created.name !== saved?.name) {
+        navigate(`/console/endpoints/${at(created.name)}${location.search}`, { replace: saved === undefined })
       }
     },
   })
@@ -51,23 +50,22 @@ export function EndpointActions(props: EndpointActionsProps) {
     mutationFn: () => api(`/api/endpoints/${saved?.id}`, { method: 'DELETE' }),
     onSuccess: () => {
       queryClient.removeQueries({ queryKey: ['endpoints', saved?.name] })
-      for (const key of ['endpoints', 'whoami']) queryClient.invalidateQueries({ queryKey: [key] })
+      invalidate('endpoints', 'whoami')
       navigate('/console/endpoints')
     },
   })
   const { reset } = save
   useEffect(() => {
-    // The newer version is shown by then, which says more.
+    // The conflict is shown instead of the error.
     if (isBehind) reset()
   }, [isBehind, reset])
   const canSave =
     (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !save.isPending
-  const failure = save.error ?? remove.error
   return (
     <>
-      {failure && (
+      {save.error && (
         <span className="badge bad" role="alert">
-          {failure.message}
+          {save.error.message}
         </span>
       )}
       {isChanged && (
@@ -76,22 +74,21 @@ export function EndpointActions(props: EndpointActionsProps) {
         </button>
       )}
       {saved && (
-        <button type="button" className="button plain danger" onClick={() => setAsking(true)}>
+        <button type="button" className="button plain danger" onClick={() => setDeleting(true)}>
           Delete
         </button>
       )}
       <button type="button" className="button primary" disabled={!canSave} onClick={() => save.mutate()}>
         {save.isPending ? 'Saving …' : saved ? 'Save as new version' : 'Create endpoint'}
       </button>
-      {asking && saved && (
+      {deleting && saved && (
         <Confirm
           title={`Delete ${saved.name}?`}
-          action="Delete the endpoint"
-          busy={remove.isPending}
-          onConfirm={() => remove.mutate()}
-          onClose={() => setAsking(false)}
+          action="Delete endpoint"
+          mutation={remove}
+          onClose={() => setDeleting(false)}
         >
-          <p>Its callers are answered with 404 from then on. All of its versions go with it.</p>
+          <p>Requests to it return 404 from then on. All of its versions are deleted.</p>
         </Confirm>
       )}
     </>

@@ -1,41 +1,41 @@
-import type { Endpoint } from '../api/api-types.ts'
+import type { Endpoint } from '../api/shapes.ts'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { draftOf, type EndpointDraft } from './endpoint-draft.ts'
-import { FieldChanges } from './field-changes.tsx'
+import { FieldChanges } from './endpoint-versions.tsx'
 
-export interface EndpointConflictProps {
+interface EndpointConflictProps {
   draft: EndpointDraft
   base: Endpoint
-  /** The version in use, which is newer than the one that the draft was made from. */
+  /** The current version, which is newer than the base of the draft. */
   saved: Endpoint
-  onMine: () => void
-  onTheirs: () => void
+  onRebase: () => void
+  onDiscard: () => void
 }
 
-/** The endpoint went on while somebody wrote: what differs, and the two ways on. */
-export function EndpointConflict({ draft, base, saved, onMine, onTheirs }: EndpointConflictProps) {
+/** Somebody else saved a version while the user was editing. */
+export function EndpointConflict({ draft, base, saved, onRebase, onDiscard }: EndpointConflictProps) {
+  const { version } = saved
   return (
-    <section className="note-box warn stack" aria-label="A newer version">
+    <section className="note-box warn stack" aria-label="Newer version">
       <p role="alert">
-        Version {saved.version} is in use now, and what you write was made from version {base.version}. To
-        save it, put it on top of version {saved.version}: fields that you did not change are then those of
-        version {saved.version}.
+        Version {version} was saved while you edited version {base.version}. Apply your changes to version{' '}
+        {version} to save them. Fields that you did not change keep their values from version {version}.
       </p>
       <div className="actions">
-        <button type="button" className="button" onClick={onMine}>
-          Put mine on top of version {saved.version}
+        <button type="button" className="button" onClick={onRebase}>
+          Apply my changes to version {version}
         </button>
-        <button type="button" className="button" onClick={onTheirs}>
-          Take version {saved.version}, drop mine
+        <button type="button" className="button" onClick={onDiscard}>
+          Discard my changes
         </button>
       </div>
       <div className="stack conflict">
-        <h2>What yours would change in version {saved.version}</h2>
+        <h2>Your changes compared with version {version}</h2>
         <FieldChanges before={draftOf(saved)} after={draft} />
         {draft.query !== saved.query && (
           <SqlEditor
-            key={saved.version}
-            label={`Your SQL, compared with version ${saved.version}`}
+            key={version}
+            label={`Your SQL, compared with version ${version}`}
             height={100}
             value={draft.query}
             original={saved.query}

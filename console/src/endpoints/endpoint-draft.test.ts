@@ -3,14 +3,14 @@ import { fieldChanges, newDraft, rebased } from './endpoint-draft.ts'
 
 const base = { ...newDraft, name: 'a', parameters: { project: { required: true }, tier: {} } }
 
-test('a draft on top of a newer version keeps what its writer changed, and nothing else', () => {
+test('applies only the changed fields of a draft to a newer version', () => {
   const draft = { ...base, query: 'SELECT 2', max_rows: 5 }
   const newer = { ...base, query: 'SELECT 3', description: 'newer' }
   expect(rebased(draft, base, newer)).toEqual({ ...newer, query: 'SELECT 2', max_rows: 5 })
   expect(rebased(base, base, newer)).toEqual(newer)
 })
 
-test('changes are told field by field, and parameters part by part', () => {
+test('lists changes by field, and by field of each parameter', () => {
   const after = {
     ...base,
     query: 'SELECT 2',

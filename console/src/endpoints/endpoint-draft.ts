@@ -1,17 +1,17 @@
-import type { Endpoint, Parameters } from '../api/api-types.ts'
+import type { Endpoint, Parameters } from '../api/shapes.ts'
 
-/** The fields of an endpoint that people write. */
-export interface EndpointDraft {
-  name: string
-  description: string
-  query: string
-  parameters: Parameters
-  max_rows: number
-  cache_seconds: number | null
-  warm_seconds: number | null
-  timeout_seconds: number
-  sandbox: boolean
-}
+/** The fields of an endpoint that can be edited here. */
+export type EndpointDraft = { parameters: Parameters } & Pick<
+  Endpoint,
+  | 'name'
+  | 'description'
+  | 'query'
+  | 'max_rows'
+  | 'cache_seconds'
+  | 'warm_seconds'
+  | 'timeout_seconds'
+  | 'sandbox'
+>
 
 export const newDraft: EndpointDraft = {
   name: '',
@@ -32,12 +32,11 @@ export function draftOf(endpoint: Endpoint): EndpointDraft {
   return Object.fromEntries(draftFields.map((field) => [field, endpoint[field]])) as unknown as EndpointDraft
 }
 
-/** The fields in which two drafts differ. */
 export function changedFields(one: EndpointDraft, other: EndpointDraft): (keyof EndpointDraft)[] {
   return draftFields.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
 }
 
-/** A draft made from an older version, as one made from a newer one: what was not changed in it is that of the newer. */
+/** Applies the changes that a draft made to its base to a newer version. */
 export function rebased(draft: EndpointDraft, base: EndpointDraft, newer: EndpointDraft): EndpointDraft {
   const own = changedFields(draft, base).map((name) => [name, draft[name]] as const)
   return { ...newer, ...Object.fromEntries(own) }
@@ -45,12 +44,12 @@ export function rebased(draft: EndpointDraft, base: EndpointDraft, newer: Endpoi
 
 export interface FieldChange {
   field: string
-  /** As text; undefined where the field is not there. */
+  /** As text; undefined where the field is not set. */
   before: string | undefined
   after: string | undefined
 }
 
-/** What differs between two versions beside the SQL, parameters one by one. */
+/** The differences between two versions except for the SQL, with each field of each parameter. */
 export function fieldChanges(before: EndpointDraft, after: EndpointDraft): FieldChange[] {
   const one = leaves(before)
   const other = leaves(after)

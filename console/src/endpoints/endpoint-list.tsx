@@ -1,20 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from 'wouter'
-import type { CachedEndpoint, CallableEndpoint, EndpointStat, Whoami } from '../api/api-types.ts'
 import { queries } from '../api/queries.ts'
-import { Breakable } from '../ui/breakable.tsx'
-import { count, milliseconds, percent, seconds } from '../ui/format.ts'
+import type { Cache, CallableEndpoint, EndpointStat, Whoami } from '../api/shapes.ts'
+import { count, counted, milliseconds, percent, seconds } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
+import { Breakable, Table } from '../ui/table.tsx'
 import { useAddress } from '../ui/use-address.ts'
 
 export default function EndpointList({ who }: { who: Whoami }) {
   const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
-  const list = who.admin
-    ? all
-    : { data: who.endpoints as CallableEndpoint[], error: null, refetch: all.refetch }
+  const list = who.admin ? all : { data: who.endpoints, error: null, refetch: all.refetch }
   const [address, setAddress] = useAddress()
   const search = address.get('q') ?? ''
   return (
@@ -30,7 +28,7 @@ export default function EndpointList({ who }: { who: Whoami }) {
           )
         }
       >
-        <p>Saved queries, each of them an address to call.</p>
+        <p>Saved queries, each callable by URL.</p>
       </PageHead>
       <input
         className="input"
@@ -40,7 +38,7 @@ export default function EndpointList({ who }: { who: Whoami }) {
         value={search}
         onChange={(event) => setAddress({ q: event.target.value }, 'replace')}
       />
-      <Loaded query={list} what="the endpoints" height={240}>
+      <Loaded<readonly CallableEndpoint[]> query={list} what="the endpoints" height={240}>
         {(endpoints) => <List endpoints={endpoints} search={search} admin={who.admin} />}
       </Loaded>
     </div>
@@ -48,30 +46,28 @@ export default function EndpointList({ who }: { who: Whoami }) {
 }
 
 interface Figures {
-  calls: number
+  requests: number
   errors: number
   hits: number
   p95: number
 }
 
-function List({
-  endpoints,
-  search,
-  admin,
-}: {
+interface ListProps {
   endpoints: readonly CallableEndpoint[]
   search: string
   admin: boolean
-}) {
+}
+
+function List({ endpoints, search, admin }: ListProps) {
   const { data: stats } = useQuery({ ...queries.stats('1day'), enabled: admin })
   const { data: cache } = useQuery({ ...queries.cache(), enabled: admin })
-  // Their columns are there before they are, so that nothing jumps.
+  // The columns are shown before their values, so that nothing moves.
   const hasFigures = admin && stats !== null
   const figures = useMemo(() => byEndpoint(stats ?? []), [stats])
   const cached = useMemo(() => new Map(cache?.endpoints.map((one) => [one.id, one])), [cache])
-  // The letters come first, the rows when there is time.
-  const wanted = useDeferredValue(search)
-  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
+  // Keeps typing fast: the rows follow when there is time.
+  const deferred = useDeferredValue(search)
+  const words = deferred.toLowerCase().split(/\s+/).filter(Boolean)
   const found = endpoints.filter(({ name, description }) =>
     words.every((word) => `${name} ${description}`.toLowerCase().includes(word)),
   )
@@ -80,65 +76,50 @@ function List({
       <Empty title="No endpoints">
         <p>
           {admin
-            ? 'Make the first one: a SELECT over your sources, with parameters.'
-            : 'This token may call none.'}
+            ? 'Create the first one: a SELECT over your sources, with parameters.'
+            : 'This token is not allowed to call any endpoint.'}
         </p>
       </Empty>
     )
   }
-  if (found.length === 0) return <Empty title={`Nothing matches “${wanted}”`}>Try fewer words.</Empty>
+  if (found.length === 0) return <Empty title={`Nothing matches “${deferred}”`}>Try fewer words.</Empty>
+  const columns = [
+    ['Name'],
+    ['Cache', 'optional'],
+    ...(admin ? [['Newest result', 'right optional'] as const] : []),
+    ...(hasFigures
+      ? ['Requests today', 'p95', 'Cache hits', 'Errors'].map((title) => [title, 'right optional'] as const)
+      : []),
+  ] as const
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" className="optional">
-              Kept for
-            </th>
-            {admin && (
-              <th scope="col" className="right optional">
-                Newest result
-              </th>
-            )}
-            {hasFigures &&
-              ['Calls today', 'p95', 'From the cache', 'Errors'].map((title) => (
-                <th key={title} scope="col" className="right optional">
-                  {title}
-                </th>
-              ))}
-          </tr>
-        </thead>
-        <tbody>
-          {found.map((endpoint) => (
-            <Line
-              key={endpoint.id}
-              endpoint={endpoint}
-              cached={cached.get(endpoint.id)}
-              admin={admin}
-              figures={hasFigures ? (figures.get(endpoint.name) ?? (stats ? noCalls : undefined)) : null}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={columns}>
+      {found.map((endpoint) => (
+        <EndpointRow
+          key={endpoint.id}
+          endpoint={endpoint}
+          cached={cached.get(endpoint.id)}
+          admin={admin}
+          figures={hasFigures ? (figures.get(endpoint.name) ?? (stats ? noRequests : undefined)) : null}
+        />
+      ))}
+    </Table>
   )
 }
 
-const noCalls: Figures = { calls: 0, errors: 0, hits: 0, p95: Number.NaN }
+const noRequests: Figures = { requests: 0, errors: 0, hits: 0, p95: Number.NaN }
 
-interface LineProps {
+interface EndpointRowProps {
   endpoint: CallableEndpoint
-  cached: CachedEndpoint | undefined
+  cached: Cache['endpoints'][number] | undefined
   admin: boolean
-  /** Undefined while they are asked for, null where there are none. */
+  /** Undefined while they are loading, null where there are none. */
   figures: Figures | undefined | null
 }
 
-const Line = memo(function Line({ endpoint, cached, admin, figures }: LineProps) {
+const EndpointRow = memo(function EndpointRow({ endpoint, cached, admin, figures }: EndpointRowProps) {
   const { name, description, cache_seconds } = endpoint
   const age = cached && `${seconds(cached.newest_age_seconds)} old`
-  const ratio = figures && percent(figures.calls > 0 ? figures.hits / figures.calls : null)
+  const cells = figures ? cellsOf(figures) : ['…', '…', '…', '…']
   const short = [
     ...(figures === null ? [] : figures === undefined ? ['…'] : inShort(figures)),
     ...(age ? [`newest result ${age}`] : []),
@@ -153,38 +134,41 @@ const Line = memo(function Line({ endpoint, cached, admin, figures }: LineProps)
         {short.length > 0 && <div className="under narrow-only">{short.join(' · ')}</div>}
       </td>
       <td className="optional nowrap">
-        {cache_seconds === null ? <span className="faint">not kept</span> : seconds(cache_seconds)}
+        {cache_seconds === null ? <span className="faint">not cached</span> : seconds(cache_seconds)}
       </td>
       {admin && (
         <td className="right optional" title={cached && `${count(cached.results)} in the cache`}>
           {age ?? <span className="faint">–</span>}
         </td>
       )}
-      {figures !== null && (
-        <>
-          <td className="right optional">{figures ? count(figures.calls) : '…'}</td>
-          <td className="right optional">{figures ? milliseconds(figures.p95) : '…'}</td>
-          <td className="right optional">{ratio ?? '…'}</td>
-          <td className="right optional">{figures ? count(figures.errors) : '…'}</td>
-        </>
-      )}
+      {figures !== null &&
+        cells.map((text, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a cell is identified by its column
+          <td key={index} className="right optional">
+            {text}
+          </td>
+        ))}
     </tr>
   )
 })
 
-function inShort({ calls, errors, hits, p95 }: Figures): string[] {
+function cellsOf({ requests, errors, hits, p95 }: Figures): string[] {
+  return [count(requests), milliseconds(p95), percent(requests > 0 ? hits / requests : null), count(errors)]
+}
+
+function inShort({ requests, errors, hits, p95 }: Figures): string[] {
   return [
-    `${count(calls)} ${calls === 1 ? 'call' : 'calls'} today`,
-    ...(calls > 0 ? [`p95 ${milliseconds(p95)}`, `${percent(hits / calls)} from the cache`] : []),
-    ...(errors > 0 ? [`${count(errors)} errors`] : []),
+    `${counted(requests, 'request')} today`,
+    ...(requests > 0 ? [`p95 ${milliseconds(p95)}`, `${percent(hits / requests)} cache hits`] : []),
+    ...(errors > 0 ? [counted(errors, 'error')] : []),
   ]
 }
 
 function byEndpoint(stats: readonly EndpointStat[]): Map<string, Figures> {
   const found = new Map<string, Figures>()
   for (const { endpoint, calls, errors, hit_ratio, p95_ms } of stats) {
-    const one = found.get(endpoint) ?? { calls: 0, errors: 0, hits: 0, p95: 0 }
-    one.calls += calls
+    const one = found.get(endpoint) ?? { requests: 0, errors: 0, hits: 0, p95: 0 }
+    one.requests += calls
     one.errors += errors
     one.hits += (hit_ratio ?? 0) * calls
     one.p95 = Math.max(one.p95, p95_ms ?? 0)

@@ -1,42 +1,34 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ApiError } from '../api/api.ts'
-import type { CallableEndpoint, Whoami } from '../api/api-types.ts'
 import { queries } from '../api/queries.ts'
-import { PageHead } from '../ui/page-head.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
+import type { Whoami } from '../api/shapes.ts'
+import { MissingPage } from '../ui/page-head.tsx'
+import { Loaded } from '../ui/states.tsx'
+import { EndpointCaller } from './endpoint-caller.tsx'
 import { EndpointWorkbench } from './endpoint-workbench.tsx'
-import { EndpointCaller } from './run/endpoint-caller.tsx'
 
-/** One endpoint: to write for admins, to call for everybody else. */
+/** One endpoint: editable for admins, callable for everybody else. */
 export default function EndpointPage({ who, name }: { who: Whoami; name: string | undefined }) {
   if (name === undefined) return <EndpointWorkbench saved={undefined} />
-  if (who.admin) return <Saved name={name} />
-  const endpoint = who.endpoints.find((one: CallableEndpoint) => one.name === name || one.id === name)
+  if (who.admin) return <SavedEndpoint name={name} />
+  const endpoint = who.endpoints.find((one) => one.name === name || one.id === name)
   if (endpoint) return <EndpointCaller endpoint={endpoint} who={who} />
   return (
-    <div className="page">
-      <PageHead title={name} />
-      <Empty title="Not for this token">
-        <p>There is no such endpoint, or this token may not call it.</p>
-      </Empty>
-    </div>
+    <MissingPage name={name} title="Not available">
+      This endpoint does not exist, or this token is not allowed to call it.
+    </MissingPage>
   )
 }
 
-function Saved({ name }: { name: string }) {
+function SavedEndpoint({ name }: { name: string }) {
   const query = useQuery(queries.endpoint(name))
   const { data, error } = query
   if (data === undefined && error instanceof ApiError && error.status === 404) {
     return (
-      <div className="page">
-        <PageHead title={name} />
-        <Empty title="No such endpoint">
-          <p>
-            There is no endpoint called {name}. <Link href="/console/endpoints">All endpoints</Link>
-          </p>
-        </Empty>
-      </div>
+      <MissingPage name={name} title="No such endpoint">
+        There is no endpoint named {name}. <Link href="/console/endpoints">All endpoints</Link>
+      </MissingPage>
     )
   }
   return (

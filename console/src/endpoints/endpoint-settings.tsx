@@ -1,72 +1,63 @@
-import { useId } from 'react'
-import type { Parameter, ParameterType } from '../api/api-types.ts'
+import type { Parameter } from '../api/shapes.ts'
+import { CheckField, SelectField, TextField } from '../ui/fields.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 
-const types: ParameterType[] = ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex']
+const types = ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex'] as const
 
-export interface EndpointSettingsProps {
+interface EndpointSettingsProps {
   draft: EndpointDraft
   /** Parameters that the SQL uses. */
   used: readonly string[]
-  /** Whether name and description are among them. */
+  /** Whether to show name and description. */
   named: boolean
   onChange: (draft: EndpointDraft) => void
 }
 
 export function EndpointSettings({ draft, used, named, onChange }: EndpointSettingsProps) {
+  const { parameters } = draft
   const set = (fields: Partial<EndpointDraft>) => onChange({ ...draft, ...fields })
-  const setParameter = (name: string, parameter: Parameter | undefined) => {
-    const { [name]: _, ...others } = draft.parameters
-    // In its place, so that the cards do not jump.
-    const all = Object.entries(draft.parameters).map(
-      ([key, old]) => [key, key === name && parameter ? parameter : old] as const,
-    )
-    const next =
-      parameter === undefined
-        ? others
-        : Object.hasOwn(draft.parameters, name)
-          ? Object.fromEntries(all)
-          : { ...others, [name]: parameter }
-    set({ parameters: next })
+  // An existing key keeps its position, so that the cards do not move.
+  const setParameter = (name: string, parameter: Parameter) =>
+    set({ parameters: { ...parameters, [name]: parameter } })
+  const remove = (name: string) => {
+    const { [name]: _, ...others } = parameters
+    set({ parameters: others })
   }
-  const missing = used.filter((name) => !Object.hasOwn(draft.parameters, name))
+  const missing = used.filter((name) => !Object.hasOwn(parameters, name))
   return (
     <div className="stack">
       {named && <NameFields draft={draft} onChange={onChange} />}
       <div className="card card-body">
         <div className="form-grid">
-          <Whole
-            label="Most rows"
+          <NumberField
+            label="Row limit"
             value={draft.max_rows}
             onChange={(value) => set({ max_rows: value ?? 1000 })}
           />
-          <Whole
-            label="Time limit, seconds"
+          <NumberField
+            label="Timeout, seconds"
             value={draft.timeout_seconds}
             onChange={(value) => set({ timeout_seconds: value ?? 30 })}
           />
-          <Whole
-            label="Keep results, seconds"
-            note="Empty: every call runs the query."
+          <NumberField
+            label="Cache lifetime, seconds"
+            note="Empty: every request runs the query."
             value={draft.cache_seconds}
             onChange={(value) => set({ cache_seconds: value, ...(value === null && { warm_seconds: null }) })}
           />
-          <Whole
-            label="Renew ahead, seconds"
-            note="Empty: when somebody asks."
+          <NumberField
+            label="Refresh every, seconds"
+            note="Empty: only on request."
             value={draft.warm_seconds}
             disabled={draft.cache_seconds === null}
             onChange={(value) => set({ warm_seconds: value })}
           />
         </div>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={draft.sandbox}
-            onChange={(event) => set({ sandbox: event.target.checked })}
-          />
-          Callers may send a SELECT of their own over the views of this query
-        </label>
+        <CheckField
+          label="Allow requests to send their own SELECT over the views of this query"
+          checked={draft.sandbox}
+          onChange={(sandbox) => set({ sandbox })}
+        />
       </div>
       <div className="card">
         <div className="card-head">
@@ -85,19 +76,19 @@ export function EndpointSettings({ draft, used, named, onChange }: EndpointSetti
           </div>
         </div>
         <div className="card-body">
-          {Object.keys(draft.parameters).length === 0 && (
+          {Object.keys(parameters).length === 0 && (
             <p className="faint">
-              None. Write <code>@name</code> in the SQL to use one; declare it to make it required, typed or
-              limited.
+              None. Write <code>@name</code> in the SQL to use a parameter. Declare it to make it required, or
+              to set its type and allowed values.
             </p>
           )}
-          {Object.entries(draft.parameters).map(([name, parameter]) => (
+          {Object.entries(parameters).map(([name, parameter]) => (
             <ParameterCard
               key={name}
               name={name}
               parameter={parameter}
               onChange={(next) => setParameter(name, next)}
-              onRemove={() => setParameter(name, undefined)}
+              onRemove={() => remove(name)}
             />
           ))}
         </div>
@@ -109,13 +100,13 @@ export function EndpointSettings({ draft, used, named, onChange }: EndpointSetti
 export function NameFields({ draft, onChange }: Pick<EndpointSettingsProps, 'draft' | 'onChange'>) {
   return (
     <div className="form-grid">
-      <Text
+      <TextField
         label="Name"
-        note="In the address of every call."
+        note="Part of the URL."
         value={draft.name}
         onChange={(name) => onChange({ ...draft, name: name.trim() })}
       />
-      <Text
+      <TextField
         label="Description"
         value={draft.description}
         onChange={(description) => onChange({ ...draft, description })}
@@ -132,7 +123,6 @@ interface ParameterCardProps {
 }
 
 function ParameterCard({ name, parameter, onChange, onRemove }: ParameterCardProps) {
-  const id = useId()
   const set = (fields: { [key in keyof Parameter]?: Parameter[key] | undefined }) =>
     onChange(
       Object.fromEntries(
@@ -142,50 +132,38 @@ function ParameterCard({ name, parameter, onChange, onRemove }: ParameterCardPro
   return (
     <fieldset className="parameter-card">
       <legend className="mono">@{name}</legend>
-      <div className="field">
-        <label htmlFor={id}>Type</label>
-        <select
-          id={id}
-          className="input"
-          value={parameter.type ?? 'string'}
-          onChange={(event) => set({ type: event.target.value as ParameterType })}
-        >
-          {types.map((type) => (
-            <option key={type}>{type}</option>
-          ))}
-        </select>
-      </div>
-      <Text
+      <SelectField
+        label="Type"
+        value={parameter.type ?? 'string'}
+        options={types.map((type) => [type] as const)}
+        onChange={(type) => set({ type })}
+      />
+      <TextField
         label="Allowed values"
-        note="With commas between them; empty: any."
+        note="Separated by commas. Empty: any value."
         value={parameter.enum?.join(', ') ?? ''}
         onChange={(text) => {
           const values = text.split(',').map((value) => value.trim())
           set({ enum: text.trim() === '' ? undefined : values })
         }}
       />
-      <Text
+      <TextField
         label="Default"
         value={String(parameter.default ?? '')}
         disabled={parameter.required === true}
         onChange={(text) => set({ default: text === '' ? undefined : text })}
       />
-      <Text
+      <TextField
         label="Description"
         value={parameter.description ?? ''}
         onChange={(description) => set({ description })}
       />
       <div className="actions">
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={parameter.required ?? false}
-            onChange={(event) =>
-              set({ required: event.target.checked, ...(event.target.checked && { default: undefined }) })
-            }
-          />
-          Required
-        </label>
+        <CheckField
+          label="Required"
+          checked={parameter.required ?? false}
+          onChange={(required) => set({ required, ...(required && { default: undefined }) })}
+        />
         <button
           type="button"
           className="button small plain"
@@ -199,43 +177,19 @@ function ParameterCard({ name, parameter, onChange, onRemove }: ParameterCardPro
   )
 }
 
-interface TextProps {
+interface NumberFieldProps {
   label: string
-  value: string
   note?: string
   disabled?: boolean
-  onChange: (value: string) => void
-}
-
-function Text({ label, value, note, disabled = false, onChange }: TextProps) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        className="input"
-        value={value}
-        disabled={disabled}
-        onChange={(event) => onChange(event.target.value)}
-      />
-      {note !== undefined && <span className="note">{note}</span>}
-    </div>
-  )
-}
-
-function Whole({
-  value,
-  onChange,
-  ...props
-}: Omit<TextProps, 'value' | 'onChange'> & {
   value: number | null
   onChange: (value: number | null) => void
-}) {
+}
+
+function NumberField({ value, onChange, ...props }: NumberFieldProps) {
   return (
-    <Text
+    <TextField
       {...props}
-      value={value === null ? '' : String(value)}
+      value={value ?? ''}
       onChange={(text) => {
         if (/^\d{0,8}$/.test(text)) onChange(text === '' ? null : Number(text))
       }}

@@ -1,15 +1,15 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api } from '../api/api.ts'
-import type { Endpoint } from '../api/api-types.ts'
-import { queries, queryClient } from '../api/queries.ts'
+import { invalidate, queries, queryClient } from '../api/queries.ts'
+import type { Endpoint } from '../api/shapes.ts'
 import { ago } from '../ui/format.ts'
 import { Failure, Loaded } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { useAddress } from '../ui/use-address.ts'
 import { SqlEditor } from './editor/sql-editor.tsx'
-import { draftOf } from './endpoint-draft.ts'
-import { FieldChanges } from './field-changes.tsx'
+import { draftOf, type EndpointDraft, fieldChanges } from './endpoint-draft.ts'
 
-/** Every version, what it changed, and a way back. */
+/** Every version, and what it changed. */
 export function EndpointVersions({ saved }: { saved: Endpoint }) {
   const query = useQuery(queries.versions(saved.name))
   return (
@@ -31,10 +31,10 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
         headers: { 'If-Match': `"${saved.version}"` },
       }),
     onError: () => queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] }),
-    onSuccess: (made) => {
+    onSuccess: (restored) => {
       setAddress({ _shown: undefined }, 'replace')
-      queryClient.setQueryData(queries.endpoint(saved.name).queryKey, made)
-      queryClient.invalidateQueries({ queryKey: ['endpoints'] })
+      queryClient.setQueryData(queries.endpoint(saved.name).queryKey, restored)
+      invalidate('endpoints')
     },
   })
   if (!shown) return null
@@ -58,26 +58,45 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
       </div>
       <div className="stack">
         <div className="tabs-line">
-          <h2>{before ? `What version ${shown.version} changed` : `Version ${shown.version}`}</h2>
+          <h2>{before ? `Changes in version ${shown.version}` : `Version ${shown.version}`}</h2>
           <button
             type="button"
             className="button"
             disabled={shown.version === saved.version || restore.isPending}
             onClick={() => restore.mutate(shown.version)}
           >
-            {shown.version === saved.version ? 'In use' : `Restore version ${shown.version}`}
+            {shown.version === saved.version ? 'Current version' : `Restore version ${shown.version}`}
           </button>
         </div>
         {restore.error && <Failure error={restore.error} />}
         {before && <FieldChanges before={draftOf(before)} after={draftOf(shown)} />}
         <SqlEditor
           key={shown.version}
-          label={`SQL of version ${shown.version}, compared with the one before`}
+          label={`SQL of version ${shown.version}, compared with the previous version`}
           height={340}
           value={shown.query}
           {...(before && { original: before.query })}
         />
       </div>
     </div>
+  )
+}
+
+/** The differences between two versions, except for their SQL. */
+export function FieldChanges({ before, after }: { before: EndpointDraft; after: EndpointDraft }) {
+  const changes = fieldChanges(before, after)
+  if (changes.length === 0) return null
+  const shown = (text: string | undefined) =>
+    text || <span className="faint">{text === '' ? 'empty' : 'not set'}</span>
+  return (
+    <Table label="Changed fields" columns={[['Field'], ['Before'], ['After']]}>
+      {changes.map((change) => (
+        <tr key={change.field}>
+          <td className="mono">{change.field}</td>
+          <td className="mono">{shown(change.before)}</td>
+          <td className="mono">{shown(change.after)}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }

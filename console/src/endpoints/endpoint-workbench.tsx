@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useMemo } from 'react'
+import { useEffect, useMemo } from 'react'
 import type { ApiError } from '../api/api.ts'
-import type { Endpoint, Parameters } from '../api/api-types.ts'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
+import type { Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { useAddress } from '../ui/use-address.ts'
@@ -13,24 +13,21 @@ import { EndpointConflict } from './endpoint-conflict.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
-import { EndpointResult, type ResultView } from './run/endpoint-result.tsx'
-import { ParameterForm } from './run/parameter-form.tsx'
-import { RunButton } from './run/run-button.tsx'
-import { useCheckedRun } from './run/use-checked-run.ts'
+import { EndpointResult } from './result/endpoint-result.tsx'
+import { ParameterForm, RunButton } from './run/parameter-form.tsx'
 import { useParameterValues } from './run/use-parameter-values.ts'
-import { refusedParameter, useRun } from './run/use-run.ts'
-import { useRunShortcut } from './run/use-run-shortcut.ts'
+import { useRun } from './run/use-run.ts'
 import { useDraftCheck } from './use-draft-check.ts'
 import { useEndpointDraft } from './use-endpoint-draft.ts'
 
 type Tab = 'query' | 'settings' | 'versions'
 
-const parts: readonly (readonly [Tab, string])[] = [
+const tabs: readonly (readonly [Tab, string])[] = [
   ['query', 'Query'],
   ['settings', 'Settings'],
 ]
 
-/** Writing an endpoint: its SQL, its parameters, a run of it before it is saved, and its versions. */
+/** Edits an endpoint and runs it, before it is saved as well. */
 export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
@@ -42,21 +39,16 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
   const parameterValues = useParameterValues(parameters, seenAt)
   const { values, change, isLooking } = parameterValues
-  const { run, start, stop } = useRun(
-    useCallback(
-      (signal) => {
-        const { name: _, ...fields } = draft
-        return isDraft
-          ? previewEndpoint(fields, values, { signal })
-          : callEndpoint(draft.name, values, { signal })
-      },
-      [draft, isDraft, values],
-    ),
-  )
-  const checkedRun = useCheckedRun({ ...parameterValues, isLooking: isLooking || isPending }, start)
-  const { begin } = checkedRun
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
-  useRunShortcut(begin, tab === 'query')
+  const runner = useRun(
+    (signal) => {
+      const { name, ...fields } = draft
+      return isDraft ? previewEndpoint(fields, values, signal) : callEndpoint(name, values, signal)
+    },
+    { ...parameterValues, isLooking: isLooking || isPending },
+    tab === 'query',
+  )
+  const { run, begin, stop } = runner
   const marked = useMemo(
     () =>
       problem?.line === undefined
@@ -88,27 +80,22 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
         {saved && <p>{saved.description}</p>}
       </PageHead>
       {isBehind && base && saved && (
-        <EndpointConflict draft={draft} base={base} saved={saved} onMine={rebase} onTheirs={discard} />
+        <EndpointConflict draft={draft} base={base} saved={saved} onRebase={rebase} onDiscard={discard} />
       )}
       {!saved && <NameFields draft={draft} onChange={setDraft} />}
       <Choices
         label="Part of the endpoint"
-        options={saved ? [...parts, ['versions', 'Versions']] : parts}
+        options={saved ? [...tabs, ['versions', 'Versions']] : tabs}
         value={tab}
         onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
       />
       {tab === 'settings' && (
-        <EndpointSettings
-          draft={draft}
-          onChange={setDraft}
-          used={checked?.parameters ?? []}
-          named={saved !== undefined}
-        />
+        <EndpointSettings draft={draft} onChange={setDraft} used={used ?? []} named={saved !== undefined} />
       )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
       {tab === 'query' && (
         <>
-          <div className="two workbench">
+          <div className="workbench">
             <div className="stack">
               <SqlEditor
                 label="SQL of the endpoint"
@@ -121,7 +108,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
               />
               <Verdict
                 problem={problem}
-                state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query compiles.' : ''}
+                state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
                 format={() => formatQuery(draft, setDraft)}
               />
             </div>
@@ -141,7 +128,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                   parameters={parameters}
                   fixed={{}}
                   values={values}
-                  problem={checkedRun.problem ?? refusedParameter(run)}
+                  problem={runner.problem}
                   seenAt={seenAt}
                   onChange={change}
                 />
@@ -153,10 +140,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             run={run}
             columns={isDraft ? (checked?.columns ?? []) : (saved?.columns ?? [])}
             name={draft.name || 'my-endpoint'}
-            planOf={isDraft ? undefined : draft.name}
+            hasPlan={!isDraft}
             values={values}
-            view={(address.get('_view') as ResultView | null) ?? 'table'}
-            onView={(view) => setAddress({ _view: view === 'table' ? undefined : view }, 'replace')}
           />
         </>
       )}
@@ -164,15 +149,13 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   )
 }
 
-function Verdict({
-  problem,
-  state,
-  format,
-}: {
+interface VerdictProps {
   problem: ApiError | undefined
   state: string
   format: () => void
-}) {
+}
+
+function Verdict({ problem, state, format }: VerdictProps) {
   const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
   return (
     <div className="tabs-line">
@@ -186,13 +169,12 @@ function Verdict({
   )
 }
 
-/** A text that cannot be read cannot be formatted either, and stays as it is. */
 async function formatQuery(draft: EndpointDraft, setDraft: (draft: EndpointDraft) => void): Promise<void> {
   const { formatSql } = await import('./editor/format-sql.ts')
   setDraft({ ...draft, query: formatSql(draft.query) })
 }
 
-/** Parameters that the SQL uses and nobody declared can be tried all the same. */
+/** Adds parameters that the SQL uses without a declaration, so that they can be tried. */
 function withUndeclared(declared: Parameters, used: readonly string[] | undefined): Parameters {
   const missing = (used ?? []).filter((name) => !Object.hasOwn(declared, name))
   return missing.length === 0

@@ -1,31 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ApiError, api } from '../api/api.ts'
-import type { Column } from '../api/api-types.ts'
+import type { DraftCheck } from '../api/shapes.ts'
 import type { EndpointDraft } from './endpoint-draft.ts'
-
-interface Checked {
-  columns: Column[]
-  parameters: string[]
-}
-
-export interface DraftCheck {
-  checked: Checked | undefined
-  problem: ApiError | undefined
-  /** Whether the answer is that of an older text. */
-  waiting: boolean
-}
 
 const pauseMs = 350
 
-/** Has the service look at the text whenever the writer pauses. */
-export function useDraftCheck(draft: EndpointDraft, enabled: boolean): DraftCheck {
+/** Checks the draft whenever the user pauses. */
+export function useDraftCheck(draft: EndpointDraft, enabled: boolean) {
   const settled = useSettled(draft, pauseMs)
   const { query, parameters, sandbox } = settled
   const { data, error, isFetching } = useQuery({
     queryKey: ['check', query, parameters, sandbox],
     queryFn: ({ signal }) =>
-      api<Checked>('/api/endpoints/check', { body: { query, parameters, sandbox }, signal }),
+      api<DraftCheck>('/api/endpoints/check', { body: { query, parameters, sandbox }, signal }),
     enabled: enabled && query.trim() !== '',
     staleTime: 60_000,
     gcTime: 60_000,
@@ -35,6 +23,7 @@ export function useDraftCheck(draft: EndpointDraft, enabled: boolean): DraftChec
   return {
     checked: data,
     problem: error instanceof ApiError ? error : undefined,
+    /** Whether the outcome belongs to an older text. */
     waiting: isFetching || settled !== draft,
   }
 }

@@ -1,33 +1,33 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
-import type { Entry } from '../api/api-types.ts'
+import type { Entry } from '../api/shapes.ts'
 import { showInstant, useZone, type Zone } from '../ui/instants.ts'
 import { JsonTree } from '../ui/json-tree.tsx'
+import { toggled } from '../ui/toggled.ts'
 import { markOf } from './entry-mark.ts'
-import { keyOf } from './known-entries.ts'
+import { keyOf } from './live-buffer.ts'
 
 export interface EntryListProps {
   entries: readonly Entry[]
-  /** Names the question that the entries answer; a new one is read from its top. */
-  question: string
-  /** Whether the entries are those of an earlier question. */
+  /** Identifies the search; the entries of a new one are shown from the top. */
+  searchKey: string
+  /** Whether the entries belong to an earlier search. */
   isOld: boolean
-  /** Whether new ones come in above: who reads further down is not moved. */
+  /** Whether new entries arrive at the top. They do not move what a reader further down sees. */
   grows: boolean
-  /** Whether the day is needed to tell instants apart. */
   showDay: boolean
   showProject: boolean
-  /** Asks for older ones, where there are any. */
+  /** Loads older entries; undefined where there are none. */
   onEnd: (() => void) | undefined
   onFilter: (keys: string[], value: string, exclude: boolean) => void
 }
 
-/** A line shows no more of a message than fits on any screen. */
+/** More than fits on any screen. */
 const maxLine = 600
 
-/** Entries one below the other, of which only those in sight are drawn. */
+/** A virtual list of entries. */
 export function EntryList(props: EntryListProps) {
-  const { entries, question, isOld, grows, showDay, showProject, onEnd, onFilter } = props
+  const { entries, searchKey, isOld, grows, showDay, showProject, onEnd, onFilter } = props
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
@@ -37,7 +37,7 @@ export function EntryList(props: EntryListProps) {
     estimateSize: () => 33,
     getItemKey: (index) => keyOf(entries[index] as Entry),
     overscan: 16,
-    // Keeps what is read in its place. At the top nothing is kept: there one sees what comes.
+    // Keeps the visible entries in place, except at the top, where new entries are wanted.
     anchorTo: grows && (box.current?.scrollTop ?? 0) > 4 ? 'end' : 'start',
     scrollEndThreshold: -1,
   })
@@ -46,16 +46,10 @@ export function EntryList(props: EntryListProps) {
   useEffect(() => {
     if (last >= entries.length - 30) onEnd?.()
   }, [last, entries.length, onEnd])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the answer to a new question begins at its top
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new search is shown from the top
   useLayoutEffect(() => {
     if (!isOld) box.current?.scrollTo(0, 0)
-  }, [question, isOld])
-  const toggle = (key: string) =>
-    setOpen((now) => {
-      const next = new Set(now)
-      if (!next.delete(key)) next.add(key)
-      return next
-    })
+  }, [searchKey, isOld])
   return (
     <div
       className={`grid entries${isOld ? ' old' : ''}${showProject ? '' : ' one-project'}`}
@@ -68,6 +62,7 @@ export function EntryList(props: EntryListProps) {
       <div className="grid-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
           const entry = entries[item.index] as Entry
+          const { project, id, event_message, metadata } = entry
           const key = keyOf(entry)
           return (
             <div
@@ -80,21 +75,16 @@ export function EntryList(props: EntryListProps) {
                 type="button"
                 className="entry"
                 aria-expanded={open.has(key)}
-                onClick={() => toggle(key)}
+                onClick={() => setOpen(toggled(open, key))}
               >
                 <When ms={entry.timestamp / 1000} zone={zone} showDay={showDay} />
                 <Mark entry={entry} />
-                {showProject && <span className="faint">{entry.project}</span>}
+                {showProject && <span className="faint">{project}</span>}
                 <Message entry={entry} />
               </button>
               {open.has(key) && (
                 <JsonTree
-                  value={{
-                    project: entry.project,
-                    id: entry.id,
-                    event_message: entry.event_message,
-                    metadata: entry.metadata,
-                  }}
+                  value={{ project, id, event_message, metadata }}
                   onFilter={(keys, value, exclude) =>
                     onFilter(keys[0] === 'metadata' ? keys.slice(1) : keys, value, exclude)
                   }

@@ -1,18 +1,18 @@
-import type { Entry } from '../api/api-types.ts'
+import type { Entry } from '../api/shapes.ts'
 
-/** What an entry says of itself, in a word. */
+/** The status or level of an entry. */
 export interface EntryMark {
   text: string
   tone: 'bad' | 'warn' | 'plain'
 }
 
-/** Where senders write the status of a response, and how bad something is. */
+/** Where log libraries write the status of a response and the level. */
 const statusPaths = ['response.status_code', 'res.statusCode', 'status_code', 'status', 'http.status_code']
 const levelPaths = ['level', 'severity_text', 'severity', 'parsed.error_severity', 'log_level']
 
 const bad = /^(?:err|error|fatal|crit|critical|alert|emerg|emergency|panic|severe)$/i
 const warn = /^(?:warn|warning)$/i
-/** Libraries of Node write levels as numbers. */
+/** The numeric levels of pino and bunyan. */
 const numbered: Record<string, string> = {
   10: 'trace',
   20: 'debug',

@@ -1,23 +1,22 @@
 import { type PointerEvent, useRef, useState } from 'react'
-import type { Histogram as Counts } from '../api/api-types.ts'
-import { count, entries } from '../ui/format.ts'
+import type { Histogram as Counts } from '../api/shapes.ts'
+import { count, counted, sum } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
 
 export interface HistogramProps {
   counts: Counts | undefined
-  /** Whether the counts are those of an earlier question. */
+  /** Whether the counts belong to an earlier search. */
   isOld: boolean
   hasFailed: boolean
   fromMs: number
   toMs: number
-  /** A part of the range was marked. */
   onRange: (fromMs: number, toMs: number) => void
 }
 
 const width = 1000
 const height = 84
 
-/** Entries over time. Dragging over it chooses a range; the fields above do the same without a pointer. */
+/** Entries over time. Dragging selects a range; the range field does the same without a pointer. */
 export function Histogram({ counts, isOld, hasFailed, fromMs, toMs, onRange }: HistogramProps) {
   const zone = useZone()
   const [brush, setBrush] = useState<[number, number]>()
@@ -25,7 +24,7 @@ export function Histogram({ counts, isOld, hasFailed, fromMs, toMs, onRange }: H
   const buckets = counts?.buckets ?? []
   const step = (counts?.bucket_seconds ?? 60) * 1000
   const highest = Math.max(1, ...buckets.map((bucket) => bucket.count))
-  const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
+  const total = counted(sum(buckets.map((bucket) => bucket.count)), 'entry', 'entries')
   const place = (ms: number) => ((ms - fromMs) / (toMs - fromMs)) * width
   const under = ({ clientX }: PointerEvent) => {
     const { left, width: shown } = (box.current as SVGSVGElement).getBoundingClientRect()
@@ -39,7 +38,7 @@ export function Histogram({ counts, isOld, hasFailed, fromMs, toMs, onRange }: H
       onRange(Math.floor(fromMs + one * (toMs - fromMs)), Math.ceil(fromMs + other * (toMs - fromMs)))
   }
   const text = counts
-    ? `${entries(total)} from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}`
+    ? `${total} from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}`
     : ''
   return (
     <figure className={isOld ? 'old' : undefined} aria-busy={isOld}>
@@ -88,7 +87,7 @@ export function Histogram({ counts, isOld, hasFailed, fromMs, toMs, onRange }: H
       <figcaption className="axis">
         <span>{showInstant(fromMs, zone, 'short')}</span>
         <span role="status">
-          {counts ? entries(total) : hasFailed ? 'The entries could not be counted.' : '\u00a0'}
+          {counts ? total : hasFailed ? 'The entries could not be counted.' : '\u00a0'}
         </span>
         <span>{showInstant(toMs, zone, 'short')}</span>
       </figcaption>

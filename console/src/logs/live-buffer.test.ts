@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Entry } from '../api/api-types.ts'
+import type { Entry } from '../api/shapes.ts'
 import { LiveBuffer } from './live-buffer.ts'
 
 const entries = (...numbers: number[]): Entry[] =>
   numbers.map((n) => ({ id: `e${n}`, timestamp: n, project: '', event_message: '', metadata: {} }))
 const times = (list: readonly Entry[]) => list.map(({ timestamp }) => timestamp)
 
-test('what came stands above what was there, the newest first, and waits until it is shown', () => {
+test('puts new entries above older ones and holds them back until they are shown', () => {
   const buffer = new LiveBuffer(10)
   buffer.add(entries(4, 5))
   expect([buffer.waiting, times(buffer.shown)]).toEqual([2, []])
@@ -15,7 +15,7 @@ test('what came stands above what was there, the newest first, and waits until i
   expect([buffer.waiting, times(buffer.shown)]).toEqual([0, [5, 4, 3, 2, 1]])
 })
 
-test('an entry that is told of twice is shown once', () => {
+test('shows an entry that is reported twice once', () => {
   const buffer = new LiveBuffer(10)
   buffer.add(entries(4, 5))
   buffer.begin(entries(5, 4, 3))
@@ -24,7 +24,7 @@ test('an entry that is told of twice is shown once', () => {
   expect(times(buffer.shown)).toEqual([6, 5, 4, 3])
 })
 
-test('what does not fit while nothing is shown is counted, and what is shown is bounded', () => {
+test('counts entries that are dropped before they are shown, and bounds the shown ones', () => {
   const buffer = new LiveBuffer(3)
   buffer.begin(entries(1))
   buffer.add(entries(2, 3))

@@ -1,55 +1,69 @@
-import type { Entry } from '../api/api-types.ts'
-import { KnownEntries } from './known-entries.ts'
+import type { Entry } from '../api/shapes.ts'
 
-/** What a live view shows, and what waits to be shown. Both are bounded; what does not fit is counted. */
-export class LiveBuffer {
+export const keyOf = ({ timestamp, id }: Pick<Entry, 'timestamp' | 'id'>): string => `${timestamp} ${id}`
+
+/** Filters out entries that were seen before, as far back as the limit reaches. */
+export class SeenEntries {
+  readonly #keys = new Set<string>()
   readonly #max: number
-  readonly #known: KnownEntries
-  #shown: Entry[] = []
-  #waiting: Entry[] = []
-  #dropped = 0
 
   constructor(max: number) {
     this.#max = max
-    this.#known = new KnownEntries(max * 10)
   }
 
+  /** Returns the new ones and remembers them. */
+  fresh(entries: readonly Entry[]): Entry[] {
+    const found = entries.filter((entry) => {
+      const key = keyOf(entry)
+      if (this.#keys.has(key)) return false
+      this.#keys.add(key)
+      return true
+    })
+    for (const key of this.#keys) {
+      if (this.#keys.size <= this.#max) break
+      this.#keys.delete(key)
+    }
+    return found
+  }
+}
+
+/** The entries that a live view shows, and those that wait to be shown. Both are bounded; drops are counted. */
+export class LiveBuffer {
+  readonly #max: number
+  readonly #seen: SeenEntries
+  #waiting: Entry[] = []
   /** Newest first. */
-  get shown(): readonly Entry[] {
-    return this.#shown
+  shown: readonly Entry[] = []
+  /** Entries that were dropped before they could be shown. */
+  dropped = 0
+
+  constructor(max: number) {
+    this.#max = max
+    this.#seen = new SeenEntries(max * 10)
   }
 
-  /** How many came and are not shown yet. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** How many left before anybody could see them. */
-  get dropped(): number {
-    return this.#dropped
-  }
-
-  /** What was there before the view was, newest first. */
+  /** Adds entries older than the view, newest first. */
   begin(entries: readonly Entry[]): void {
-    this.#shown = [...this.#shown, ...this.#known.fresh(entries)].slice(0, this.#max)
+    this.shown = [...this.shown, ...this.#seen.fresh(entries)].slice(0, this.#max)
   }
 
-  /** What came, the oldest first; tells how many of them are new. */
+  /** Adds entries that arrived, oldest first. Returns how many of them are new. */
   add(entries: readonly Entry[]): number {
-    const fresh = this.#known.fresh(entries)
-    this.#waiting = [...this.#waiting, ...fresh]
-    const over = this.#waiting.length - this.#max
-    if (over > 0) {
-      this.#waiting = this.#waiting.slice(over)
-      this.#dropped += over
-    }
+    const fresh = this.#seen.fresh(entries)
+    const waiting = [...this.#waiting, ...fresh]
+    this.#waiting = waiting.slice(-this.#max)
+    this.dropped += waiting.length - this.#waiting.length
     return fresh.length
   }
 
-  /** Shows what waits. */
+  /** Shows the waiting entries. */
   show(): void {
     if (this.#waiting.length === 0) return
-    this.#shown = [...this.#waiting.toReversed(), ...this.#shown].slice(0, this.#max)
+    this.shown = [...this.#waiting.toReversed(), ...this.shown].slice(0, this.#max)
     this.#waiting = []
   }
 }

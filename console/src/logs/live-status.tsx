@@ -1,25 +1,24 @@
 import { count } from '../ui/format.ts'
 import type { Live } from './use-live-entries.ts'
 
-/** What a live view does at the moment, and what it could not show. */
-export function LiveStatus({ tail, paused }: { tail: Live; paused: boolean }) {
-  const { state, waiting, missed, hasGap } = tail
-  const isOpen = state === 'open' && !paused
-  return (
-    <p className={`live${isOpen ? '' : ' still'}`} role="status">
-      <span>
-        <span className="dot" /> {textOf(tail, paused)}
-      </span>
-      {paused && waiting > 0 && <span className="badge">{count(waiting)} waiting</span>}
-      {missed > 0 && <span className="badge warn">{count(missed)} were too many to show</span>}
-      {hasGap && <span className="badge warn">Some may be missing</span>}
-    </p>
-  )
+const texts = {
+  connecting: 'Connecting …',
+  open: 'New entries appear here as they arrive.',
+  broken: 'Connection lost. Reconnecting …',
+  failed: 'Stopped.',
 }
 
-function textOf({ state }: Live, paused: boolean): string {
-  if (state === 'failed') return 'Ended.'
-  if (state === 'broken') return 'The connection broke. Connecting again …'
-  if (paused) return 'Paused. What comes is shown when you go on.'
-  return state === 'open' ? 'Entries appear here as they arrive.' : 'Connecting …'
+export function LiveStatus({ tail, paused }: { tail: Live; paused: boolean }) {
+  const { state, waiting, missed, hasGap } = tail
+  const isPaused = paused && (state === 'open' || state === 'connecting')
+  return (
+    <p className={`live${state === 'open' && !paused ? '' : ' still'}`} role="status">
+      <span>
+        <span className="dot" /> {isPaused ? 'Paused. New entries are shown when you resume.' : texts[state]}
+      </span>
+      {paused && waiting > 0 && <span className="badge">{count(waiting)} waiting</span>}
+      {missed > 0 && <span className="badge warn">{count(missed)} not shown: too many at once</span>}
+      {hasGap && <span className="badge warn">Some entries may be missing</span>}
+    </p>
+  )
 }

@@ -1,33 +1,26 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { ApiError, api, at, send } from '../api/api.ts'
-import type { Entry } from '../api/api-types.ts'
 import { connection } from '../api/connection.ts'
-import { readStream } from '../api/stream-events.ts'
-import { KnownEntries } from './known-entries.ts'
+import type { Entry } from '../api/shapes.ts'
+import { SeenEntries } from './live-buffer.ts'
 import type { SearchCondition } from './search-query.ts'
-
-export interface TailFilter {
-  source: string
-  project: string | undefined
-  text: string[]
-  filters: SearchCondition[]
-}
+import { type EntryFilter, searchEntries } from './use-entries.ts'
 
 export interface TailEvents {
   /** From now on nothing is missed. */
   onOpen: () => void
-  /** The connection is gone and is made again. */
   onBroken: () => void
-  /** The oldest first. Some may be told of twice. */
+  /** Oldest first. May repeat entries. */
   onEntries: (entries: Entry[]) => void
-  /** So many came faster than they could be sent. */
+  /** The service dropped this many entries because they arrived faster than it could send them. */
   onMissed: (count: number) => void
-  /** Too many came to read all of them. */
+  /** Too many entries arrived to read all of them. */
   onGap: () => void
-  /** The service no longer knew the place to go on from. */
+  /** The service could not resume where the connection broke. */
   onReset: () => void
 }
 
-/** What the tail needs of the world. */
+/** Replaced in tests. */
 export interface TailWorld {
   send: typeof send
   api: typeof api
@@ -36,31 +29,36 @@ export interface TailWorld {
   now: () => number
 }
 
-const browser: TailWorld = {
-  send,
-  api,
-  pause: connection.pause,
-  lost: connection.lost,
-  now: Date.now,
+const browser: TailWorld = { send, api, pause: connection.pause, lost: connection.lost, now: Date.now }
+
+interface Tail {
+  filter: EntryFilter
+  events: TailEvents
+  signal: AbortSignal
+  world: TailWorld
+  /** Called when the service responds. */
+  alive: () => void
 }
 
 const pollEveryMs = 2_000
 const firstPauseMs = 1_000
 const longestPauseMs = 15_000
+/** The service sends a heartbeat every 15 s. */
+const silenceMs = 45_000
 const pageSize = 500
-/** So many pages of one look are read; whoever gets more than that cannot read them either. */
+/** Nobody can read more pages than this within a poll. */
 const maxPages = 4
-/** Entries that come late are found if they are no later than this. */
+/** Polling finds entries that arrive up to this much later than their timestamp. */
 const overlapMs = 30_000
-/** More than can come in that time and be read. */
-const maxKnown = 20_000
+/** More than can arrive within the overlap and be read. */
+const maxSeen = 20_000
 
 /**
- * Tells of entries as they come, until the signal ends it. A connection that breaks is made again and goes on where it
- * was. Throws where it cannot go on.
+ * Reports entries as they arrive, until the signal aborts. Reconnects after a break and resumes where it was. Throws errors
+ * that reconnecting does not solve.
  */
 export async function followEntries(
-  filter: TailFilter,
+  filter: EntryFilter,
   events: TailEvents,
   signal: AbortSignal,
   world: TailWorld = browser,
@@ -69,15 +67,14 @@ export async function followEntries(
   const alive = () => {
     failures = 0
   }
-  const follow = filter.filters.every(isOfMessage)
-    ? streamOf(filter, events, signal, world, alive)
-    : pollOf(filter, events, signal, world, alive)
+  const tail = { filter, events, signal, world, alive }
+  const follow = filter.filters.every(isOfMessage) ? streamOf(tail) : pollOf(tail)
   for (;;) {
     try {
       await follow()
     } catch (error) {
       signal.throwIfAborted()
-      if (!isPassing(error)) throw error
+      if (!isTemporary(error)) throw error
       if (!(error instanceof ApiError)) world.lost()
     }
     signal.throwIfAborted()
@@ -87,23 +84,16 @@ export async function followEntries(
   }
 }
 
-/** Whether the same may work a little later. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }
 
-/** The stream itself looks for one text only, and knows no conditions. */
+/** The stream of the service filters by one text only. Other conditions on the message are checked here. */
 function isOfMessage({ path, is }: SearchCondition): boolean {
   return path === 'event_message' && is === 'contains'
 }
 
-function streamOf(
-  { source, project, text, filters }: TailFilter,
-  events: TailEvents,
-  signal: AbortSignal,
-  world: TailWorld,
-  alive: () => void,
-) {
+function streamOf({ filter: { source, project, text, filters }, events, signal, world, alive }: Tail) {
   const [longest, ...others] = text.toSorted((one, other) => other.length - one.length)
   const query = new URLSearchParams({
     ...(project !== undefined && { project }),
@@ -121,10 +111,10 @@ function streamOf(
       headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
     })
     events.onOpen()
-    for await (const come of readStream(response.body as ReadableStream<Uint8Array>)) {
+    for await (const messages of messagesOf(response.body as ReadableStream<Uint8Array>)) {
       alive()
       const entries: Entry[] = []
-      for (const { event, id, data } of come) {
+      for (const { event, id, data } of messages) {
         lastId = id ?? lastId
         if (event === 'entry') entries.push(JSON.parse(data) as Entry)
         if (event === 'missed') events.onMissed((JSON.parse(data) as { count: number }).count)
@@ -136,41 +126,60 @@ function streamOf(
   }
 }
 
-/** Entries may be late or share an instant, so the last seconds are asked for again and what is known is left out. */
-function pollOf(
-  { source, project, text, filters }: TailFilter,
-  events: TailEvents,
-  signal: AbortSignal,
-  world: TailWorld,
-  alive: () => void,
-) {
-  const known = new KnownEntries(maxKnown)
+/** The messages of each chunk. Throws when the stream breaks or the service falls silent. */
+async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
+  let messages: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (message) => messages.push(message) })
+  try {
+    for (;;) {
+      const { done, value } = await notSilent(reader.read())
+      if (done) return
+      // The parser drops ids without data, but the service sends them to mark how far it has read.
+      parser.feed(value.replace(/^(id: .+\n)\n/gm, '$1data:\n\n'))
+      yield messages
+      messages = []
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+async function notSilent<T>(next: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('The service has fallen silent.')), silenceMs)
+  })
+  return Promise.race([next, silence]).finally(() => clearTimeout(timer))
+}
+
+/** Entries may be late or share a timestamp, so each poll repeats the last seconds and skips entries seen before. */
+function pollOf({ filter, events, signal, world, alive }: Tail) {
+  const seen = new SeenEntries(maxSeen)
   let since: number | undefined
-  const look = async () => {
-    const askedMs = world.now()
-    const from = new Date((since ?? askedMs) - overlapMs).toISOString()
-    const body = { from, text, filters, limit: pageSize, ...(project !== undefined && { project }) }
+  const poll = async () => {
+    const requestedMs = world.now()
+    const fromMs = (since ?? requestedMs) - overlapMs
     const fresh: Entry[] = []
     let last: Entry | undefined
     for (let pages = 1; ; pages++) {
-      const before = last && { before: { timestamp: last.timestamp, id: last.id } }
-      const path = `/api/sources/${at(source)}/search`
-      const page = await world.api<Entry[]>(path, { body: { ...body, ...before }, signal })
-      const news = known.fresh(page)
+      const before = last && { timestamp: last.timestamp, id: last.id }
+      const page = await searchEntries(filter, { fromMs, limit: pageSize, before }, signal, world.api)
+      const news = seen.fresh(page)
       fresh.push(...news)
       last = page.at(-1)
-      // What was there before the first look is not meant.
+      // Entries from before the first poll are not new.
       if (page.length < pageSize || news.length === 0 || since === undefined) break
       if (pages < maxPages) continue
       events.onGap()
       break
     }
-    since = askedMs
+    since = requestedMs
     if (fresh.length > 0) events.onEntries(fresh.reverse())
   }
   return async () => {
     for (let isOpen = false; ; isOpen = true) {
-      await look()
+      await poll()
       alive()
       if (!isOpen) events.onOpen()
       await world.pause(pollEveryMs, signal)

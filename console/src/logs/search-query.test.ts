@@ -1,61 +1,34 @@
 import { describe, expect, test } from 'vitest'
 import { parseSearch, pathOf, withCondition } from './search-query.ts'
 
-describe('parseSearch', () => {
-  test.each([
-    ['', { text: [], filters: [] }],
-    ['  one  "two words" ', { text: ['one', 'two words'], filters: [] }],
-    [
-      'response.status_code:500',
-      { text: [], filters: [{ path: 'response.status_code', is: 'eq', value: '500' }] },
-    ],
-    ['-request.method:GET', { text: [], filters: [{ path: 'request.method', is: 'ne', value: 'GET' }] }],
-    [
-      'a:>=400 b:<3 c:*',
-      {
-        text: [],
-        filters: [
-          { path: 'a', is: 'gte', value: '400' },
-          { path: 'b', is: 'lt', value: '3' },
-          { path: 'c', is: 'exists', value: '' },
-        ],
-      },
-    ],
-    ['msg:"a \\"b\\" c"', { text: [], filters: [{ path: 'msg', is: 'eq', value: 'a "b" c' }] }],
-    ['"odd key":x', { text: [], filters: [{ path: 'odd key', is: 'eq', value: 'x' }] }],
-    ['https://example.com/a', { text: ['https://example.com/a'], filters: [] }],
-    ['a: 12:30', { text: ['a:', '12:30'], filters: [] }],
-    ['-path:*', { text: [], filters: [{ path: 'path', is: 'exists', value: '', not: true }] }],
-    ['-path:>=400', { text: [], filters: [{ path: 'path', is: 'gte', value: '400', not: true }] }],
-    [
-      '-path:">=400" -b:"*"',
-      {
-        text: [],
-        filters: [
-          { path: 'path', is: 'ne', value: '>=400' },
-          { path: 'b', is: 'ne', value: '*' },
-        ],
-      },
-    ],
-    [
-      'one -two -"three four"',
-      {
-        text: ['one'],
-        filters: [
-          { path: 'event_message', is: 'contains', value: 'two', not: true },
-          { path: 'event_message', is: 'contains', value: 'three four', not: true },
-        ],
-      },
-    ],
-    ['- -- --flag -"" "-word" a-b', { text: ['-', '--', '--flag', '-""', '-word', 'a-b'], filters: [] }],
-    ['"unended', { text: ['"unended'], filters: [] }],
-  ])('%j', (query, parsed) => {
-    expect(parseSearch(query)).toEqual(parsed)
-  })
+test.each([
+  ['', [], []],
+  ['  one  "two words" ', ['one', 'two words'], []],
+  ['response.status_code:500', [], ['response.status_code eq 500']],
+  ['-request.method:GET', [], ['request.method ne GET']],
+  ['a:>=400 b:<3 c:*', [], ['a gte 400', 'b lt 3', 'c exists ']],
+  ['msg:"a \\"b\\" c"', [], ['msg eq a "b" c']],
+  ['"odd key":x', [], ['odd key eq x']],
+  ['https://example.com/a', ['https://example.com/a'], []],
+  ['a: 12:30', ['a:', '12:30'], []],
+  ['-path:*', [], ['not path exists ']],
+  ['-path:>=400', [], ['not path gte 400']],
+  ['-path:">=400" -b:"*"', [], ['path ne >=400', 'b ne *']],
+  [
+    'one -two -"three four"',
+    ['one'],
+    ['not event_message contains two', 'not event_message contains three four'],
+  ],
+  ['- -- --flag -"" "-word" a-b', ['-', '--', '--flag', '-""', '-word', 'a-b'], []],
+  ['"unended', ['"unended'], []],
+])('parses %j', (query, text, conditions) => {
+  const { text: words, filters } = parseSearch(query)
+  const written = filters.map(({ path, is, value, not }) => `${not ? 'not ' : ''}${path} ${is} ${value}`)
+  expect([words, written]).toEqual([text, conditions])
 })
 
 describe('withCondition', () => {
-  test('what is added reads back as it was meant', () => {
+  test('adds conditions that parse back to the same value', () => {
     for (const value of ['200', 'two words', 'a "quoted" \\ text', '>5', '*', '-x', '', 'https://a.b/c']) {
       const parsed = parseSearch(withCondition('word', 'a.b', value))
       expect(parsed).toEqual({ text: ['word'], filters: [{ path: 'a.b', is: 'eq', value }] })
@@ -64,12 +37,12 @@ describe('withCondition', () => {
     }
   })
 
-  test('the same condition is not added twice', () => {
+  test('does not add the same condition twice', () => {
     const once = withCondition('x', 'a', '1')
     expect(withCondition(once, 'a', '1')).toBe(once)
   })
 })
 
-test('a dot inside of a key is no separator', () => {
+test('escapes a dot inside a key', () => {
   expect(pathOf(['a.b', 'c'])).toBe('a%2Eb.c')
 })

@@ -1,9 +1,9 @@
-/** One condition of a search, as the service takes it. */
+/** One condition of a search, as the service expects it. */
 export interface SearchCondition {
   path: string
   is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'exists' | 'contains'
   value: string
-  /** Those are meant for which it does not hold. */
+  /** Inverts the condition. */
   not?: true
 }
 
@@ -16,14 +16,14 @@ const token = /-?(?:"(?:[^"\\]|\\.)*"|[^\s":]+):(?:"(?:[^"\\]|\\.)*"|\S*)|-?"(?:
 const numeric = { '>=': 'gte', '<=': 'lte', '>': 'gt', '<': 'lt' } as const
 
 /**
- * Reads what people type: words and "phrases" are looked for in the message; `path:value` compares metadata,
- * `path:>=400` compares numbers, `path:*` asks that there is something. A minus before any of them excludes.
+ * Words and "phrases" must be in the message; `path:value` compares metadata, `path:>=400` compares numbers, and `path:*`
+ * requires a value. A minus before any of them excludes.
  */
 export function parseSearch(query: string): ParsedSearch {
   const text: string[] = []
   const filters: SearchCondition[] = []
   for (const [part] of query.matchAll(token)) {
-    const filter = filterOf(part) ?? withoutOf(part)
+    const filter = filterOf(part) ?? exclusionOf(part)
     if (filter) filters.push(filter)
     else if (unquoted(part) !== '') text.push(unquoted(part))
   }
@@ -35,15 +35,15 @@ function filterOf(part: string): SearchCondition | undefined {
   if (!match) return undefined
   const [, minus = '', name = '', raw = ''] = match
   const path = unquoted(name)
-  const turned = minus === '' ? {} : { not: true as const }
-  if (raw === '*') return { path, is: 'exists', value: '', ...turned }
+  const inverted = minus === '' ? {} : { not: true as const }
+  if (raw === '*') return { path, is: 'exists', value: '', ...inverted }
   const sign = /^(>=|<=|>|<)/.exec(raw)?.[1] as keyof typeof numeric | undefined
-  if (sign) return { path, is: numeric[sign], value: raw.slice(sign.length), ...turned }
+  if (sign) return { path, is: numeric[sign], value: raw.slice(sign.length), ...inverted }
   return { path, is: minus === '' ? 'eq' : 'ne', value: unquoted(raw) }
 }
 
-/** A word that the message must not have. A dash that nothing follows, or another dash, is a text. */
-function withoutOf(part: string): SearchCondition | undefined {
+/** A word that the message must not contain. A dash alone or before another dash is text. */
+function exclusionOf(part: string): SearchCondition | undefined {
   const word = unquoted(/^-([^-].*)$/s.exec(part)?.[1] ?? '')
   return word === '' ? undefined : { path: 'event_message', is: 'contains', value: word, not: true }
 }
@@ -56,14 +56,14 @@ function quoted(text: string): string {
   return /^[^\s":<>*\\-][^\s":\\]*$/.test(text) ? text : `"${text.replace(/(["\\])/g, '\\$1')}"`
 }
 
-/** The query with one more condition, or as it is where it has that already. */
+/** Adds a condition unless the query has it already. */
 export function withCondition(query: string, path: string, value: string, exclude = false): string {
   const condition = `${exclude ? '-' : ''}${quoted(path)}:${quoted(value)}`
   const parts = [...query.matchAll(token)].map(([part]) => part)
   return parts.includes(condition) ? query : [...parts, condition].join(' ')
 }
 
-/** A path of the service for keys of nested objects: dots inside of a key are no separators. */
+/** The path of nested keys, as the service writes it: a dot inside a key is `%2E`. */
 export function pathOf(keys: readonly string[]): string {
   return keys.map((key) => key.replaceAll('.', '%2E')).join('.')
 }

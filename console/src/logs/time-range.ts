@@ -1,6 +1,6 @@
 import { showInstant, type Zone } from '../ui/instants.ts'
 
-/** A range of time as an address holds it: relative to now, or between two instants. */
+/** A time range in the address: relative to now, or between two instants. */
 export interface TimeRange {
   fromMs: number
   toMs: number
@@ -18,7 +18,7 @@ export const relativeRanges = [
   ['30d', 'Last 30 days'],
 ] as const
 
-/** The range in words, with as much of its instants as tells them apart. */
+/** The range as text, without the parts that both instants share. */
 export function rangeText({ fromMs, toMs }: Pick<TimeRange, 'fromMs' | 'toMs'>, zone: Zone): string {
   const end = fromMs % 60_000 === 0 && toMs % 60_000 === 0 ? 16 : 19
   const [from, to] = [fromMs, toMs].map((ms) => showInstant(ms, zone, 'seconds').slice(0, end)) as [
@@ -33,8 +33,8 @@ const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 export function readRange(address: URLSearchParams, nowMs: number): TimeRange {
   const [from, to] = [Date.parse(address.get('from') ?? ''), Date.parse(address.get('to') ?? '')]
   if (from < to) return { fromMs: from, toMs: to, relative: undefined }
-  const given = /^(\d{1,4})([mhd])$/.exec(address.get('range') ?? '')
-  const relative = given ? given[0] : '1h'
-  const ms = given ? Number(given[1]) * (units[given[2] as string] as number) : 3_600_000
+  const match = /^(\d{1,4})([mhd])$/.exec(address.get('range') ?? '')
+  const relative = match ? match[0] : '1h'
+  const ms = match ? Number(match[1]) * (units[match[2] as string] as number) : 3_600_000
   return { fromMs: nowMs - ms, toMs: nowMs, relative }
 }

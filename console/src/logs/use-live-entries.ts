@@ -1,22 +1,22 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { api, at } from '../api/api.ts'
-import type { Entry } from '../api/api-types.ts'
+import type { Entry } from '../api/shapes.ts'
 import { LiveBuffer } from './live-buffer.ts'
-import { followEntries, type TailFilter } from './live-tail.ts'
+import { followEntries } from './live-tail.ts'
+import { type EntryFilter, searchEntries } from './use-entries.ts'
 
-/** Newest entries that a live view holds; older ones are a search away. */
+/** Older entries than these can be found by a search. */
 const maxLive = 2_000
 const firstEntries = 200
 
 export interface Live {
   state: 'connecting' | 'open' | 'broken' | 'failed'
-  /** Whether the entries are those that were asked for. */
+  /** Whether the entries match the current filter. */
   hasBegun: boolean
   entries: readonly Entry[]
-  /** How many came while it was paused. */
+  /** Entries that arrived while the view was paused. */
   waiting: number
   missed: number
-  /** Entries may be missing, and nobody knows how many. */
+  /** Whether an unknown number of entries may be missing. */
   hasGap: boolean
   error: Error | undefined
 }
@@ -31,16 +31,9 @@ const nothing: Live = {
   error: undefined,
 }
 
-function newest(filter: TailFilter, fromMs: number, signal: AbortSignal): Promise<Entry[]> {
-  const { source, project, text, filters } = filter
-  const from = new Date(fromMs).toISOString()
-  const body = { from, text, filters, limit: firstEntries, ...(project !== undefined && { project }) }
-  return api<Entry[]>(`/api/sources/${at(source)}/search`, { body, signal })
-}
-
-/** The newest entries and those that come, newest first. While it is paused they gather, and are shown afterwards. */
+/** The newest entries and those that arrive, newest first. While paused, new entries wait. */
 export function useLiveEntries(
-  wanted: TailFilter & { fromMs: number },
+  wanted: EntryFilter & { fromMs: number },
   active: boolean,
   paused: boolean,
 ): Live & { restart: () => void } {
@@ -53,32 +46,33 @@ export function useLiveEntries(
   const { source, project, text, filters } = wanted
   const key = JSON.stringify({ source, project, text, filters })
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: restart begins a new round
   useEffect(() => {
     if (!active) {
       setLive(nothing)
       return
     }
-    // What is shown stays until the first entries are there.
+    // The old entries stay until the first new ones are there.
     setLive(({ entries }) => ({ ...nothing, entries }))
-    const filter = JSON.parse(key) as TailFilter
+    const filter = JSON.parse(key) as EntryFilter
     const buffer = new LiveBuffer(maxLive)
     const ender = new AbortController()
-    const tell = (changes: Partial<Live>) => setLive((now) => ({ ...now, ...changes }))
-    let beginning: 'waits' | 'asked' | 'done' = 'waits'
+    const report = (changes: Partial<Live>) => setLive((now) => ({ ...now, ...changes }))
+    const newest = () => searchEntries(filter, { fromMs: fromMs.current, limit: firstEntries }, ender.signal)
+    let beginning: 'waiting' | 'requested' | 'done' = 'waiting'
     let missed = 0
     const begin = async () => {
-      if (beginning !== 'waits') return
-      beginning = 'asked'
-      buffer.begin(await newest(filter, fromMs.current, ender.signal))
+      if (beginning !== 'waiting') return
+      beginning = 'requested'
+      buffer.begin(await newest())
       beginning = 'done'
       buffer.show()
-      tell({ hasBegun: true, entries: buffer.shown, error: undefined })
+      report({ hasBegun: true, entries: buffer.shown, error: undefined })
     }
-    /** What came while nobody listened is found, unless it is more than was asked for. */
+    /** Fetches what arrived during a break, as far as one page reaches. */
     const fill = async () => {
-      const found = await newest(filter, fromMs.current, ender.signal)
-      if (buffer.add(found.reverse()) === firstEntries) tell({ hasGap: true })
+      const found = await newest()
+      if (buffer.add(found.reverse()) === firstEntries) report({ hasGap: true })
     }
     const show = () => {
       if (beginning !== 'done') return
@@ -91,32 +85,32 @@ export function useLiveEntries(
           : { ...now, entries, waiting, missed: all },
       )
     }
-    // However fast entries come, the page is drawn a few times a second.
+    // Limits how often the page is drawn, however fast entries arrive.
     const timer = setInterval(show, 250)
     followEntries(
       filter,
       {
         onOpen: () => {
-          tell({ state: 'open' })
-          // Where it does not succeed it is tried again with the next connection.
+          report({ state: 'open' })
+          // A failed beginning is repeated with the next connection.
           begin().catch((error: Error) => {
-            beginning = 'waits'
-            if (!ender.signal.aborted) tell({ error })
+            beginning = 'waiting'
+            if (!ender.signal.aborted) report({ error })
           })
         },
-        onBroken: () => tell({ state: 'broken' }),
+        onBroken: () => report({ state: 'broken' }),
         onEntries: (entries) => buffer.add(entries),
         onMissed: (count) => {
           missed += count
         },
-        onGap: () => tell({ hasGap: true }),
+        onGap: () => report({ hasGap: true }),
         onReset: () => {
-          fill().catch(() => tell({ hasGap: true }))
+          fill().catch(() => report({ hasGap: true }))
         },
       },
       ender.signal,
     ).catch((error: Error) => {
-      if (!ender.signal.aborted) tell({ state: 'failed', error })
+      if (!ender.signal.aborted) report({ state: 'failed', error })
     })
     return () => {
       ender.abort()

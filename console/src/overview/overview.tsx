@@ -1,69 +1,59 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { EndpointStat, Status, Usage } from '../api/api-types.ts'
 import { queries, statsEndpoint } from '../api/queries.ts'
-import { Breakable } from '../ui/breakable.tsx'
-import { bytes, count, milliseconds, percent, short } from '../ui/format.ts'
+import type { EndpointStat, Status, Usage } from '../api/shapes.ts'
+import { Figure } from '../ui/figure.tsx'
+import { bytes, count, counted, milliseconds, percent, short, sum } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
 import { SnippetBox } from '../ui/snippet.tsx'
 import { sendSnippets } from '../ui/snippets.ts'
 import { Spark } from '../ui/spark.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
+import { Breakable, Table } from '../ui/table.tsx'
 
 export default function Overview() {
   const status = useQuery(queries.status())
   const usage = useQuery(queries.usage())
-  const stats = useQuery(queries.stats('1hr'))
+  // Without the requests for these statistics.
+  const { data: stats } = useQuery({
+    ...queries.stats('1hr'),
+    select: (all) => all?.filter(({ endpoint }) => endpoint !== statsEndpoint) ?? null,
+  })
   return (
     <div className="page">
       <PageHead title="Overview" />
       <dl className="figures eight">
         <EngineFigure status={status.data} />
-        <ArrivalFigures usage={usage.data} />
+        <EntryFigures usage={usage.data} />
         <DiskFigure usage={usage.data} />
-        <CallFigures stats={stats.data && others(stats.data)} />
+        <RequestFigures stats={stats} />
       </dl>
-      <section className="stack" aria-labelledby="arriving">
-        <h2 id="arriving">Arriving</h2>
+      <section className="stack" aria-labelledby="sources">
+        <h2 id="sources">Sources with entries</h2>
         <Loaded query={usage} what="the sources" height={360}>
-          {(data) => <Arriving usage={data} />}
+          {(data) => <Sources usage={data} />}
         </Loaded>
       </section>
     </div>
   )
 }
 
-/** Without the calls that show these figures: of those nobody wants to know. */
-function others(stats: readonly EndpointStat[]): EndpointStat[] {
-  return stats.filter(({ endpoint }) => endpoint !== statsEndpoint)
-}
-
-function Figure({ name, value, under }: { name: string; value: ReactNode; under?: ReactNode }) {
-  return (
-    <div className="figure">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-      <dd className="under">{under}</dd>
-    </div>
-  )
-}
-
 function EngineFigure({ status }: { status: Status | undefined }) {
   if (!status) return <Figure name="Engine" value="…" />
-  const { engine } = status
-  const restarts = engine.restarts === 0 ? 'no restart' : `${engine.restarts} restarts`
+  const { ready, reason, engine } = status
   return (
     <Figure
       name="Engine"
       value={
-        <span className={`badge ${status.ready ? 'good' : 'bad'}`}>
+        <span className={`badge ${ready ? 'good' : 'bad'}`}>
           <span className="dot" />
-          {status.ready ? 'Ready' : 'Not ready'}
+          {ready ? 'Ready' : 'Not ready'}
         </span>
       }
       under={
-        status.ready ? `ClickHouse ${engine.version ?? ''}, ${restarts}` : (status.reason ?? engine.reason)
+        ready
+          ? `ClickHouse ${engine.version ?? ''}, ${counted(engine.restarts, 'restart')}`
+          : (reason ?? engine.reason)
       }
     />
   )
@@ -72,135 +62,109 @@ function EngineFigure({ status }: { status: Status | undefined }) {
 /** The last minute that is over. */
 const lastWhole = (values: readonly number[]) => values.at(-2) ?? 0
 
-function ArrivalFigures({ usage }: { usage: Usage | undefined }) {
-  if (!usage) {
-    return (
-      <>
-        <Figure name="Entries per minute" value="…" />
-        <Figure name="Entries held" value="…" />
-      </>
-    )
-  }
-  const now = usage.sources.reduce((sum, { per_minute }) => sum + lastWhole(per_minute), 0)
-  const held = usage.sources.reduce((sum, { entries }) => sum + entries, 0)
-  const filled = usage.sources.filter(({ entries }) => entries > 0).length
-  return (
-    <>
-      <Figure name="Entries per minute" value={short(now)} under="last whole minute" />
-      <Figure
-        name="Entries held"
-        value={short(held)}
-        under={`in ${filled} of ${usage.sources.length} sources`}
-      />
-    </>
-  )
-}
-
-function CallFigures({ stats }: { stats: EndpointStat[] | null | undefined }) {
-  const note = stats === null ? 'not recorded here' : 'last hour'
-  const unknown = stats === null ? '–' : '…'
-  const calls = stats?.reduce((sum, row) => sum + row.calls, 0) ?? 0
-  const errors = stats?.reduce((sum, row) => sum + row.errors, 0) ?? 0
-  const weighted = (of: (row: EndpointStat) => number | null) =>
-    stats && calls > 0 ? stats.reduce((sum, row) => sum + (of(row) ?? 0) * row.calls, 0) / calls : null
-  const slowest = stats?.reduce((most, row) => Math.max(most, row.p95_ms ?? 0), 0) ?? 0
-  const known = stats ? undefined : unknown
+function EntryFigures({ usage }: { usage: Usage | undefined }) {
+  const sources = usage?.sources ?? []
+  const filled = sources.filter(({ entries }) => entries > 0).length
+  const shown = (value: (source: Usage['sources'][number]) => number) =>
+    usage ? short(sum(sources.map(value))) : '…'
   return (
     <>
       <Figure
-        name="Calls per minute"
-        value={known ?? short(calls / 60)}
-        under={stats ? `${count(calls)} in the ${note}` : note}
+        name="Entries per minute"
+        value={shown(({ per_minute }) => lastWhole(per_minute))}
+        under={usage && 'last full minute'}
       />
-      <Figure name="From the cache" value={known ?? percent(weighted((row) => row.hit_ratio))} under={note} />
       <Figure
-        name="p95 of a call"
-        value={known ?? (calls > 0 ? milliseconds(slowest) : '–')}
-        under={stats ? 'slowest endpoint and minute' : note}
+        name="Entries stored"
+        value={shown(({ entries }) => entries)}
+        under={usage && `in ${filled} of ${sources.length} sources`}
       />
-      <Figure name="Errors" value={known ?? count(errors)} under={note} />
     </>
   )
 }
 
 function DiskFigure({ usage }: { usage: Usage | undefined }) {
   if (!usage) return <Figure name="On disk" value="…" />
-  const used = usage.sources.reduce((sum, source) => sum + source.bytes, 0)
-  const { disk } = usage
-  const full = disk !== null && disk.free_bytes < disk.reserve_bytes
+  const { disk, sources } = usage
+  const note =
+    disk === null
+      ? 'on a ClickHouse server'
+      : disk.free_bytes < disk.reserve_bytes
+        ? 'Disk almost full: new entries are rejected'
+        : `${bytes(disk.free_bytes)} free`
+  return <Figure name="On disk" value={bytes(sum(sources.map((source) => source.bytes)))} under={note} />
+}
+
+function RequestFigures({ stats }: { stats: EndpointStat[] | null | undefined }) {
+  const note = stats === null ? 'not recorded' : 'last hour'
+  const unknown = stats ? undefined : stats === null ? '–' : '…'
+  const rows = stats ?? []
+  const requests = sum(rows.map(({ calls }) => calls))
+  const hits = sum(rows.map(({ hit_ratio, calls }) => (hit_ratio ?? 0) * calls))
+  const slowest = Math.max(0, ...rows.map(({ p95_ms }) => p95_ms ?? 0))
   return (
-    <Figure
-      name="On disk"
-      value={bytes(used)}
-      under={
-        disk === null
-          ? 'of a ClickHouse server'
-          : full
-            ? 'Too little is free: logs are refused'
-            : `${bytes(disk.free_bytes)} free`
-      }
-    />
+    <>
+      <Figure
+        name="Requests per minute"
+        value={unknown ?? short(requests / 60)}
+        under={stats ? `${count(requests)} in the last hour` : note}
+      />
+      <Figure
+        name="Cache hits"
+        value={unknown ?? percent(requests > 0 ? hits / requests : null)}
+        under={note}
+      />
+      <Figure
+        name="p95 latency"
+        value={unknown ?? (requests > 0 ? milliseconds(slowest) : '–')}
+        under={stats ? 'slowest endpoint and minute' : note}
+      />
+      <Figure name="Errors" value={unknown ?? count(sum(rows.map(({ errors }) => errors)))} under={note} />
+    </>
   )
 }
 
-function Arriving({ usage }: { usage: Usage }) {
-  const busy = usage.sources
+function Sources({ usage }: { usage: Usage }) {
+  const filled = usage.sources
     .filter(({ entries }) => entries > 0)
     .toSorted((one, other) => sum(other.per_minute) - sum(one.per_minute) || other.entries - one.entries)
-  const [send] = sendSnippets(location.origin, 'edge_logs')
-  if (busy.length === 0) {
+  if (filled.length === 0) {
     return (
       <Empty title="No entries yet">
         <p>
-          Send one, with a token of the scope <code>ingest</code>, and watch it arrive here:
+          Send one with a token that has the scope <code>ingest</code>:
         </p>
-        <SnippetBox text={send?.text ?? ''} label="Send an entry" />
+        <SnippetBox text={sendSnippets(location.origin, 'edge_logs')[0]?.text ?? ''} label="Send an entry" />
         <p>
-          Other senders are on the page of <Link href="/console/sources">each source</Link>.
+          The page of <Link href="/console/sources">each source</Link> shows other ways to send entries.
         </p>
       </Empty>
     )
   }
+  const columns = [
+    ['Source'],
+    ['Last hour'],
+    ['Last minute', 'right'],
+    ['Entries', 'right optional'],
+    ['Size', 'right optional'],
+  ] as const
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Source</th>
-            <th scope="col">Last hour</th>
-            <th scope="col" className="right">
-              Last minute
-            </th>
-            <th scope="col" className="right optional">
-              Entries
-            </th>
-            <th scope="col" className="right optional">
-              Size
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {busy.map(({ name, entries, bytes: size, per_minute }) => (
-            <tr key={name}>
-              <td>
-                <Link className="name" href={`/console/explore?source=${name}`}>
-                  <Breakable text={name} />
-                </Link>
-              </td>
-              <td>
-                <Spark values={per_minute} label="Entries in the last hour" />
-              </td>
-              <td className="right">{count(lastWhole(per_minute))}</td>
-              <td className="right optional">{count(entries)}</td>
-              <td className="right optional">{bytes(size)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={columns}>
+      {filled.map(({ name, entries, bytes: size, per_minute }) => (
+        <tr key={name}>
+          <td>
+            <Link className="name" href={`/console/explore?source=${name}`}>
+              <Breakable text={name} />
+            </Link>
+          </td>
+          <td>
+            <Spark values={per_minute} />
+          </td>
+          <td className="right">{count(lastWhole(per_minute))}</td>
+          <td className="right optional">{count(entries)}</td>
+          <td className="right optional">{bytes(size)}</td>
+        </tr>
+      ))}
+    </Table>
   )
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

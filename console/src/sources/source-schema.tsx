@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useMemo, useState } from 'react'
-import { api, at } from '../api/api.ts'
-import type { Entry, SourcePath } from '../api/api-types.ts'
 import { queries } from '../api/queries.ts'
-import { Breakable } from '../ui/breakable.tsx'
+import type { Entry, SourcePath } from '../api/shapes.ts'
 import { count } from '../ui/format.ts'
 import { Empty, Loaded } from '../ui/states.tsx'
-import { NewColumn, RemoveColumn } from './typed-column.tsx'
+import { Breakable, Table } from '../ui/table.tsx'
+import { CreateColumn, NewColumn, RemoveColumn } from './column-dialogs.tsx'
 import { canBeColumn, kindsOf, shareOf } from './typed-columns.ts'
 
 interface SchemaRow {
@@ -25,14 +24,21 @@ const fixedColumns: SchemaRow[] = [
   { name: 'event_message', kinds: 'text', share: '100 %' },
 ]
 
-/** As many rows as a table shows at once; whoever looks for another one searches. */
+const columns = [
+  ['In SQL'],
+  ['Kind', 'optional'],
+  ['Entries', 'right optional'],
+  ['Typed column'],
+  ['Example', 'optional'],
+] as const
+
 const maxRows = 200
 
-/** What the entries of a source have, with an example of each, and its typed columns. */
+/** The paths of a source, with an example of each, and its typed columns. */
 export function SourceSchema({ name }: { name: string }) {
   const id = useId()
   const query = useQuery(queries.schema(name))
-  const [searched, setSearched] = useState('')
+  const [search, setSearch] = useState('')
   return (
     <section className="stack" aria-labelledby={id}>
       <div className="tabs-line">
@@ -43,25 +49,22 @@ export function SourceSchema({ name }: { name: string }) {
           aria-label="Search the schema"
           placeholder="Search paths and kinds"
           spellCheck={false}
-          value={searched}
-          onChange={(event) => setSearched(event.target.value)}
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
         />
       </div>
       <Loaded query={query} what="the schema" height={360}>
-        {(paths) => <Paths name={name} paths={paths} searched={searched} />}
+        {(paths) => <Paths name={name} paths={paths} search={search} />}
       </Loaded>
     </section>
   )
 }
 
-function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; searched: string }) {
-  const { data: recent = [] } = useQuery({
-    queryKey: ['sources', name, 'recent'],
-    queryFn: ({ signal }) => api<Entry[]>(`/api/sources/${at(name)}/recent?limit=50`, { signal }),
-  })
-  const [making, setMaking] = useState<string>()
-  const [removing, setRemoving] = useState<{ column: string; path: string }>()
-  const all = useMemo(
+function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; search: string }) {
+  const { data: recent = [] } = useQuery(queries.recent(name, 50))
+  const [created, setCreated] = useState<string>()
+  const [removed, setRemoved] = useState<{ column: string; path: string }>()
+  const all = useMemo<SchemaRow[]>(
     () => [
       ...fixedColumns,
       ...paths.map((path) => ({
@@ -73,93 +76,62 @@ function Paths({ name, paths, searched }: { name: string; paths: SourcePath[]; s
     ],
     [paths],
   )
-  const words = searched.toLowerCase().split(/\s+/)
-  const found = all.filter(({ name: inSql, kinds, path }: SchemaRow) => {
+  const words = search.toLowerCase().split(/\s+/)
+  const found = all.filter(({ name: inSql, kinds, path }) => {
     const text = `${inSql} ${kinds} ${path?.column ?? ''}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
   if (found.length === 0) {
     return (
-      <Empty title="No such path">
-        <p>None of the {count(all.length)} columns and paths has this in its name, kind or typed column.</p>
+      <Empty title="No matching paths">
+        <p>None of the {count(all.length)} columns and paths match by name, kind or typed column.</p>
       </Empty>
     )
   }
   return (
     <>
-      <div className="table-box bounded" role="region" aria-label="Columns and paths" tabIndex={0}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">In SQL</th>
-              <th scope="col" className="optional">
-                Kind
-              </th>
-              <th scope="col" className="right optional">
-                Entries
-              </th>
-              <th scope="col">Typed column</th>
-              <th scope="col" className="optional">
-                Example
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.slice(0, maxRows).map(({ name: inSql, kinds, share, path }: SchemaRow) => (
-              <tr key={inSql}>
-                <td className="path">
-                  <span className="mono">
-                    <Breakable text={inSql} />
-                  </span>
-                  <div className="under narrow-only">{kinds === '' ? share : `${kinds} · ${share}`}</div>
-                </td>
-                <td className="soft optional">{kinds}</td>
-                <td
-                  className="right soft optional"
-                  title={path && `${count(path.entries)} of the newest ${count(path.sampled)} entries`}
-                >
-                  {share}
-                </td>
-                <td>{path && <ColumnCell path={path} onMake={setMaking} onRemove={setRemoving} />}</td>
-                <td className="mono faint optional example">{exampleOf(recent, inSql)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Columns and paths" className="bounded" columns={columns}>
+        {found.slice(0, maxRows).map(({ name: inSql, kinds, share, path }) => (
+          <tr key={inSql}>
+            <td className="path">
+              <span className="mono">
+                <Breakable text={inSql} />
+              </span>
+              <div className="under narrow-only">{kinds === '' ? share : `${kinds} · ${share}`}</div>
+            </td>
+            <td className="soft optional">{kinds}</td>
+            <td
+              className="right soft optional"
+              title={path && `${count(path.entries)} of the newest ${count(path.sampled)} entries`}
+            >
+              {share}
+            </td>
+            <td>{path && <ColumnCell path={path} onCreate={setCreated} onRemove={setRemoved} />}</td>
+            <td className="mono faint optional example">{exampleOf(recent, inSql)}</td>
+          </tr>
+        ))}
+      </Table>
       <p className="faint" role="status">
         {found.length > maxRows
-          ? `The first ${maxRows} of ${count(found.length)}. Search for others.`
+          ? `First ${maxRows} of ${count(found.length)}. Search to find others.`
           : `${count(found.length)} of ${count(all.length)}`}
       </p>
-      {making !== undefined && <NewColumn source={name} path={making} onClose={() => setMaking(undefined)} />}
-      {removing && <RemoveColumn source={name} {...removing} onClose={() => setRemoving(undefined)} />}
+      {created !== undefined && (
+        <NewColumn source={name} path={created} onClose={() => setCreated(undefined)} />
+      )}
+      {removed && <RemoveColumn source={name} {...removed} onClose={() => setRemoved(undefined)} />}
     </>
   )
 }
 
-function ColumnCell({
-  path: { path, column, filled },
-  onMake,
-  onRemove,
-}: {
+interface ColumnCellProps {
   path: SourcePath
-  onMake: (path: string) => void
+  onCreate: (path: string) => void
   onRemove: (removed: { column: string; path: string }) => void
-}) {
-  if (column === null) {
-    if (!canBeColumn(path)) return null
-    return (
-      <button
-        type="button"
-        className="button small"
-        aria-label={`Make a column: metadata.${path}`}
-        onClick={() => onMake(path)}
-      >
-        Make a column
-      </button>
-    )
-  }
+}
+
+function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: ColumnCellProps) {
+  if (column === null) return canBeColumn(path) && <CreateColumn path={path} onClick={() => onCreate(path)} />
   return (
     <span className="column-cell">
       <code>{column}</code>
@@ -181,7 +153,6 @@ function ColumnCell({
 }
 
 function exampleOf(entries: readonly Entry[], path: string): string {
-  // A dot inside of a key is written so.
   const keys = path.split('.').map((key) => key.replaceAll('%2E', '.'))
   for (const entry of entries) {
     const value = keys.reduce<unknown>(

@@ -8,7 +8,7 @@ import {
   suggestedType,
 } from './typed-columns.ts'
 
-test('types of the engine are shown in plain words', () => {
+test('shows types of the engine in plain words', () => {
   expect(kindsOf(['Array(Nullable(String))', 'Bool', 'Float64', 'Int64', 'String'])).toEqual([
     'list',
     'true/false',
@@ -18,7 +18,7 @@ test('types of the engine are shown in plain words', () => {
   expect(kindsOf(['Array(JSON(max_dynamic_types=16))', 'JSON', 'UUID'])).toEqual(['list', 'object', 'UUID'])
 })
 
-test('a column is a number only if no other kind was seen, or the query casts it to one', () => {
+test('suggests a number only if no other kind was seen or the query casts to one', () => {
   expect(suggestedType(['Float64', 'Int64'])).toBe('number')
   expect(suggestedType(['Int64', 'String'])).toBe('text')
   expect(suggestedType([])).toBe('text')
@@ -34,34 +34,26 @@ test.each([
   ['cf.clientIp', [], 'client_ip'],
   ['headers.x-real-ip', [], 'x_real_ip'],
   ['a._0', [], 'a_0'],
-])('the column for %s beside %s is called "%s"', (path, taken, expected) => {
+])('names the column for %s beside %s "%s"', (path, taken, expected) => {
   expect(suggestedColumn(path, taken)).toBe(expected)
 })
 
-test('a path with odd keys cannot be a column', () => {
+test('offers no column for paths with unusual keys', () => {
   expect(['a.b-c', '_a', 'a b', 'a..b', '1a', 'ä'].filter(canBeColumn)).toEqual(['a.b-c', '_a'])
 })
 
-test('a share is whole percents that never round to all or to none', () => {
-  const shares = [
-    [0, 100],
-    [1, 1000],
-    [92, 100],
-    [9_999, 10_000],
-    [5, 5],
-    [0, 0],
-  ] as const
-  expect(shares.map(([entries, sampled]) => shareOf(entries, sampled))).toEqual([
-    '0 %',
-    '< 1 %',
-    '92 %',
-    '99 %',
-    '100 %',
-    '0 %',
-  ])
+test.each([
+  [0, 100, '0 %'],
+  [1, 1000, '< 1 %'],
+  [92, 100, '92 %'],
+  [9_999, 10_000, '99 %'],
+  [5, 5, '100 %'],
+  [0, 0, '0 %'],
+])('shows %d of %d entries as whole percent, never rounded to all or none: %s', (entries, sampled, share) => {
+  expect(shareOf(entries, sampled)).toBe(share)
 })
 
-test('calls of this version that read much or take long are worth a column', () => {
+test('suggests a column for requests of this version that read many rows or take long', () => {
   const call = { engine_ms: 5, rows_read: 100, version: 2 }
   expect(heavyReading([call], 2)).toBeUndefined()
   expect(heavyReading([], 2)).toBeUndefined()

@@ -1,4 +1,4 @@
-import type { SlowCall, TypedColumn } from '../api/api-types.ts'
+import type { SlowCall, TypedColumn } from '../api/shapes.ts'
 
 const kinds: readonly (readonly [RegExp, string])[] = [
   [/^(?:LowCardinality\()?(?:Nullable\()?String/, 'text'],
@@ -8,17 +8,17 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^(?:JSON|Object|Map)/, 'object'],
 ]
 
-/** The engine's types in plain words, each word once. */
+/** Plain words for types of the engine, each word once. */
 export function kindsOf(types: readonly string[]): string[] {
   return [...new Set(types.map((type) => kinds.find(([pattern]) => pattern.test(type))?.[1] ?? type))]
 }
 
-/** Other paths have keys that the name of a typed column's path has no way to write. */
+/** Typed columns have no notation for other keys. */
 export function canBeColumn(path: string): boolean {
   return /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(path)
 }
 
-/** A number only where nothing else was seen: in a column of numbers every other value is null. */
+/** A number only where nothing else was seen, because a number column holds null for other values. */
 export function suggestedType(types: readonly string[], cast: string | null = null): TypedColumn['type'] {
   const seen = cast === null ? kindsOf(types) : kindsOf([cast])
   return seen.length === 1 && seen[0] === 'number' ? 'number' : 'text'
@@ -50,15 +50,15 @@ export function suggestedColumn(path: string, taken: readonly string[]): string 
 export function shareOf(entries: number, sampled: number): string {
   const share = sampled === 0 ? 0 : entries / sampled
   if (share > 0 && share < 0.005) return '< 1 %'
-  // Only what all of them have is 100 %.
+  // 100 % means all of them.
   return `${share < 1 ? Math.min(99, Math.round(share * 100)) : 100} %`
 }
 
-/** Reading one path from this many texts takes about 20 ms. */
+/** Reading one path from this many JSON texts takes about 20 ms. */
 const manyRows = 50_000
 const longMs = 200
 
-/** The most that recent calls of a version read and took, where that is enough for a typed column to matter. */
+/** The maxima of recent requests of a version, where they are large enough for a typed column to matter. */
 export function heavyReading(
   calls: readonly SlowCall[],
   version: number,

@@ -2,34 +2,33 @@ import { useId } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import type { Pair } from './fixed-parameters.ts'
 
-export interface FixedParametersFieldsProps {
+interface FixedParametersFieldsProps {
   pairs: readonly Pair[]
-  /** Names that endpoints of the token know, to choose from. */
+  /** Names that endpoints of the token declare. */
   names: readonly string[]
   problem: { index: number; message: string } | undefined
   onChange: (pairs: Pair[]) => void
 }
 
-/** Names and values, in rows of their own. */
 export function FixedParametersFields({ pairs, names, problem, onChange }: FixedParametersFieldsProps) {
   const id = useId()
   const set = (index: number, fields: Partial<Pair>) =>
     onChange(pairs.map((pair, at) => (at === index ? { ...pair, ...fields } : pair)))
+  const common = { className: 'input mono', spellCheck: false, autoComplete: 'off' }
   return (
     <fieldset className="field">
       <legend>Fixed parameters</legend>
       {pairs.map((pair, index) => {
-        const wrong = problem?.index === index
-        const common = { className: 'input mono', spellCheck: false, autoComplete: 'off' }
+        const isWrong = problem?.index === index
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows have nothing else to be known by, and only the last one goes
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity, and only the last one is added
           <div className="pair" key={index}>
             <input
               {...common}
               list={`${id}-names`}
               aria-label={`Name of fixed parameter ${index + 1}`}
-              aria-invalid={wrong}
-              aria-describedby={wrong ? `${id}-problem` : `${id}-note`}
+              aria-invalid={isWrong}
+              aria-describedby={isWrong ? `${id}-problem` : `${id}-note`}
               placeholder="project_tier"
               value={pair.name}
               onChange={(event) => set(index, { name: event.target.value })}
@@ -56,7 +55,7 @@ export function FixedParametersFields({ pairs, names, problem, onChange }: Fixed
       )}
       <div className="tabs-line">
         <span className="note" id={`${id}-note`}>
-          Callers cannot choose them.
+          Requests cannot change them.
         </span>
         <button
           type="button"
@@ -64,7 +63,7 @@ export function FixedParametersFields({ pairs, names, problem, onChange }: Fixed
           onClick={() => onChange([...pairs, { name: '', value: '' }])}
         >
           <Icon name="plus" />
-          Another one
+          Add parameter
         </button>
       </div>
     </fieldset>

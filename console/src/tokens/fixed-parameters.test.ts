@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readPairs } from './fixed-parameters.ts'
 
-test('lines with something in them are parameters', () => {
+test('reads non-empty rows as parameters', () => {
   const pairs = [
     { name: ' project_tier ', value: 'PRO' },
     { name: '', value: '' },
@@ -11,13 +11,13 @@ test('lines with something in them are parameters', () => {
 })
 
 test.each([
-  ['project_tier: PRO', '', 'cannot be the name'],
-  ['my-param', '1', 'cannot be the name'],
-  ['__proto__', '1', 'cannot be the name'],
-  ['', 'PRO', 'Which parameter'],
+  ['project_tier: PRO', '', 'is not a parameter name'],
+  ['my-param', '1', 'is not a parameter name'],
+  ['__proto__', '1', 'is not a parameter name'],
+  ['', 'PRO', 'Enter the name'],
   ['first', '2', 'twice'],
-  ['project', 'demo', 'a field of its own'],
-])('%j with the value %j is refused', (name, value, message) => {
+  ['project', 'demo', 'field Project'],
+])('rejects %j with the value %j', (name, value, message) => {
   const { problem } = readPairs([
     { name: 'first', value: '1' },
     { name, value },

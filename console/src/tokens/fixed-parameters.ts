@@ -1,4 +1,4 @@
-/** A line of the form: it counts once anything is in it. */
+/** A row of the form. Empty rows are ignored. */
 export interface Pair {
   name: string
   value: string
@@ -9,8 +9,8 @@ export type ReadPairs =
   | { parameters?: undefined; problem: { index: number; message: string } }
 
 /**
- * Fixed parameters as they go to the service. A line that cannot be read is told, never left out: without it the token
- * could do more than its maker meant.
+ * Fixed parameters as the service expects them. An invalid row is an error and never ignored: without it the token would be
+ * allowed more than intended.
  */
 export function readPairs(pairs: readonly Pair[]): ReadPairs {
   const parameters: Record<string, string> = Object.create(null)
@@ -19,13 +19,13 @@ export function readPairs(pairs: readonly Pair[]): ReadPairs {
     if (name === '' && pair.value === '') continue
     const message =
       name === ''
-        ? 'Which parameter has this value?'
+        ? 'Enter the name of the parameter.'
         : !/^[A-Za-z]\w*$/.test(name)
-          ? `“${name}” cannot be the name of a parameter: letters, digits and _ only.`
+          ? `“${name}” is not a parameter name. Use letters, digits and _, starting with a letter.`
           : Object.hasOwn(parameters, name)
-            ? `${name} is there twice.`
+            ? `${name} is declared twice.`
             : name === 'project'
-              ? 'The project has a field of its own.'
+              ? 'Use the field Project instead.'
               : undefined
     if (message !== undefined) return { problem: { index, message } }
     parameters[name] = pair.value

@@ -1,19 +1,28 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import { api } from '../api/api.ts'
-import type { Token } from '../api/api-types.ts'
-import { queries, queryClient } from '../api/queries.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { invalidate, queries } from '../api/queries.ts'
+import type { NewToken } from '../api/shapes.ts'
+import { Dialog, DialogForm } from '../ui/dialog.tsx'
+import { SelectField, TextField } from '../ui/fields.tsx'
 import { fromLocalInput } from '../ui/instants.ts'
-import { Failure } from '../ui/states.tsx'
 import { type Pair, readPairs } from './fixed-parameters.ts'
 import { FixedParametersFields } from './fixed-parameters-fields.tsx'
 
-type Kind = 'query' | 'ingest' | 'both' | 'admin'
+const kinds = [
+  ['query', 'Query endpoints'],
+  ['ingest', 'Send logs'],
+  ['both', 'Query endpoints and send logs'],
+  ['admin', 'Everything (admin)'],
+] as const
 
-export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (token: Token) => void }) {
-  const id = useId()
-  const [kind, setKind] = useState<Kind>('query')
+interface TokenFormProps {
+  onClose: () => void
+  onCreated: (token: NewToken) => void
+}
+
+export function TokenForm({ onClose, onCreated }: TokenFormProps) {
+  const [kind, setKind] = useState<(typeof kinds)[number][0]>('query')
   const [endpoint, setEndpoint] = useState('')
   const [source, setSource] = useState('')
   const [fields, setFields] = useState({ description: '', project: '', expires: '', limit: '' })
@@ -23,19 +32,19 @@ export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (t
   const { data: endpoints = [] } = useQuery(queries.endpoints())
   const { data: sources = [] } = useQuery(queries.sources())
   const isAdmin = kind === 'admin'
-  const scopes = isAdmin
-    ? ['admin']
-    : [
-        ...(kind === 'ingest' ? [] : [endpoint === '' ? 'query' : `query:${endpoint}`]),
-        ...(kind === 'query' ? [] : [source === '' ? 'ingest' : `ingest:${source}`]),
-      ]
+  const canQuery = kind === 'query' || kind === 'both'
+  const canIngest = kind === 'ingest' || kind === 'both'
   const create = useMutation({
     mutationFn: () => {
       const expires = fromLocalInput(fields.expires)
-      return api<Token>('/api/access-tokens', {
+      return api<NewToken>('/api/access-tokens', {
         body: {
           description: fields.description,
-          scopes,
+          scopes: [
+            ...(isAdmin ? ['admin'] : []),
+            ...(canQuery ? [endpoint === '' ? 'query' : `query:${endpoint}`] : []),
+            ...(canIngest ? [source === '' ? 'ingest' : `ingest:${source}`] : []),
+          ],
           ...(!isAdmin && fields.project !== '' && { project: fields.project }),
           ...(!isAdmin && fixed.parameters && { parameters: fixed.parameters }),
           ...(expires !== undefined && { expires_at: new Date(expires).toISOString() }),
@@ -43,96 +52,63 @@ export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (t
         },
       })
     },
-    onSuccess: (made) => {
-      queryClient.invalidateQueries({ queryKey: ['tokens'] })
-      onMade(made)
+    onSuccess: (created) => {
+      invalidate('tokens')
+      onCreated(created)
     },
-    // The answer holds the secret, and nothing here keeps it.
+    // The response contains the secret, which must not be cached.
     gcTime: 0,
   })
   const callable = endpoints.filter(({ name }) => endpoint === '' || name === endpoint)
   const parameterNames = [...new Set(callable.flatMap(({ parameters }) => Object.keys(parameters)))].filter(
     (name) => name !== 'project',
   )
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const isWrong = !isAdmin && fixed.problem !== undefined
     setShowProblem(isWrong)
     if (!isWrong) create.mutate()
   }
-  const text = (name: keyof typeof fields, label: string, more: Record<string, unknown> = {}, note = '') => (
-    <div className="field">
-      <label htmlFor={`${id}-${name}`}>{label}</label>
-      <input
-        id={`${id}-${name}`}
-        className="input"
-        value={fields[name]}
-        onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
-        {...more}
-      />
-      {note && <span className="note">{note}</span>}
-    </div>
-  )
+  const text = (name: keyof typeof fields) => ({
+    value: fields[name],
+    onChange: (value: string) => setFields({ ...fields, [name]: value }),
+  })
+  const named = (all: readonly { name: string }[]) => all.map(({ name }) => [name] as const)
   return (
     <Dialog title="New token" onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        {text('description', 'What it is for', { placeholder: 'status board' })}
+      <DialogForm
+        action={create.isPending ? 'Creating …' : 'Create token'}
+        disabled={create.isPending}
+        error={create.error}
+        onSubmit={submit}
+        onClose={onClose}
+      >
+        <TextField label="Description" placeholder="status board" {...text('description')} />
         <div className="form-grid">
-          <div className="field">
-            <label htmlFor={`${id}-kind`}>May</label>
-            <select
-              id={`${id}-kind`}
-              className="input"
-              value={kind}
-              onChange={(event) => setKind(event.target.value as Kind)}
-            >
-              <option value="query">Call endpoints</option>
-              <option value="ingest">Send logs</option>
-              <option value="both">Call endpoints and send logs</option>
-              <option value="admin">Everything (admin)</option>
-            </select>
-          </div>
-          {(kind === 'query' || kind === 'both') && (
-            <div className="field">
-              <label htmlFor={`${id}-endpoint`}>Endpoint</label>
-              <select
-                id={`${id}-endpoint`}
-                className="input"
-                value={endpoint}
-                onChange={(event) => setEndpoint(event.target.value)}
-              >
-                <option value="">Every endpoint</option>
-                {endpoints.map(({ name }) => (
-                  <option key={name}>{name}</option>
-                ))}
-              </select>
-            </div>
+          <SelectField label="Permissions" value={kind} options={kinds} onChange={setKind} />
+          {canQuery && (
+            <SelectField
+              label="Endpoint"
+              value={endpoint}
+              options={[['', 'All endpoints'], ...named(endpoints)]}
+              onChange={setEndpoint}
+            />
           )}
-          {(kind === 'ingest' || kind === 'both') && (
-            <div className="field">
-              <label htmlFor={`${id}-source`}>Source</label>
-              <select
-                id={`${id}-source`}
-                className="input"
-                value={source}
-                onChange={(event) => setSource(event.target.value)}
-              >
-                <option value="">Every source</option>
-                {sources.map(({ name }) => (
-                  <option key={name}>{name}</option>
-                ))}
-              </select>
-            </div>
+          {canIngest && (
+            <SelectField
+              label="Source"
+              value={source}
+              options={[['', 'All sources'], ...named(sources)]}
+              onChange={setSource}
+            />
           )}
         </div>
         {!isAdmin && (
           <>
-            {text(
-              'project',
-              'Project',
-              {},
-              'Then it sees and sends entries of this project only, whatever it calls.',
-            )}
+            <TextField
+              label="Project"
+              note="Limits the token to entries of this project. Empty: no limit."
+              {...text('project')}
+            />
             <FixedParametersFields
               pairs={pairs}
               names={parameterNames}
@@ -142,24 +118,21 @@ export function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (t
           </>
         )}
         <div className="form-grid">
-          {text('expires', 'Valid until', { type: 'datetime-local' }, 'Empty: until it is revoked.')}
-          {text(
-            'limit',
-            'Requests a minute',
-            { inputMode: 'numeric', pattern: '[0-9]*' },
-            'Empty: no limit.',
-          )}
+          <TextField
+            label="Expires at"
+            note="Empty: never expires."
+            type="datetime-local"
+            {...text('expires')}
+          />
+          <TextField
+            label="Requests per minute"
+            note="Empty: no limit."
+            inputMode="numeric"
+            pattern="[0-9]*"
+            {...text('limit')}
+          />
         </div>
-        {create.error && <Failure error={create.error} />}
-        <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            {create.isPending ? 'Making …' : 'Create token'}
-          </button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   )
 }

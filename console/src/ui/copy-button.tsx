@@ -1,20 +1,16 @@
 import { useEffect, useRef, useState } from 'react'
 import { Icon } from './icon.tsx'
 
-type Outcome = 'copied' | 'failed' | undefined
-
-export function CopyButton({
-  text,
-  label = 'Copy',
-  onFailed,
-}: {
+interface CopyButtonProps {
   text: string
   label?: string
-  /** Where the reader has to copy it: for instance by selecting it for them. */
+  /** Called where the reader has to copy by hand, for instance to select the text. */
   onFailed?: () => void
-}) {
+}
+
+export function CopyButton({ text, label = 'Copy', onFailed }: CopyButtonProps) {
   const button = useRef<HTMLButtonElement>(null)
-  const [outcome, setOutcome] = useState<Outcome>()
+  const [outcome, setOutcome] = useState<'copied' | 'failed'>()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const copy = async () => {
@@ -24,19 +20,18 @@ export function CopyButton({
     clearTimeout(timer.current)
     timer.current = setTimeout(() => setOutcome(undefined), done ? 1_500 : 6_000)
   }
+  const texts = { copied: 'Copied', failed: 'Not copied. Select the text and copy it.' }
   return (
     <button ref={button} type="button" className="button small" onClick={copy}>
       <Icon name={outcome === 'copied' ? 'done' : 'copy'} />
-      <span aria-live="polite">
-        {outcome === 'copied' ? 'Copied' : outcome === 'failed' ? 'Not copied: select it and copy' : label}
-      </span>
+      <span aria-live="polite">{outcome ? texts[outcome] : label}</span>
     </button>
   )
 }
 
 /**
- * Whether it is in the clipboard now. Over plain HTTP browsers have none for scripts, but they still copy what is selected;
- * in a dialog only what is inside of it can be.
+ * Over plain HTTP, scripts have no clipboard, but browsers still copy what is selected. While a dialog is open, only text
+ * inside it can be selected.
  */
 async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {

@@ -1,18 +1,17 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { Failure } from './states.tsx'
 
-/** Over the page, which cannot be reached meanwhile. Escape closes it. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-}: {
+interface DialogProps {
   title: string
   onClose: () => void
   children: ReactNode
-}) {
+}
+
+/** Blocks the page behind it. Escape closes it. */
+export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // A layout effect ends before the element is gone: closing it gives the focus back.
+  // A layout effect is cleaned up while the element is still there, so closing it returns the focus.
   useLayoutEffect(() => {
     const element = dialog.current as HTMLDialogElement
     element.showModal()
@@ -35,33 +34,60 @@ export function Dialog({
   )
 }
 
-/** Asks before something that cannot be taken back. */
-export function Confirm({
-  title,
-  children,
-  action,
-  busy,
-  onConfirm,
-  onClose,
-}: {
-  title: string
-  children: ReactNode
+interface DialogFormProps {
   action: string
-  busy: boolean
-  onConfirm: () => void
+  tone?: 'primary' | 'danger'
+  disabled?: boolean
+  error?: Error | null
+  onSubmit: () => void
   onClose: () => void
-}) {
+  children: ReactNode
+}
+
+export function DialogForm(props: DialogFormProps) {
+  const { action, tone = 'primary', disabled = false, error, onSubmit, onClose, children } = props
   return (
-    <Dialog title={title} onClose={onClose}>
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
       {children}
+      {error && <Failure error={error} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" className="button danger" disabled={busy} onClick={onConfirm}>
+        <button type="submit" className={`button ${tone}`} disabled={disabled}>
           {action}
         </button>
       </div>
+    </form>
+  )
+}
+
+interface ConfirmProps extends DialogProps {
+  action: string
+  mutation: { isPending: boolean; error: Error | null; mutate: () => void }
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, onClose, children, action, mutation }: ConfirmProps) {
+  const { isPending, error, mutate } = mutation
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <DialogForm
+        action={action}
+        tone="danger"
+        disabled={isPending}
+        error={error}
+        onSubmit={() => mutate()}
+        onClose={onClose}
+      >
+        {children}
+      </DialogForm>
     </Dialog>
   )
 }

@@ -5,8 +5,13 @@ export function count(value: number): string {
   return numbers.format(value)
 }
 
-export function entries(value: number): string {
-  return `${count(value)} ${value === 1 ? 'entry' : 'entries'}`
+/** `1 entry`, `2 entries`. */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }
 
 export function short(value: number): string {

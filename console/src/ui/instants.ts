@@ -1,31 +1,21 @@
 import { useSyncExternalStore } from 'react'
+import { watchable } from '../api/watchable.ts'
 
-/** How instants are shown. */
 export type Zone = 'local' | 'utc'
 
 const key = 'wellhead.zone'
-const listeners = new Set<() => void>()
+const watched = watchable()
 
-function zone(): Zone {
-  return localStorage.getItem(key) === 'utc' ? 'utc' : 'local'
-}
+const zone = (): Zone => (localStorage.getItem(key) === 'utc' ? 'utc' : 'local')
 
 export function setZone(chosen: Zone): void {
   localStorage.setItem(key, chosen)
-  for (const tell of listeners) tell()
+  watched.changed()
 }
 
-export function useZone(): Zone {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, zone)
-}
+export const useZone = (): Zone => useSyncExternalStore(watched.subscribe, zone)
 
-const two = (value: number) => String(value).padStart(2, '0')
-const three = (value: number) => String(value).padStart(3, '0')
-
-/** 2026-01-31 12:00:00.000 or a part of it, in the zone of the reader or in UTC. */
+/** `2026-01-31 12:00:00.000` or a part of it, in local time or UTC. */
 export function showInstant(
   ms: number,
   chosen: Zone,
@@ -33,16 +23,11 @@ export function showInstant(
 ): string {
   const shifted = new Date(chosen === 'utc' ? ms : ms - new Date(ms).getTimezoneOffset() * 60_000)
   if (Number.isNaN(shifted.getTime())) return '–'
-  const date = `${shifted.getUTCFullYear()}-${two(shifted.getUTCMonth() + 1)}-${two(shifted.getUTCDate())}`
-  const time = `${two(shifted.getUTCHours())}:${two(shifted.getUTCMinutes())}`
-  if (parts === 'short') return `${date.slice(5)} ${time}`
-  const seconds = `${date} ${time}:${two(shifted.getUTCSeconds())}`
-  if (parts === 'seconds') return seconds
-  const full = `${seconds}.${three(shifted.getUTCMilliseconds())}`
-  return parts === 'full' ? full : full.slice(11)
+  const full = shifted.toISOString().slice(0, -1).replace('T', ' ')
+  return { full, seconds: full.slice(0, 19), short: full.slice(5, 16), time: full.slice(11) }[parts]
 }
 
-/** Milliseconds of a value of a result: an integer of microseconds, or a text without a zone, which is UTC. */
+/** Milliseconds of a value in a result: an integer in microseconds, or a text in UTC without a zone. */
 export function instantOf(value: unknown, type: string | undefined): number | undefined {
   const bare = (type ?? '')
     .replace(/^(?:LowCardinality|Nullable)\((.*)\)$/, '$1')
@@ -55,7 +40,7 @@ export function instantOf(value: unknown, type: string | undefined): number | un
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** For an input of the type datetime-local. */
+/** The value of an input of the type datetime-local. */
 export function toLocalInput(ms: number, chosen: Zone = 'local'): string {
   return showInstant(ms, chosen, 'seconds').replace(' ', 'T')
 }

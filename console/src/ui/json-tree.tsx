@@ -3,17 +3,21 @@ import { count } from './format.ts'
 
 export interface JsonTreeProps {
   value: unknown
-  /** Called with the keys that lead to a value that was chosen. */
+  /** Called with the keys that lead to the chosen value. */
   onFilter?: ((keys: string[], value: string, exclude: boolean) => void) | undefined
 }
 
 const maxMembers = 200
-/** Longer texts are folded. */
+/** Longer texts are collapsed. */
 const maxText = 400
-/** What is longer is nothing to look for, and too much for an address. */
+/** Longer values do not fit into an address. */
 const maxFilter = 1_000
+const filters = [
+  ['Include', '+', false],
+  ['Exclude', '−', true],
+] as const
 
-/** A nested value, unfolded. */
+/** A nested value, expanded. */
 export function JsonTree({ value, onFilter }: JsonTreeProps) {
   return (
     <div className="json">
@@ -34,7 +38,7 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
         <li key={key}>
           <span className="key">{key}:</span>
           {typeof member === 'object' && member !== null ? (
-            // What is inside of a list has no path that the service knows.
+            // The service has no paths into lists.
             <Members
               value={member}
               keys={[...keys, key]}
@@ -58,7 +62,7 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
 
 function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
   const [all, setAll] = useState(false)
-  const text = typeof value === 'string' ? value : String(value)
+  const text = String(value)
   const kind = value === null ? 'null' : typeof value
   const isLong = text.length > maxText
   const where = `${keys.join('.')} ${text.slice(0, 80)}`
@@ -76,22 +80,17 @@ function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
       )}
       {onFilter && value !== null && text.length <= maxFilter && (
         <span className="tools">
-          <button
-            type="button"
-            aria-label={`Only ${where}`}
-            title="Only these"
-            onClick={() => onFilter(keys, text, false)}
-          >
-            +
-          </button>
-          <button
-            type="button"
-            aria-label={`Without ${where}`}
-            title="Without these"
-            onClick={() => onFilter(keys, text, true)}
-          >
-            −
-          </button>
+          {filters.map(([label, sign, exclude]) => (
+            <button
+              key={label}
+              type="button"
+              aria-label={`${label} ${where}`}
+              title={`${label} this value`}
+              onClick={() => onFilter(keys, text, exclude)}
+            >
+              {sign}
+            </button>
+          ))}
         </span>
       )}
     </>

@@ -6,20 +6,21 @@ type Load<P> = () => Promise<{ default: ComponentType<P> }>
 const loads: Load<never>[] = []
 const retryEveryMs = 5_000
 
-/** A part of the console that comes when it is needed. Without the service it waits until that is back. */
+/** A component that is loaded when it is needed, and waits for a service that cannot be reached. */
 export function lazily<P>(load: Load<P>) {
   loads.push(load as Load<never>)
-  return lazy(() => arriving(load))
+  return lazy(() => loaded(load))
 }
 
-async function arriving<P>(load: Load<P>): ReturnType<Load<P>> {
-  for (let wasAway = false; ; wasAway = true) {
+async function loaded<P>(load: Load<P>): ReturnType<Load<P>> {
+  for (let wasOffline = false; ; wasOffline = true) {
     try {
       return await load()
     } catch (error) {
-      if (await isReachable()) {
-        // Browsers remember that a file could not be had, until the page is loaded anew.
-        if (wasAway) location.reload()
+      const isReachable = await fetch('/health').then(Boolean, () => false)
+      if (isReachable) {
+        // Browsers remember a failed import until the page is reloaded.
+        if (wasOffline) location.reload()
         throw error
       }
       connection.lost()
@@ -28,26 +29,14 @@ async function arriving<P>(load: Load<P>): ReturnType<Load<P>> {
   }
 }
 
-function isReachable(): Promise<boolean> {
-  return fetch('/health').then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Fetches what was not needed yet while there is nothing else to do, so that it is there when the service is not. */
+/** Loads the remaining components while the page is idle, so that they are there when the service is not. */
 export function loadAhead(): () => void {
   let next = 0
   let timer = setTimeout(step, 3_000)
-  function step(): void {
+  async function step(): Promise<void> {
     const load = loads[next++]
-    // What cannot be had now is asked for again when it is needed.
-    load?.().then(
-      () => {
-        timer = setTimeout(step, 100)
-      },
-      () => {},
-    )
+    // A component that fails to load is loaded again when it is needed.
+    if (await load?.().catch(() => undefined)) timer = setTimeout(step, 100)
   }
   return () => clearTimeout(timer)
 }

@@ -1,16 +1,14 @@
 import { type ReactNode, useEffect } from 'react'
+import { Empty } from './states.tsx'
 
-export function PageHead({
-  title,
-  badge,
-  children,
-  actions,
-}: {
+interface PageHeadProps {
   title: string
   badge?: ReactNode
   children?: ReactNode
   actions?: ReactNode
-}) {
+}
+
+export function PageHead({ title, badge, children, actions }: PageHeadProps) {
   useEffect(() => {
     document.title = `${title} · Wellhead`
   }, [title])
@@ -24,6 +22,18 @@ export function PageHead({
         {children}
       </div>
       {actions && <div className="actions">{actions}</div>}
+    </div>
+  )
+}
+
+/** The page of something that does not exist. */
+export function MissingPage({ name, title, children }: { name: string; title: string; children: ReactNode }) {
+  return (
+    <div className="page">
+      <PageHead title={name} />
+      <Empty title={title}>
+        <p>{children}</p>
+      </Empty>
     </div>
   )
 }

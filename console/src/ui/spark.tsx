@@ -1,9 +1,9 @@
-import { short } from './format.ts'
+import { short, sum } from './format.ts'
 
-/** Counts over time as small bars; a screen reader is told the sum. */
-export function Spark({ values, label }: { values: readonly number[]; label: string }) {
+/** Entries of each minute of the last hour as small bars. Screen readers get the sum. */
+export function Spark({ values }: { values: readonly number[] | undefined }) {
+  if (!values) return <div className="spark" />
   const highest = Math.max(1, ...values)
-  const total = values.reduce((sum, value) => sum + value, 0)
   const width = 160 / Math.max(1, values.length)
   return (
     <svg
@@ -11,13 +11,13 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
       viewBox="0 0 160 28"
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${label}: ${short(total)}`}
+      aria-label={`Entries in the last hour: ${short(sum(values))}`}
     >
       {values.map((value, index) => {
         const height = value === 0 ? 1 : Math.max(2, (value / highest) * 28)
         return (
           <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place
+            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its position
             key={index}
             x={index * width}
             y={28 - height}

@@ -1,7 +1,7 @@
-import type { ReactNode } from 'react'
+import { Component, type ReactNode } from 'react'
 import { ApiError } from '../api/api.ts'
 
-/** Takes the room that the content will take. */
+/** Takes the space that the content will take. */
 export function Waiting({ what, height }: { what: string; height: number }) {
   return (
     <div role="status" aria-label={`Loading ${what}`}>
@@ -36,25 +36,32 @@ export function Empty({ title, children }: { title: string; children: ReactNode 
   )
 }
 
-interface Asked<T> {
-  data: T | undefined
-  error: Error | null
-  refetch: () => unknown
-}
-
-/** What was asked for, or why it is not there. What is there stays while it is asked for again. */
-export function Loaded<T>({
-  query,
-  what,
-  height = 200,
-  children,
-}: {
-  query: Asked<T>
+interface LoadedProps<T> {
+  query: { data: T | undefined; error: Error | null; refetch: () => unknown }
   what: string
   height?: number
   children: (data: T) => ReactNode
-}) {
+}
+
+/** The data of a query, or why there is none. Old data stays while it is fetched again. */
+export function Loaded<T>({ query, what, height = 200, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <Failure error={query.error} retry={query.refetch} />
   return <Waiting what={what} height={height} />
+}
+
+/** Keeps an error of one page from taking down the others. After an update, files of the old version may be gone. */
+export class Boundary extends Component<{ children: ReactNode }, { error?: Error }> {
+  override state: { error?: Error } = {}
+
+  static getDerivedStateFromError(error: Error): { error: Error } {
+    return { error }
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state
+    if (!error) return this.props.children
+    const failure = new Error(`This page failed to load: ${error.message}`)
+    return <Failure error={failure} retry={() => location.reload()} />
+  }
 }

@@ -1,9 +1,10 @@
 import { useSyncExternalStore } from 'react'
+import { watchable } from '../api/watchable.ts'
 
 export type Theme = 'light' | 'dark'
 
 const key = 'wellhead.theme'
-const listeners = new Set<() => void>()
+const watched = watchable()
 const systemDark = matchMedia('(prefers-color-scheme: dark)')
 
 function theme(): Theme {
@@ -14,7 +15,7 @@ function theme(): Theme {
 
 function apply(): void {
   document.documentElement.dataset.theme = theme()
-  for (const tell of listeners) tell()
+  watched.changed()
 }
 
 export function startTheme(): void {
@@ -27,9 +28,4 @@ export function setTheme(chosen: Theme): void {
   apply()
 }
 
-export function useTheme(): Theme {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, theme)
-}
+export const useTheme = (): Theme => useSyncExternalStore(watched.subscribe, theme)

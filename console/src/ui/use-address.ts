@@ -1,25 +1,26 @@
 import { useCallback, useMemo } from 'react'
 import { useLocation } from 'wouter'
-// That of the router itself decodes the query once more than it was encoded.
+// The router's own useSearch decodes the query twice.
 import { useSearch } from 'wouter/use-browser-location'
 
 type Changes = Record<string, string | undefined>
 
-/** The query of the address as state: the back button goes through it, and a link holds the whole view. */
+/** The query of the address as state: the back button steps through it, and a link holds the whole view. */
 export function useAddress(): [URLSearchParams, (changes: Changes, how?: 'push' | 'replace') => void] {
   const search = useSearch()
   const [, navigate] = useLocation()
   const address = useMemo(() => new URLSearchParams(search), [search])
   const change = useCallback(
     (changes: Changes, how: 'push' | 'replace' = 'push') => {
-      // Read anew: several changes may come before the next rendering.
+      // Not from the state: several changes may come before the next render.
       const next = new URLSearchParams(location.search)
+      const before = next.toString()
       for (const [name, value] of Object.entries(changes)) {
         if (value === undefined || value === '') next.delete(name)
         else next.set(name, value)
       }
       const text = next.toString()
-      if (text === new URLSearchParams(location.search).toString()) return
+      if (text === before) return
       navigate(`${location.pathname}${text && `?${text}`}`, { replace: how === 'replace' })
     },
     [navigate],

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type Service, startService } from '../../app.ts'
+import { systemTime } from '../../base/clock.ts'
 import { createLog, type Log } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
 import { version } from '../../base/version.ts'
@@ -23,7 +24,7 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   try {
     service = await startService({
       settings,
-      clock: io.clock,
+      time: systemTime(io.clock),
       log,
       node: io.node,
       environment: io.environment,

@@ -54,7 +54,7 @@ describe('the arguments of wellhead serve', () => {
   })
 
   test('an empty value is no missing one, but may still be wrong', () => {
-    expect(problemsOf(['--port='])).toEqual(['--port must be a whole number from 0 to 65535; "" was given.'])
+    expect(problemsOf(['--port='])).toEqual(['--port must be a whole number from 0 to 65535, not "".'])
   })
 
   test('what is no flag is not expected', () => {
@@ -78,9 +78,9 @@ describe('the arguments of wellhead serve', () => {
       'Argument 1 belongs to no flag of serve.',
       '--nope is no flag of serve. wellhead serve --help lists them.',
       '--host needs a value.',
-      'WELLHEAD_TYPO is not a setting. wellhead serve --help lists them.',
-      '--port must be a whole number from 0 to 65535; "x" was given.',
-      'WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+      'WELLHEAD_TYPO is not a setting. See wellhead serve --help for all settings.',
+      '--port must be a whole number from 0 to 65535, not "x".',
+      'WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     ])
   })
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { StartProblem } from '../../base/data-directory.ts'
-import { EngineStartError } from '../../engine/engine-process.ts'
+import { EngineStartError } from '../../engine/host/protocol.ts'
 import { Workbench } from '../../workspace/workbench.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'

@@ -29,8 +29,8 @@ describe('the doctor', () => {
     const { code, ok, checks } = await doctor(['--port', 'x'], { WELLHEAD_TYPO: '1' })
     expect([code, ok]).toEqual([1, false])
     expect(checks.filter(({ name }) => name === 'settings').map(({ message }) => message)).toEqual([
-      'WELLHEAD_TYPO is not a setting. wellhead serve --help lists them.',
-      '--port must be a whole number from 0 to 65535; "x" was given.',
+      'WELLHEAD_TYPO is not a setting. See wellhead serve --help for all settings.',
+      '--port must be a whole number from 0 to 65535, not "x".',
     ])
     expect(checks.map(({ name }) => name)).toContain('node')
   })

@@ -11,7 +11,7 @@ import { type OutputFormat, outputFormats } from './output-formats.ts'
 import { QueryQueue } from './query-queue.ts'
 import { Sandboxes } from './sandboxes.ts'
 
-test('work that nobody waits for is not refused under load, also where SQL has to be checked again', async () => {
+test('background runs are not refused under load, even if SQL has to be checked first', async () => {
   const time = manualTime()
   const queue = new QueryQueue({
     maxRunning: 1,
@@ -22,7 +22,7 @@ test('work that nobody waits for is not refused under load, also where SQL has t
     time,
   })
   for (let i = 0; i < 200; i++) await queue.run({ caller: 'slow' }, async () => time.advance(30_000))
-  // Nothing gets as far as the engine: one query holds the only slot, and another one waits for it.
+  // Nothing reaches the engine: one query holds the only slot, and another one waits.
   const engine = {} as Engine
   const leaving = new AbortController()
   const left = expect(
@@ -68,9 +68,9 @@ test('work that nobody waits for is not refused under load, also where SQL has t
     caller: 'b',
     project: undefined,
   }
-  const foreground = calls.call({ ...call, signal: leaving.signal, wants: {} })
+  const foreground = calls.call({ ...call, signal: leaving.signal, directives: {} })
   await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
-  const followed = expect(calls.follow(call).look(leaving.signal)).rejects.toThrow('left')
+  const followed = expect(calls.follow(call).latest(leaving.signal)).rejects.toThrow('left')
   await new Promise((resolve) => setImmediate(resolve))
   expect(queue.waiting).toBe(2)
   leaving.abort(new Error('left'))

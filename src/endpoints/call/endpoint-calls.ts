@@ -1,93 +1,66 @@
-import { z } from 'zod'
-import type { Clock } from '../../base/clock.ts'
 import { contentTag } from '../../base/content-tag.ts'
 import { notCached } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
-import { cacheKey } from '../../cache/cache-key.ts'
-import type { CacheAnswer, CacheRequest, CacheWants, Compute } from '../../cache/cache-request.ts'
-import type { HotKey } from '../../cache/hot-keys-file.ts'
+import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
 import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'
-import type { Arrivals } from '../../catalog/arrivals.ts'
-import type { Blame } from '../../engine/engine.ts'
-import { callerSqlSettings } from '../../sql/isolation.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
-import type { BoundValues } from '../definition/parameters.ts'
+import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import type { BoundCall, EndpointAnswer, EndpointRunner, Part, RunPurpose } from './endpoint-runner.ts'
+import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
+import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
-import { spanOf } from './incremental.ts'
-import { type OutputFormat, outputFormats } from './output-formats.ts'
-import { type OldResult, RenewingRun } from './renewing-run.ts'
-import { type Sandboxes, sqlOf } from './sandboxes.ts'
+import { outputFormats } from './output-formats.ts'
+import {
+  type CallParameters,
+  type PreparedCall,
+  prepareCall,
+  recipeOf,
+  recipeShape,
+} from './prepared-call.ts'
 
-export interface EndpointCall {
-  endpoint: Endpoint
-  /** As the caller sent them, unchecked. */
-  parameters: Readonly<Record<string, string>>
-  format: OutputFormat
+export interface EndpointCall extends CallParameters {
   caller: string
-  project: string | undefined
   signal: AbortSignal
-  wants: CacheWants
-  /** The trace that the call is part of. */
+  directives: CacheDirectives
   trace?: TraceSpan | undefined
-  /** A call where nothing is said. */
+  /** 'call' if undefined. */
   purpose?: RunPurpose | undefined
-  /** Where the time is written down that the call itself has the engine. */
-  spent?: EngineTime | undefined
+  /** Measures the time that this call spends in the engine. */
+  engineTime?: EngineTime | undefined
 }
 
-export type CallAnswer =
-  | { kind: 'computed'; answer: EndpointAnswer }
-  | { kind: 'cached'; answer: CacheAnswer; key: string }
+type BackgroundCall = Omit<EndpointCall, 'signal' | 'directives'>
 
-/** A call whose result somebody follows. */
+export type CallResponse =
+  | { kind: 'computed'; answer: RunResult }
+  | { kind: 'cached'; answer: CacheResponse; key: string }
+
+/** A call whose result is followed. */
 export interface FollowedCall {
   /** The same for calls with the same results. */
   key: string
   endpointId: string
-  /** Null: every look is a run. */
+  /** Null: each result takes a run. */
   cacheSeconds: number | null
   /** Sources that the query may read. */
   sources: readonly string[]
-  /** The result as it is now, from the cache where there is one. */
-  look(signal: AbortSignal, caller?: string): Promise<FollowedAnswer>
+  /** The current result, from the cache if possible. Without a caller, it runs on behalf of all followers. */
+  latest(signal: AbortSignal, caller?: string): Promise<LatestResult>
 }
 
-export interface FollowedAnswer {
+export interface LatestResult {
   etag: string
-  /** Taken before the look: what came later may not be in it. */
+  /** Taken before the run: entries that arrived later may be missing from the result. */
   mark: number | undefined
   body: Buffer
   truncated: boolean
 }
 
-export interface EndpointCallsOptions {
-  runner: EndpointRunner
+interface EndpointCallsOptions extends ComputationParts {
   cache: ResultCache
   endpoints: Endpoints
-  sandboxes: Sandboxes
-  clock: Clock
-  /** Undefined where others write to the engine, too: then nobody here knows what came. */
-  arrivals: Arrivals | undefined
 }
 
-/** Enough to make a call again that nobody makes: for the warming after a restart. */
-const recipeShape = z.object({
-  endpoint: z.string(),
-  version: z.int(),
-  parameters: z.record(z.string(), z.string()),
-  project: z.string().optional(),
-  format: z.string(),
-})
-
-type Recipe = z.output<typeof recipeShape>
-
-/** Renewals stand in one line of their own, and so does looking again for those who follow a result. */
-const warmer = 'wellhead:warming'
-const follower = 'wellhead:following'
-
-/** Answers calls from the cache where the endpoint has one, and otherwise by running its query. */
+/** Serves calls from the cache, or by running the query. */
 export class EndpointCalls {
   readonly #options: EndpointCallsOptions
 
@@ -95,200 +68,107 @@ export class EndpointCalls {
     this.#options = options
   }
 
-  /** A result that is here and fresh, without waiting for anything; else what has to be waited for. */
-  call(call: EndpointCall): CallAnswer | Promise<CallAnswer> {
-    const { endpoint, wants, signal, trace } = call
-    if (endpoint.definition.cache_seconds === null) {
-      if (wants.onlyIfCached) throw notCached()
-      return this.#run(call, signal).then((answer) => ({ kind: 'computed', answer }))
+  /** Returns a fresh cached result without waiting. */
+  call(call: EndpointCall): CallResponse | Promise<CallResponse> {
+    const { endpoint, directives, signal, trace } = call
+    const { cache_seconds: cacheSeconds } = endpoint.definition
+    if (cacheSeconds === null && directives.onlyIfCached) throw notCached()
+    const prepared = prepareCall(call)
+    if (cacheSeconds === null) {
+      return new Computation(prepared, this.#options)
+        .run(call)
+        .then((answer) => ({ kind: 'computed', answer }))
     }
-    const request = this.#request(call, endpoint.definition.cache_seconds)
-    const { key } = request
-    const known = this.#options.cache.lookup(key, wants)
-    if (known) return { kind: 'cached', answer: known, key }
-    return this.#options.cache.get({ ...request, wants, signal, trace }).then((answer) => {
+    const { key } = prepared
+    const cached = this.#options.cache.lookup(key, directives)
+    if (cached) return { kind: 'cached', answer: cached, key }
+    const request = this.#cacheRequest(call, prepared)
+    return this.#options.cache.get({ ...request, directives, signal, trace }).then((answer) => {
       if (!answer) throw notCached()
       return { kind: 'cached', answer, key }
     })
   }
 
-  /** What is in the cache, by the id of the endpoint. */
+  /** Cached results by the id of the endpoint. */
   cached(): Map<string, CachedGroup> {
     return this.#options.cache.groups()
   }
 
-  /** What a call with this key would get, if that is here and fresh. */
-  again(key: string): CacheAnswer | undefined {
+  /** The fresh cached result with this key. */
+  lookup(key: string): CacheResponse | undefined {
     return this.#options.cache.lookup(key)
   }
 
-  /** Checks the call as any other; what it gives can be looked at again and again. */
-  follow(call: Omit<EndpointCall, 'signal' | 'wants'>): FollowedCall {
-    const { endpoint } = call
-    const { id: endpointId, cache_seconds: cacheSeconds } = endpoint.definition
-    const request = this.#request({ ...call, purpose: 'follow' }, cacheSeconds ?? 0)
-    const sources = [...endpoint.compiled.possibleSources]
-    const look: FollowedCall['look'] = async (signal, asking) => {
-      const mark = this.#options.arrivals?.mark()
-      // The first look belongs to who asked for it; later ones are part of nobody's trace.
-      const own = { caller: follower, trace: undefined, spent: undefined }
-      const by = asking === undefined ? own : { caller: asking }
-      if (cacheSeconds === null) {
-        const { body, truncated } = await this.#run({ ...call, ...by, purpose: 'follow' }, signal)
-        return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
-      }
-      const answer = await this.#options.cache.get({ ...request, signal })
-      if (!answer) throw notCached()
-      const { body, etags, truncated } = answer.result
-      return { etag: etags[0] as string, mark, body, truncated }
+  follow(call: BackgroundCall): FollowedCall {
+    const { cache, arrivals } = this.#options
+    const { definition, compiled } = call.endpoint
+    const { id: endpointId, cache_seconds: cacheSeconds } = definition
+    const prepared = prepareCall(call)
+    const computation = new Computation(prepared, this.#options)
+    const first = { ...call, purpose: follower.purpose }
+    const request = this.#cacheRequest(first, prepared, computation)
+    return {
+      key: prepared.key,
+      endpointId,
+      cacheSeconds,
+      sources: [...compiled.possibleSources],
+      latest: async (signal, caller) => {
+        const mark = arrivals?.mark()
+        if (cacheSeconds === null) {
+          const requester = caller === undefined ? follower : { ...first, caller }
+          const { body, truncated } = await computation.run({ ...requester, signal })
+          return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
+        }
+        const response = await cache.get({ ...request, signal })
+        if (!response) throw notCached()
+        const { body, etags, truncated } = response.result
+        return { etag: etags[0] as string, mark, body, truncated }
+      },
     }
-    return { key: request.key, endpointId, cacheSeconds, sources, look }
   }
 
-  async explain(call: EndpointCall) {
-    return this.#options.runner.explain(await this.#bound(call, call.signal))
+  async explain(call: EndpointCall): Promise<EndpointPlan> {
+    return new Computation(prepareCall(call), this.#options).explain(call)
   }
 
-  /** Renews what was asked for before a restart, as far as it is still the same. */
-  async prewarm(hot: readonly HotKey[]): Promise<void> {
-    const requests = hot.flatMap(({ recipe, lastAskedMs, heat }) => {
-      const request = this.#remade(recipe)
-      return request ? [{ request, lastAskedMs, heat }] : []
+  /** Computes the results that were warm before a restart, if their endpoints have not changed. */
+  async prewarm(keys: readonly WarmKey[]): Promise<void> {
+    const requests = keys.flatMap(({ recipe, lastUsedMs, uses }) => {
+      const request = this.#fromRecipe(recipe)
+      return request ? [{ request, lastUsedMs, uses }] : []
     })
     await this.#options.cache.prewarm(requests)
   }
 
-  #request(call: Omit<EndpointCall, 'signal' | 'wants'>, cacheSeconds: number): CacheRequest {
-    const { endpoint, format, project, parameters, caller, spent, purpose: why } = call
-    const { definition, version } = endpoint
-    const sent = sentOf(endpoint, parameters)
-    const recipe: Recipe = {
-      endpoint: definition.id,
-      version,
-      parameters: sent,
-      ...(project !== undefined && { project }),
-      format: format.name,
-    }
-    const values = endpoint.compiled.check(parameters)
-    const renewing = this.#renewing(endpoint, values, format)
-    const compute: Compute = async ({ purpose, signal, previous, trace }) => {
-      const by =
-        purpose === 'refresh'
-          ? ({ caller: warmer, purpose: 'renewal' } as const)
-          : { caller, spent, purpose: why }
-      const run = (part?: Part) =>
-        this.#run({ endpoint, parameters: sent, format, project, ...by, trace }, signal, part)
-      const answer = await (renewing ? renewing(previous, run) : run())
-      return answer === 'unchanged' ? answer : { ...answer, contentType: format.contentType }
-    }
+  #cacheRequest(
+    call: BackgroundCall,
+    prepared: PreparedCall,
+    computation = new Computation(prepared, this.#options),
+  ): CacheRequest {
+    const { id, cache_seconds: cacheSeconds, warm_seconds: warmSeconds } = call.endpoint.definition
     return {
-      key: cacheKey({
-        endpointId: definition.id,
-        version,
-        tenant: project ?? null,
-        parameters: {
-          ...values,
-          ...(sent.sql !== undefined && definition.sandbox && { sql: sent.sql }),
-        },
-        format: format.name,
-      }),
-      group: definition.id,
-      policy: { cacheSeconds, warmSeconds: definition.warm_seconds },
-      compute,
-      recipe,
+      key: prepared.key,
+      group: id,
+      policy: { cacheSeconds: cacheSeconds ?? 0, warmSeconds },
+      compute: computation.forCache(call),
+      recipe: recipeOf(call),
     }
   }
 
-  /** How a result is renewed by its newest part, where that can be done. */
-  #renewing({ definition, compiled }: Endpoint, values: BoundValues, format: OutputFormat) {
-    const { arrivals, clock } = this.#options
-    const { incremental, max_rows: maxRows } = definition
-    if (!arrivals || !incremental || format.name !== 'json') return undefined
-    const span = spanOf(incremental, values[incremental.by ?? ''])
-    if (!span) return undefined
-    const { column, whole_buckets: wholeBuckets } = incremental
-    const renewing = new RenewingRun()
-    return (previous: OldResult | undefined, run: (part?: Part) => Promise<EndpointAnswer>) =>
-      renewing.run(previous, {
-        run,
-        clock,
-        arrivals,
-        sources: [...compiled.possibleSources],
-        column,
-        span,
-        wholeBuckets,
-        maxRows,
-      })
-  }
-
-  async #run(
-    call: Omit<EndpointCall, 'signal' | 'wants'>,
-    signal: AbortSignal,
-    part?: Part,
-  ): Promise<EndpointAnswer> {
-    return this.#options.runner.run(await this.#bound(call, signal), part)
-  }
-
-  async #bound(call: Omit<EndpointCall, 'signal' | 'wants'>, signal: AbortSignal): Promise<BoundCall> {
-    const { parameters, format, caller, project, trace, spent, purpose } = call
-    const values = call.endpoint.compiled.check(parameters)
-    const { sandboxes, runner } = this.#options
-    const blame = blameFor(call)
-    const bound = { values, format, caller, project, signal, trace, spent, purpose, blame }
-    if (sqlOf(call.endpoint, parameters) === undefined) return { ...bound, endpoint: call.endpoint }
-    let checkMs = 0
-    const endpoint =
-      sandboxes.known(call.endpoint, parameters) ??
-      // To look at SQL takes the engine's time, too.
-      (await runner.inTurn({ caller, signal, purpose }, async () => {
-        const since = performance.now()
-        const compiled = await sandboxes.compile(call.endpoint, parameters, blame)
-        checkMs = performance.now() - since
-        return compiled
-      }))
-    return { ...bound, endpoint, usedMs: checkMs, settings: callerSqlSettings }
-  }
-
-  #remade(text: unknown): CacheRequest | undefined {
-    const reading = recipeShape.safeParse(text)
+  #fromRecipe(recipe: unknown): CacheRequest | undefined {
+    const reading = recipeShape.safeParse(recipe)
     if (!reading.success) return undefined
     const { endpoint: id, version, parameters, project, format: name } = reading.data
     const endpoint = this.#options.endpoints.find(id)
     const format = outputFormats.find((each) => each.name === name)
-    const seconds = endpoint?.definition.cache_seconds ?? null
-    if (!endpoint || endpoint.version !== version || !format || seconds === null) return undefined
+    if (!endpoint || endpoint.version !== version || !format) return undefined
+    if (endpoint.definition.cache_seconds === null) return undefined
+    const call = { endpoint, parameters, format, project, ...refresher }
     try {
-      return this.#request({ endpoint, parameters, format, project, caller: warmer }, seconds)
+      return this.#cacheRequest(call, prepareCall(call))
     } catch {
-      // Values that were fine once, and would be refused now.
+      // Parameters that were valid may not be anymore.
       return undefined
     }
   }
-}
-
-/** Ends of the engine within a day that are tolerated of a caller's SQL, of an endpoint that takes any, and of a saved query. */
-const tolerated = { callerSql: 1, sandbox: 10, saved: 3 }
-
-/**
- * Who is refused for a while when a call ends the engine. A caller whose own SQL does is out of all sandboxes; one who makes a
- * saved query do it is refused that endpoint. An endpoint tolerates more than one caller can do in a day, so
- * that one of them does not close it for all.
- */
-function blameFor({ endpoint, parameters, caller }: Omit<EndpointCall, 'signal' | 'wants'>): Blame[] {
-  const { id } = endpoint.definition
-  if (sqlOf(endpoint, parameters) === undefined) {
-    return [{ key: `caller:${caller} endpoint:${id}`, crashes: tolerated.saved }]
-  }
-  const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
-  // Nobody in particular asks for a renewal.
-  if (caller === warmer || caller === follower) return [sandbox]
-  return [{ key: `caller:${caller}`, crashes: tolerated.callerSql }, sandbox]
-}
-
-/** Of what was sent, what the endpoint looks at: the rest is no part of the call. */
-function sentOf(endpoint: Endpoint, parameters: Readonly<Record<string, string>>): Record<string, string> {
-  const { definition, compiled } = endpoint
-  const known = new Set([...Object.keys(definition.parameters), ...compiled.names])
-  if (definition.sandbox) known.add('sql')
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => known.has(name)))
 }

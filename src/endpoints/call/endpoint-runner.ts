@@ -18,93 +18,84 @@ import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 import type { QueryQueue } from './query-queue.ts'
 
-export interface EndpointRunnerOptions {
+interface EndpointRunnerOptions {
   engine: Engine
   queue: QueryQueue
   clock: Clock
   maxMemoryBytes: number
   maxThreads: number
-  /** Every source that there is now. */
   sources: () => Iterable<string>
-  /** Hears how long the engine had each run, also one that failed. */
+  /** Called after each run, also if it failed. */
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-/** Why a query runs. */
-export const runPurposes = ['call', 'renewal', 'follow', 'preview'] as const
-export type RunPurpose = (typeof runPurposes)[number]
+export type RunPurpose = 'call' | 'renewal' | 'follow' | 'preview'
 
-/** A call whose parameters are checked and bound. */
 export interface BoundCall {
   endpoint: Endpoint
   values: BoundValues
   format: OutputFormat
-  /** Who calls, for a fair share of the engine. */
+  /** Callers get equal shares of the engine. */
   caller: string
-  /** Only rows of this project are read, whatever the query says. */
+  /** The query sees only rows of this project. */
   project: string | undefined
   signal?: AbortSignal | undefined
-  /** The trace that the call is part of. */
   trace?: TraceSpan | undefined
-  /** A call where nothing is said. */
+  /** 'call' if undefined. */
   purpose?: RunPurpose | undefined
-  /** Where the time in the engine is written down, also that of a run that fails. */
-  spent?: EngineTime | undefined
-  /** Who is refused for a while when the query ends the engine. */
+  /** Measures the time in the engine, also if the run fails. */
+  engineTime?: EngineTime | undefined
+  /** Who is refused for a while if the query crashes the engine. */
   blame?: readonly Blame[]
-  /** Milliseconds of the endpoint's time that are used up before the run. */
+  /** Part of the time limit that was used before the run. */
   usedMs?: number
-  /** Settings beside the usual ones. */
   settings?: Statement['settings']
 }
 
-/** A run that does not see everything, or not now. */
+/** A run at a certain time, or of entries in a certain range. */
 export interface Part {
   nowMicros?: bigint
   range?: TimeRange | undefined
 }
 
-export interface EndpointAnswer {
+export interface RunResult {
   body: Buffer
-  /** How many there are, where the format lets them be counted. */
+  /** 0 if the format does not allow counting. */
   rows: number
   truncated: boolean
   queueMs: number
   engineMs: number
-  /** Rows of sources that the engine read. */
   rowsRead: number | undefined
   bytesRead: number | undefined
 }
 
 export interface EndpointPlan {
-  /** What the engine would do. */
   plan: string
-  /** What it would read. */
   reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
-/** To say what a query would do takes no longer for one that may run but for a moment. */
+/** Independent of the endpoint's time limit, which may be too short for explaining. */
 const explainWithinMs = 10_000
 
-/** The engine's number for a regular expression that does not compile. */
+/** The engine's code for an invalid regular expression. */
 const badPattern = 427
 
-/** A text without any character that means something in an expression. */
+/** Text without special characters of regular expressions. */
 const plainText = /^[\w ,:;@/%&=#~-]*$/
 const maxGoodPatterns = 10_000
 
-/** Runs saved queries: checked, bound, bounded, in turn. */
+/** Runs queries of endpoints in turn and within their limits. */
 export class EndpointRunner {
   readonly #options: EndpointRunnerOptions
 
-  /** Regular expressions that the engine has compiled before. */
+  /** Regular expressions that the engine accepted. */
   readonly #goodPatterns = new Set<string>()
 
   constructor(options: EndpointRunnerOptions) {
     this.#options = options
   }
 
-  async run(call: BoundCall, part: Part = {}): Promise<EndpointAnswer> {
+  async run(call: BoundCall, part: Part = {}): Promise<RunResult> {
     const { endpoint, format } = call
     const { compiled, columns, definition } = endpoint
     const values = this.#atTime(call, part.nowMicros)
@@ -116,17 +107,17 @@ export class EndpointRunner {
     const result = await this.inTurn(call, async () => {
       startedAt = performance.now()
       queued?.end()
-      call.spent?.begin()
+      call.engineTime?.begin()
       await this.#checkPatterns(call, values, startedAt)
-      // One row more than asked tells whether there are more.
+      // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
       const { form, ...output } = outputOf(endpoint, format)
       const sql = wrapQuery(compiled.sent, columns, rows, form, definition.json)
       const answer = await this.#query(call, values, sql, { ...output, startedAt }, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(call, values, startedAt) }
     }).finally(() => {
-      call.spent?.end()
-      // Who left the queue was never let in.
+      call.engineTime?.end()
+      // It left the queue before its turn.
       if (startedAt === undefined) return queued?.end()
       engineMs = performance.now() - startedAt
       this.#options.onRun?.(call.purpose ?? 'call', engineMs)
@@ -134,7 +125,7 @@ export class EndpointRunner {
     const { answer, more } = result
     const cut = format.cut?.(answer.body, maxRows) ?? { body: answer.body, rows: 0, truncated: more }
     return {
-      body: format.frame(cut.body),
+      body: format.frame?.(cut.body) ?? cut.body,
       rows: cut.rows,
       truncated: cut.truncated,
       queueMs: (startedAt ?? since) - since,
@@ -144,7 +135,7 @@ export class EndpointRunner {
     }
   }
 
-  /** Work of a call that the engine has to do, in its turn. */
+  /** Runs work that needs the engine when it is the caller's turn. */
   inTurn<T>(
     { caller, signal, purpose }: Pick<BoundCall, 'caller' | 'signal' | 'purpose'>,
     work: () => Promise<T>,
@@ -153,7 +144,6 @@ export class EndpointRunner {
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 
-  /** What a call would do and read, without doing it. */
   async explain(call: BoundCall, { nowMicros, range }: Part = {}): Promise<EndpointPlan> {
     const values = this.#atTime(call, nowMicros)
     const { endpoint } = call
@@ -183,7 +173,7 @@ export class EndpointRunner {
     call: BoundCall,
     parameters: BoundValues,
     sql: string,
-    /** Without a start, the query has a time limit of its own. */
+    /** A deadline replaces the time limit of the endpoint, which counts from the start. */
     output: Pick<Statement, 'format' | 'settings'> & ({ deadlineMs: number } | { startedAt: number }),
     range?: TimeRange,
   ): Promise<QueryResult> {
@@ -226,9 +216,9 @@ export class EndpointRunner {
       if (engineCodeOf(error) === badPattern && pattern !== undefined) {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
       }
-      // What was left when the query began is no limit that anybody knows.
+      // Report the whole time limit, not what was left of it.
       if (queryTimeout.is(error) && !('deadlineMs' in output)) throw queryTimeout(timeoutSeconds)
-      // Positions and quotes would be those of the composed SQL, with the values of the call in it.
+      // Positions and quotes would refer to the composed SQL, which contains values of the call.
       throw authorError(error, () => undefined)
     }
   }
@@ -241,7 +231,7 @@ export class EndpointRunner {
     return { ...settings, ...rowFilterSettings(tables, { project, range }) }
   }
 
-  /** Where no row comes to be matched, the engine would not find out that an expression is none. */
+  /** The engine does not report an invalid expression if no row is matched against it. */
   async #checkPatterns(call: BoundCall, values: BoundValues, startedAt: number): Promise<void> {
     for (const name of call.endpoint.compiled.patterns) {
       const pattern = values[name]
@@ -252,7 +242,7 @@ export class EndpointRunner {
     }
   }
 
-  /** Binary formats cannot be cut behind a row, so the engine is asked whether there is one more. */
+  /** Binary formats cannot be truncated here, so a second query tells whether there are more rows. */
   async #hasMore(call: BoundCall, values: BoundValues, startedAt: number): Promise<boolean> {
     const { compiled, definition } = call.endpoint
     const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sent}\n) LIMIT 1 OFFSET ${definition.max_rows})`
@@ -265,5 +255,5 @@ function outputOf({ columns, definition }: Endpoint, format: OutputFormat) {
   if (format.textRows && columns.some((column) => isJsonColumn(column, definition.json))) {
     return { form: 'text-rows' as const, format: textRows.format, settings: format.textRows }
   }
-  return { form: format.form, format: format.engineFormat, settings: format.settings }
+  return { form: format.form, format: format.engineFormat, settings: format.settings ?? {} }
 }

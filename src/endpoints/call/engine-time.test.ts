@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EngineTime } from './engine-time.ts'
 
-test('the time of a call in the engine is the sum of its runs, also while one is on', () => {
+test('engine time is the sum of all runs, including one in progress', () => {
   let nowMs = 1_000
   const time = new EngineTime(() => nowMs)
   expect(time.ms).toBe(0)

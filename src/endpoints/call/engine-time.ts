@@ -1,4 +1,4 @@
-/** How long a call has had the engine, whether it is over or not and however it ends. */
+/** The time that a call has spent in the engine so far. */
 export class EngineTime {
   readonly #monotonicMs: () => number
   #sinceMs: number | undefined

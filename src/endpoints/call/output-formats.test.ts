@@ -7,47 +7,38 @@ const cut = (name: string, body: string, maxRows: number) => {
   return { ...result, body: result?.body.toString() }
 }
 
-describe('cutting a result at its most rows', () => {
+describe('truncating a result', () => {
   const array = '[\n{"a":1},\n{"a":"]\\n"},\n{"a":3}\n]\n'
+  const nested = '[\n{"a":[1]}\n]\n'
+  const lines = '{"a":1}\n{"a":2}\n'
+  const csv = '"a"\n"x\ny ""z"""\n"2"\n"3"\n'
 
-  test('an array keeps its form', () => {
-    expect(cut('json', array, 3)).toEqual({ body: array.trimEnd(), rows: 3, truncated: false })
-    expect(cut('json', array, 2)).toEqual({ body: '[\n{"a":1},\n{"a":"]\\n"}\n]', rows: 2, truncated: true })
-    expect(cut('json', array, 1)).toEqual({ body: '[\n{"a":1}\n]', rows: 1, truncated: true })
-    expect(cut('json', '[\n\n]\n', 1)).toEqual({ body: '[]', rows: 0, truncated: false })
-    expect(cut('json', '[\n{"a":[1]}\n]\n', 1)).toEqual({
-      body: '[\n{"a":[1]}\n]',
-      rows: 1,
-      truncated: false,
-    })
+  test.each([
+    ['json', array, 3, { body: array.trimEnd(), rows: 3, truncated: false }],
+    ['json', array, 2, { body: '[\n{"a":1},\n{"a":"]\\n"}\n]', rows: 2, truncated: true }],
+    ['json', array, 1, { body: '[\n{"a":1}\n]', rows: 1, truncated: true }],
+    ['json', '[\n\n]\n', 1, { body: '[]', rows: 0, truncated: false }],
+    ['json', nested, 1, { body: nested.trimEnd(), rows: 1, truncated: false }],
+    ['ndjson', lines, 1, { body: '{"a":1}\n', rows: 1, truncated: true }],
+    ['ndjson', lines, 2, { body: lines, rows: 2, truncated: false }],
+    ['ndjson', '', 2, { body: '', rows: 0, truncated: false }],
+    // A line break between quotes belongs to the value.
+    ['csv', csv, 1, { body: '"a"\n"x\ny ""z"""\n', rows: 1, truncated: true }],
+    ['csv', csv, 3, { body: csv, rows: 3, truncated: false }],
+  ])('of %s %j at %i rows gives %j', (name, body, maxRows, expected) => {
+    expect(cut(name, body, maxRows)).toEqual(expected)
   })
 
-  test('every array that was cut is still JSON, with as many rows as may be', () => {
+  test('gives valid JSON with at most the maximum number of rows', () => {
     for (let rows = 1; rows < 20; rows++) {
-      const lines = Array.from({ length: rows }, (_, i) =>
+      const texts = Array.from({ length: rows }, (_, i) =>
         JSON.stringify({ i, text: ']\n},\n', list: [[i]] }),
       )
       for (let max = 1; max < 20; max++) {
-        const result = cut('json', `[\n${lines.join(',\n')}\n]\n`, max)
+        const result = cut('json', `[\n${texts.join(',\n')}\n]\n`, max)
         expect(JSON.parse(result.body as string)).toHaveLength(Math.min(rows, max))
         expect(result.truncated).toBe(rows > max)
       }
     }
-  })
-
-  test('lines keep their line breaks', () => {
-    expect(cut('ndjson', '{"a":1}\n{"a":2}\n', 1)).toEqual({ body: '{"a":1}\n', rows: 1, truncated: true })
-    expect(cut('ndjson', '{"a":1}\n{"a":2}\n', 2)).toEqual({
-      body: '{"a":1}\n{"a":2}\n',
-      rows: 2,
-      truncated: false,
-    })
-    expect(cut('ndjson', '', 2)).toEqual({ body: '', rows: 0, truncated: false })
-  })
-
-  test('a line break between quotes belongs to its value in CSV', () => {
-    const csv = '"a"\n"x\ny ""z"""\n"2"\n"3"\n'
-    expect(cut('csv', csv, 1)).toEqual({ body: '"a"\n"x\ny ""z"""\n', rows: 1, truncated: true })
-    expect(cut('csv', csv, 3)).toEqual({ body: csv, rows: 3, truncated: false })
   })
 })

@@ -3,19 +3,18 @@ import type { OutwardForm } from '../definition/result-columns.ts'
 
 export interface OutputFormat {
   name: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow'
-  /** Name of the format in the engine. */
   engineFormat: string
   contentType: string
   form: OutwardForm
-  settings: Readonly<Record<string, number | string>>
-  /** Settings for a result with columns of JSON text, whose rows the engine writes as text; undefined where they stay text. */
+  settings?: Readonly<Record<string, number | string>>
+  /** Settings for rows that the engine writes as text, since columns hold JSON; undefined if they stay text. */
   textRows?: Readonly<Record<string, number | string>>
-  /** Leaves as many rows as may be, and tells whether there were more; undefined where rows cannot be told. */
-  cut: ((body: Buffer, maxRows: number) => CutResult) | undefined
-  frame: (body: Buffer) => Buffer
+  /** Truncates the body at the maximum number of rows; undefined if the format does not allow it. */
+  cut?: (body: Buffer, maxRows: number) => CutResult
+  frame?: (body: Buffer) => Buffer
 }
 
-export interface CutResult {
+interface CutResult {
   body: Buffer
   rows: number
   truncated: boolean
@@ -23,11 +22,12 @@ export interface CutResult {
 
 const newline = 0x0a
 const quote = 0x22
+const brace = 0x7b
 
 const resultOpen = Buffer.from('{"result":')
 const resultClose = Buffer.from('}')
 
-/** One row a line: text inside of JSON never holds a bare line break. */
+/** One row per line: a JSON string never contains a raw line break. */
 function cutLines(body: Buffer, maxRows: number): CutResult {
   let rows = 0
   let end = 0
@@ -38,33 +38,22 @@ function cutLines(body: Buffer, maxRows: number): CutResult {
   return { body, rows, truncated: false }
 }
 
-/** "[", rows with a comma behind all but the last, "]": each on a line of its own. */
+/** A line with "[", one line per row with a comma after all but the last, and a line with "]". */
 function cutArray(body: Buffer, maxRows: number): CutResult {
-  const first = body.indexOf(newline) + 1
-  // An empty array has an empty line where its rows would be.
-  if (body[first] === newline) return { body: Buffer.from('[]'), rows: 0, truncated: false }
   let rows = 0
-  let end = first
-  for (
-    let at = body.indexOf(newline, first);
-    at >= 0 && body[at - 1] !== 0x5d;
-    at = body.indexOf(newline, at + 1)
-  ) {
-    if (++rows > maxRows) {
-      const kept = body.subarray(0, end - 2)
-      return { body: Buffer.concat([kept, Buffer.from('\n]')]), rows: maxRows, truncated: true }
+  let end = body.indexOf(newline)
+  while (body[end + 1] === brace) {
+    if (rows === maxRows) {
+      return { body: Buffer.concat([body.subarray(0, end - 1), Buffer.from('\n]')]), rows, truncated: true }
     }
-    end = at + 1
-    if (body[at + 1] === 0x5d && body.length <= at + 3) break
+    rows++
+    end = body.indexOf(newline, end + 1)
   }
-  return { body: trimEnd(body), rows, truncated: false }
+  if (rows === 0) return { body: Buffer.from('[]'), rows, truncated: false }
+  return { body: body.at(-1) === newline ? body.subarray(0, -1) : body, rows, truncated: false }
 }
 
-function trimEnd(body: Buffer): Buffer {
-  return body.at(-1) === newline ? body.subarray(0, -1) : body
-}
-
-/** The first line has the names; a line break between quotes belongs to a value. */
+/** The first line holds the names. A line break between quotes belongs to a value. */
 function cutCsv(body: Buffer, maxRows: number): CutResult {
   let lines = 0
   let inQuotes = false
@@ -78,8 +67,6 @@ function cutCsv(body: Buffer, maxRows: number): CutResult {
   }
   return { body, rows: Math.max(0, lines - 1), truncated: false }
 }
-
-const asIs = (body: Buffer) => body
 
 export const outputFormats: readonly OutputFormat[] = [
   {
@@ -97,28 +84,21 @@ export const outputFormats: readonly OutputFormat[] = [
     engineFormat: 'JSONEachRow',
     contentType: 'application/x-ndjson; charset=utf-8',
     form: 'json',
-    settings: {},
     textRows: textRows.lines,
     cut: cutLines,
-    frame: asIs,
   },
   {
     name: 'csv',
     engineFormat: 'CSVWithNames',
     contentType: 'text/csv; charset=utf-8',
     form: 'json',
-    settings: {},
     cut: cutCsv,
-    frame: asIs,
   },
   {
     name: 'parquet',
     engineFormat: 'Parquet',
     contentType: 'application/vnd.apache.parquet',
     form: 'typed',
-    settings: {},
-    cut: undefined,
-    frame: asIs,
   },
   {
     name: 'arrow',
@@ -126,7 +106,5 @@ export const outputFormats: readonly OutputFormat[] = [
     contentType: 'application/vnd.apache.arrow.stream',
     form: 'typed',
     settings: { output_format_arrow_compression_method: 'none' },
-    cut: undefined,
-    frame: asIs,
   },
 ]

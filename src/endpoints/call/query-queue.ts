@@ -2,55 +2,43 @@ import type { Timers } from '../../base/clock.ts'
 import { overloaded } from '../../base/errors.ts'
 
 export interface QueryQueueOptions {
-  /** So many queries run at once. */
   maxRunning: number
-  /** So many may wait, of one caller and of all. */
   maxWaitingPerCaller: number
   maxWaiting: number
-  /**
-   * The longest wait for a turn. A query that would probably wait longer behind others is refused at once, and one that
-   * does is refused then.
-   */
+  /** A query that is expected to wait longer behind others is refused at once. */
   maxWaitMs: number
-  /** The longest wait of a query that nobody waits for. It is never refused for how long it would probably take. */
+  /** A background query is never refused because of its expected wait. */
   maxBackgroundWaitMs: number
   time: Pick<Timers, 'after' | 'now'>
 }
 
-export interface Turn {
+interface Turn {
   caller: string
   signal?: AbortSignal | undefined
-  /** Whether nobody waits for the result. */
+  /** Whether no request waits for the result. */
   background?: boolean
-}
-
-interface Waiter {
-  start: () => void
 }
 
 const maxRetryAfterSeconds = 60
 
-/**
- * A moving average of how long queries run. It begins low, and a single query raises it by a fifth at most: one slow query
- * says nothing about the next ones.
- */
+/** A moving average of run times. It starts low, and one slow query raises it by at most a fifth. */
 class RunTime {
   averageMs = 10
 
   add(ms: number): void {
     this.averageMs += (Math.min(ms, 4 * this.averageMs) - this.averageMs) / 16
-    // Runs of no time at all must not bring it down to where it takes long to rise.
+    // From zero it could not rise.
     this.averageMs = Math.max(this.averageMs, 1)
   }
 }
 
 /**
- * Lets a bounded number of queries run. The others wait in a line for each caller, and the lines take turns,
- * so that a caller with a thousand queries does not keep one with a single query waiting.
+ * Limits the number of running queries. The others wait in one line per caller, and the lines take turns, so that a
+ * caller with a thousand queries does not delay a caller with one.
  */
 export class QueryQueue {
   readonly #options: QueryQueueOptions
-  readonly #lines = new Map<string, Waiter[]>()
+  readonly #lines = new Map<string, (() => void)[]>()
   readonly #runTime = new RunTime()
   #running = 0
   #waiting = 0
@@ -80,7 +68,7 @@ export class QueryQueue {
     }
   }
 
-  /** How long a newcomer would wait: the lines take turns, so no line has more of them before it than its own. */
+  /** The lines take turns, so each other line is served at most as often as the caller's own. */
   #expectedWaitMs(caller: string): number {
     const own = this.#lines.get(caller)?.length ?? 0
     let turns = own + 1
@@ -94,7 +82,7 @@ export class QueryQueue {
     const expectedMs = this.#expectedWaitMs(caller)
     const isFull =
       line.length >= this.#options.maxWaitingPerCaller || this.#waiting >= this.#options.maxWaiting
-    // Whoever is first in line gets the next free slot, and how long the running queries still take is unknown.
+    // With an empty queue the wait depends only on the running queries, whose remaining time is unknown.
     const isTooLong = !background && this.#waiting > 0 && expectedMs > maxWaitMs
     if (isFull || isTooLong) {
       const seconds = Math.min(Math.max(1, Math.ceil(expectedMs / 1000)), maxRetryAfterSeconds)
@@ -104,35 +92,33 @@ export class QueryQueue {
       throw overloaded(`${reason} Try again in ${seconds} s.`, seconds)
     }
     return new Promise((resolve, reject) => {
+      const settle = () => {
+        stopTimer()
+        signal?.removeEventListener('abort', onAbort)
+      }
+      const start = () => {
+        settle()
+        resolve()
+      }
       const leave = (reason: unknown) => {
-        line.splice(line.indexOf(waiter), 1)
+        line.splice(line.indexOf(start), 1)
         if (line.length === 0) this.#lines.delete(caller)
         this.#waiting--
-        over()
+        settle()
         reject(reason)
       }
-      const gone = () => leave(signal?.reason)
+      const onAbort = () => leave(signal?.reason)
       const stopTimer = time.after(background ? maxBackgroundWaitMs : maxWaitMs, () =>
         leave(overloaded('The query waited too long for its turn. Try again in a moment.')),
       )
-      const over = () => {
-        stopTimer()
-        signal?.removeEventListener('abort', gone)
-      }
-      const waiter: Waiter = {
-        start: () => {
-          over()
-          resolve()
-        },
-      }
-      line.push(waiter)
+      line.push(start)
       this.#lines.set(caller, line)
       this.#waiting++
-      signal?.addEventListener('abort', gone, { once: true })
+      signal?.addEventListener('abort', onAbort, { once: true })
     })
   }
 
-  /** The place goes to the first of the line that has waited longest for its turn. */
+  /** Starts the first query of the line whose turn is next. */
   #next(): void {
     const turn = this.#lines.entries().next().value
     if (turn === undefined) {
@@ -140,10 +126,10 @@ export class QueryQueue {
       return
     }
     const [caller, line] = turn
-    const waiter = line.shift() as Waiter
+    const start = line.shift() as () => void
     this.#lines.delete(caller)
     if (line.length > 0) this.#lines.set(caller, line)
     this.#waiting--
-    waiter.start()
+    start()
   }
 }

@@ -1,40 +1,30 @@
+import { LRUCache } from 'lru-cache'
 import { queryTimeout } from '../../base/errors.ts'
 import type { Blame, Engine, Limits } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
 import { compileSandboxed, maxCheckMs } from '../definition/sandbox.ts'
 
-type Sent = Readonly<Record<string, string>>
-
-/** The endpoint that a call runs: in a sandbox, the one with the caller's SQL in it. Checked SQL is remembered. */
+/** Sandbox endpoints with a caller's SQL in them. SQL that was checked is remembered. */
 export class Sandboxes {
   readonly #engine: Engine
-  readonly #maxKnown: number
-  readonly #known = new Map<string, { from: CompiledQuery; endpoint: Endpoint }>()
+  readonly #compiled: LRUCache<string, { from: CompiledQuery; endpoint: Endpoint }>
 
-  constructor(engine: Engine, maxKnown: number) {
+  constructor(engine: Engine, maxCompiled: number) {
     this.#engine = engine
-    this.#maxKnown = maxKnown
+    this.#compiled = new LRUCache({ max: maxCompiled })
   }
 
-  /** Undefined where there is SQL of a caller that has to be looked at first. */
-  known(endpoint: Endpoint, sent: Sent): Endpoint | undefined {
-    const sql = sqlOf(endpoint, sent)
-    if (sql === undefined) return endpoint
-    const key = keyOf(endpoint, sql)
-    const known = this.#known.get(key)
-    if (!known || known.from !== endpoint.compiled) return undefined
-    // The one that was used last goes last.
-    this.#known.delete(key)
-    this.#known.set(key, known)
-    return known.endpoint
+  /** Undefined if the SQL has to be checked first. */
+  get(endpoint: Endpoint, sql: string): Endpoint | undefined {
+    const compiled = this.#compiled.get(keyOf(endpoint, sql))
+    return compiled?.from === endpoint.compiled ? compiled.endpoint : undefined
   }
 
-  /** Checks the caller's SQL within the time that the endpoint has. */
-  async compile(endpoint: Endpoint, sent: Sent, blame: readonly Blame[]): Promise<Endpoint> {
-    const known = this.known(endpoint, sent)
-    if (known) return known
-    const sql = sqlOf(endpoint, sent) ?? ''
+  /** Checks the caller's SQL within the time limit of the endpoint. */
+  async compile(endpoint: Endpoint, sql: string, blame: readonly Blame[]): Promise<Endpoint> {
+    const ready = this.get(endpoint, sql)
+    if (ready) return ready
     const from = endpoint.compiled
     const { timeout_seconds: timeoutSeconds } = endpoint.definition
     const since = performance.now()
@@ -44,19 +34,12 @@ export class Sandboxes {
       return { deadlineMs: Math.min(maxCheckMs, leftMs), blame }
     }
     const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
-      // The statement that was stopped had what was left.
+      // Report the whole time limit, not what was left of it.
       throw queryTimeout.is(error) ? queryTimeout(timeoutSeconds) : error
     })
-    this.#known.set(keyOf(endpoint, sql), { from, endpoint: compiled })
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > this.#maxKnown && oldest !== undefined) this.#known.delete(oldest)
+    this.#compiled.set(keyOf(endpoint, sql), { from, endpoint: compiled })
     return compiled
   }
-}
-
-/** The caller's SQL, where the endpoint takes any. */
-export function sqlOf({ definition }: Endpoint, sent: Sent): string | undefined {
-  return definition.sandbox && Object.hasOwn(sent, 'sql') ? sent.sql : undefined
 }
 
 function keyOf({ definition, version }: Endpoint, sql: string): string {

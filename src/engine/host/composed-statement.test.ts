@@ -16,7 +16,7 @@ const compose = (sql: string, parameters: Record<string, string>, newFormat?: st
     newFormat,
   )
 
-test('values, settings and the tag are part of the statement', () => {
+test('puts values, settings and the tag into the statement', () => {
   expect(compose('SELECT {a:String}, {b:Nullable(String)}\nFORMAT CSV', { a: "it's", b: '\\N' })?.sql).toBe(
     "SELECT  'it\\'s' ,  _CAST(NULL, 'Nullable(String)') \nFORMAT CSV\nSETTINGS max_threads = '1', log_comment = 'wh-1'",
   )
@@ -25,7 +25,7 @@ test('values, settings and the tag are part of the statement', () => {
   )
 })
 
-test('instants as the service writes them need no parameter of the engine', () => {
+test('binds timestamps in the form that the service writes', () => {
   for (const year of [1980, 2001, 2026, 2200]) {
     const now = formatMicros(BigInt(Date.UTC(year, 5, 1)) * 1000n + 123n)
     const composed = compose("SELECT {now:DateTime64(6, 'UTC')}\nFORMAT CSV", { now })
@@ -33,7 +33,7 @@ test('instants as the service writes them need no parameter of the engine', () =
   }
 })
 
-test('statements without a place for settings are not composed', () => {
+test('does not compose statements without a place for settings', () => {
   expect(compose('SYSTEM STOP MERGES t', {})).toBeUndefined()
   expect(compose('ALTER TABLE t DROP COLUMN a SETTINGS alter_sync = 0', {})).toBeUndefined()
   expect(

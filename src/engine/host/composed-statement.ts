@@ -1,16 +1,15 @@
-import { boundValue } from './bound-values.ts'
 import type { EngineRequest } from './request.ts'
 import { quote, type Statement } from './statement.ts'
 
 export interface ComposedStatement {
   sql: string
-  /** The same with placeholders in place of values. It can be parsed, and never run. */
+  /** The same with placeholders instead of values: it can be parsed but never runs. */
   unbound: string | undefined
-  /** What was put behind the statement. */
+  /** The text appended to the statement. */
   tail: string
 }
 
-/** Statements that FORMAT and SETTINGS can stand behind. */
+/** Statements that can end in FORMAT and SETTINGS. */
 const withOutput = new Set(
   'SELECT WITH FROM SHOW DESCRIBE DESC EXPLAIN EXISTS CREATE ALTER DROP TRUNCATE OPTIMIZE RENAME EXCHANGE ATTACH DETACH KILL'.split(
     ' ',
@@ -18,8 +17,8 @@ const withOutput = new Set(
 )
 
 /**
- * One statement that has its settings, values and tag in it, so that nothing of it stays in the session. Undefined where
- * the syntax has no place for them. Another format takes the place of the one that the statement ends with.
+ * Puts settings, values and tag into the statement, so that none of them stays in the session. Undefined if the syntax has
+ * no place for them. `newFormat` replaces the format that the statement ends in.
  */
 export function composeStatement(
   { sql, format, settings, parameters }: Pick<EngineRequest, 'sql' | 'format' | 'settings' | 'parameters'>,
@@ -36,7 +35,7 @@ export function composeStatement(
   for (const { name, type, start, end } of statement.placeholders) {
     const value = boundValue(type, parameters.get(name) ?? '')
     if (value === undefined) return undefined
-    // Between spaces, since two strings side by side would be one.
+    // The spaces keep two adjacent strings from becoming one.
     bound += `${sql.slice(at, start)} ${value} `
     at = end
   }
@@ -47,14 +46,61 @@ export function composeStatement(
 function openingOf(statement: Statement, format: string): string | undefined {
   const { verb, writes, tail, insertsSelection, hasSettings } = statement
   if (verb === 'INSERT' || (verb === 'WITH' && writes)) return insertsSelection ? 'SETTINGS' : undefined
-  // Settings of a SELECT or of a new table are a part of it; behind other statements there is place for one list only.
+  // SELECT and CREATE can have settings inside and at the end; other statements have one list only.
   if (!withOutput.has(verb) || (writes && hasSettings && verb !== 'CREATE')) return undefined
   if (tail === 'settings') return ','
   return tail === 'format' ? 'SETTINGS' : `FORMAT ${format} SETTINGS`
 }
 
-/** The tag comes last, because the last of two equal names counts. */
+/** The tag comes last, because the last of two equal names wins. */
 export function assignments(settings: ReadonlyMap<string, string>, tag: string): string {
   const list = [...settings].map(([name, value]) => `${name} = ${quote(value)}`)
   return [...list, `log_comment = ${quote(tag)}`].join(', ')
+}
+
+/** Text that means the same as a parameter of this type and in a cast from a string. */
+const castable: [type: RegExp, text: RegExp][] = [
+  [/^U?Int(?:8|16|32|64)$/, /^-?\d+$/],
+  [/^Float64$/, /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/],
+  [/^Bool$/, /^(?:true|false|[01])$/],
+  [/^DateTime64\([0-9](?:, '[\w/+-]+')?\)$/, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?$/],
+  // Seconds since 1970, as the service writes them; a cast reads other numbers of digits differently.
+  [/^DateTime64\([0-9](?:, '[\w/+-]+')?\)$/, /^\d{9,10}\.\d{1,9}$/],
+]
+
+/** The expression that the engine itself substitutes for a parameter. Undefined if only the engine can tell. */
+export function boundValue(type: string, text: string): string | undefined {
+  const nullable = /^Nullable\((.*)\)$/.exec(type)?.[1]
+  const bare = nullable ?? type
+  const cast = (literal: string) => `_CAST(${literal}, ${quote(type)})`
+  if (nullable !== undefined && text === '\\N') return cast('NULL')
+  if (bare === 'String') {
+    const value = unescaped(text)
+    if (value === undefined) return undefined
+    return nullable === undefined ? quote(value) : cast(quote(value))
+  }
+  if (!castable.some(([types, texts]) => types.test(bare) && texts.test(text))) return undefined
+  return isInRange(bare, text) ? cast(quote(text)) : undefined
+}
+
+/** Numbers out of range may overflow differently in the two forms. */
+function isInRange(type: string, text: string): boolean {
+  const [, unsigned, bits] = /^(U?)Int(\d+)$/.exec(type) ?? []
+  if (bits === undefined) return true
+  const value = BigInt(text)
+  return (unsigned ? BigInt.asUintN(Number(bits), value) : BigInt.asIntN(Number(bits), value)) === value
+}
+
+const escaped: Record<string, string> = { '\\': '\\', "'": "'", t: '\t', n: '\n', r: '\r', '0': '\0' }
+
+/** Undefined if the text has an unknown escape or a raw separator. */
+function unescaped(text: string): string | undefined {
+  if (/[\t\n]/.test(text)) return undefined
+  let isValid = true
+  const value = text.replace(/\\([\s\S]?)/g, (_, character: string) => {
+    const meaning = escaped[character]
+    if (meaning === undefined) isValid = false
+    return meaning ?? ''
+  })
+  return isValid ? value : undefined
 }

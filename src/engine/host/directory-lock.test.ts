@@ -23,8 +23,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true }))
 
-/** What is decided where the system tells of these locks. */
-function decide(...lines: string[]): boolean {
+/** The decision if the system lists these locks. */
+function isLockedWith(...lines: string[]): boolean {
   const locks = join(directory, 'locks')
   writeFileSync(locks, lines.map((line, i) => `${i + 1}: ${line}\n`).join(''))
   return isLocked(status, locks)
@@ -32,8 +32,7 @@ function decide(...lines: string[]): boolean {
 
 const flock = (pid: number, place: string) => `FLOCK  ADVISORY  WRITE ${pid} ${place} 0 EOF`
 
-/** With the file open in this process. */
-function opened<T>(work: () => T): T {
+function withOpenFile<T>(work: () => T): T {
   const file = openSync(status, 'r')
   try {
     return work()
@@ -43,37 +42,37 @@ function opened<T>(work: () => T): T {
 }
 
 describe('a data directory', () => {
-  test('is in use when its inode on its device is locked', () => {
-    expect(decide(flock(1, 'ff:7f:12'), flock(1, `${device}:${inode}`))).toBe(true)
+  test('is in use if its inode is locked on its device', () => {
+    expect(isLockedWith(flock(1, 'ff:7f:12'), flock(1, `${device}:${inode}`))).toBe(true)
   })
 
-  test('is not in use when a file with the same inode on another device is locked', () => {
-    expect(decide(flock(process.pid, `ff:7f:${inode}`))).toBe(false)
-    expect(decide(flock(999_999_999, `ff:7f:${inode}`))).toBe(false)
+  test('is not in use if the same inode is locked on another device', () => {
+    expect(isLockedWith(flock(process.pid, `ff:7f:${inode}`))).toBe(false)
+    expect(isLockedWith(flock(999_999_999, `ff:7f:${inode}`))).toBe(false)
   })
 
-  test('is in use when the holder of such a lock has its file open, as btrfs shows it', () => {
-    expect(opened(() => decide(flock(process.pid, `ff:7f:${inode}`)))).toBe(true)
+  test('is in use if the owner of such a lock has its file open, as on btrfs', () => {
+    expect(withOpenFile(() => isLockedWith(flock(process.pid, `ff:7f:${inode}`)))).toBe(true)
   })
 
-  test('is in use when the process that it names has its file open, as overlayfs may show it', async () => {
+  test('is in use if the process named in its file has it open, as on overlayfs', async () => {
     const holder = spawn('sh', ['-c', 'exec 3<status; echo open; read wait'], { cwd: directory })
     const ended = once(holder, 'exit')
     await once(holder.stdout, 'data')
     writeFileSync(status, `PID: ${holder.pid}\n`)
-    expect(decide(flock(1, 'ff:7f:12'))).toBe(true)
+    expect(isLockedWith(flock(1, 'ff:7f:12'))).toBe(true)
     holder.stdin.end()
     await ended
-    expect(decide(flock(1, 'ff:7f:12'))).toBe(false)
+    expect(isLockedWith(flock(1, 'ff:7f:12'))).toBe(false)
   })
 
-  test('is not in use because another process got the number that it names', () => {
+  test('is not in use if an unrelated process has the number named in its file', () => {
     writeFileSync(status, `PID: ${process.ppid}\n`)
-    expect(decide(flock(1, 'ff:7f:12'))).toBe(false)
+    expect(isLockedWith(flock(1, 'ff:7f:12'))).toBe(false)
   })
 
-  test('is not in use by somebody who waits for the lock, nor by a longer inode number', () => {
-    expect(decide(`-> ${flock(1, `${device}:${inode}`)}`, flock(1, `${device}:1${inode}`))).toBe(false)
+  test('is not in use if a process waits for the lock, or if a longer inode number is locked', () => {
+    expect(isLockedWith(`-> ${flock(1, `${device}:${inode}`)}`, flock(1, `${device}:1${inode}`))).toBe(false)
     expect(isLocked(join(directory, 'missing'))).toBe(false)
   })
 

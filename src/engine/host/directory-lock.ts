@@ -1,20 +1,18 @@
 import { type BigIntStats, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 
-/** The process number, device and inode of a line that tells of a lock, not of somebody who waits for one. */
+/** Process, device and inode of a lock that is held; lines of waiting processes do not match. */
 const lockLine = /^\d+: (?:FLOCK|POSIX|OFDLCK)\s+\S+\s+\S+\s+(-?\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) /gm
 
 /**
- * Whether an engine has a data directory open: it holds a lock on this file as long as it does.
+ * Whether an engine has the data directory open: it keeps its status file locked.
  *
- * An inode number alone says little, since every file system has its own. The device cannot be relied on either: btrfs
- * and overlayfs show another one in `stat` than in `/proc/locks`, and overlayfs may show another inode, too. So where
- * they differ, what counts is whether the process that holds the lock, or the one that the file names, has this very
- * file open.
+ * On btrfs and overlayfs, `stat` and `/proc/locks` show different devices for the same file, and on overlayfs also
+ * different inodes. So the process that holds the lock, or the one named in the file, must have this very file open.
  */
 export function isLocked(statusFile: string, locksFile = '/proc/locks'): boolean {
   const file = statSync(statusFile, { bigint: true, throwIfNoEntry: false })
   if (file === undefined) return false
-  // Only Linux tells who holds a lock.
+  // Only Linux lists locks.
   if (!existsSync(locksFile)) return ownerOf(statusFile) !== undefined
   for (const [, pid, major, minor, inode] of readFileSync(locksFile, 'utf8').matchAll(lockLine)) {
     if (BigInt(inode as string) !== file.ino) continue
@@ -22,11 +20,11 @@ export function isLocked(statusFile: string, locksFile = '/proc/locks'): boolean
     if (hasOpen(Number(pid), file) !== 'no') return true
   }
   const owner = ownerOf(statusFile)
-  // Of somebody else's process nothing is known, and most likely it only has the number of one that ended.
+  // If the process cannot be inspected, it is most likely an unrelated one that reuses the number.
   return owner !== undefined && hasOpen(owner, file) === 'yes'
 }
 
-/** The process that the engine names in its status file, if there is one of that number. */
+/** The process named in the status file, if it exists. */
 export function ownerOf(statusFile: string): number | undefined {
   try {
     const id = Number(/PID: (\d+)/.exec(readFileSync(statusFile, 'utf8'))?.[1])
@@ -38,7 +36,7 @@ export function ownerOf(statusFile: string): number | undefined {
   }
 }
 
-/** A device number as the system packs it, against its two parts in hexadecimal. */
+/** Compares a packed device number with its two parts in hexadecimal. */
 function isDevice(device: bigint, major: string, minor: string): boolean {
   const high = ((device >> 8n) & 0xfffn) | ((device >> 32n) & 0xfffff000n)
   const low = (device & 0xffn) | ((device >> 12n) & 0xffffff00n)

@@ -1,56 +1,37 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SqlSession } from './session.ts'
 
-/**
- * What an embedded engine must not have is taken from it here: its user has no grant for files, network,
- * other databases or dictionaries, and there is no log table that grows on disk.
- */
-const grants = [
-  'SELECT',
-  'INSERT',
-  'ALTER',
-  'CREATE DATABASE',
-  'CREATE TABLE',
-  'CREATE VIEW',
-  'DROP',
-  'TRUNCATE',
-  'OPTIMIZE',
-  'SHOW',
-  'KILL QUERY',
-  'SYSTEM',
-]
+/** The engine's user has no grants for files, the network, other servers or dictionaries. */
+const grants =
+  'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM'
 
-/** Settings of each session; a session that does not report them back is not used. */
-export const sessionSettings = {
-  // Values are part of the statement, so the bound of a statement is the bound of a value.
+const sessionSettings = {
+  // Values are part of the statement, so this also limits the size of a value.
   max_query_size: '67108864',
-  // The sampling profilers interrupt every thread by signals and tell nobody anything here.
+  // The sampling profilers interrupt every thread by signals, and nobody reads their samples.
   query_profiler_cpu_time_period_ns: '0',
   query_profiler_real_time_period_ns: '0',
   log_queries: '0',
 } as const
 
-/** Without these a power cut loses acknowledged rows: the engine's defaults do not fsync. */
-export const durabilitySettings = {
+/** Without these, a power cut loses acknowledged rows: by default the engine does not fsync. */
+const durabilitySettings = {
   fsync_after_insert: '1',
   fsync_part_directory: '1',
   min_rows_to_fsync_after_merge: '1',
 } as const
 
-/** Work that the engine would do at rest. */
-const restingSettings = {
-  // It corrects the count of memory in use 20 times a second; queries count what they allocate themselves.
+/** Reduces what an idle engine does. */
+const idleSettings = {
+  // By default the engine corrects its count of used memory 20 times a second.
   memory_worker_period_ms: '500',
-  // Its samples would go to a log that is not kept.
   global_profiler_cpu_time_period_ns: '0',
   global_profiler_real_time_period_ns: '0',
 } as const
 
-/**
- * With these the engine merges nothing, expires nothing and drops no empty part. Only a mutation still runs: no setting
- * stops one, so whoever needs that keeps its file away from the engine.
- */
-const restSettings = {
+/** No merges, no expiry, no removal of empty parts. Mutations still run, because no setting stops them. */
+const atRestSettings = {
   max_bytes_to_merge_at_max_space_in_pool: '0',
   max_bytes_to_merge_at_min_space_in_pool: '0',
   remove_empty_parts: '0',
@@ -62,7 +43,7 @@ function elements(values: Record<string, string>): string {
     .join('')
 }
 
-/** Writes the engine's configuration beside its data and returns the arguments that make it read them. */
+/** Writes the engine's configuration files and returns the arguments of a session that reads them. */
 export function writeEngineConfig(directory: string, memoryBytes: number, atRest = false): string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const usersPath = join(directory, 'users.xml')
@@ -72,17 +53,17 @@ export function writeEngineConfig(directory: string, memoryBytes: number, atRest
     `<clickhouse><profiles><default>${elements(sessionSettings)}</default></profiles><quotas><default/></quotas>` +
       '<users><default><password></password><networks><ip>127.0.0.1</ip><ip>::1</ip></networks>' +
       '<profile>default</profile><quota>default</quota>' +
-      `<grants><query>GRANT ${grants.join(', ')} ON *.*</query></grants></default></users></clickhouse>`,
+      `<grants><query>GRANT ${grants} ON *.*</query></grants></default></users></clickhouse>`,
     { mode: 0o600 },
   )
   writeFileSync(
     configPath,
     `<clickhouse><users_config>${escapeXml(usersPath)}</users_config>` +
-      `${elements({ max_server_memory_usage: String(memoryBytes), mark_cache_size: '67108864', ...restingSettings })}` +
+      `${elements({ max_server_memory_usage: String(memoryBytes), mark_cache_size: '67108864', ...idleSettings })}` +
       '<remote_url_allow_hosts></remote_url_allow_hosts>' +
-      // Whoever deletes a source has said its name twice already.
+      // The service asks for confirmation before it drops a table.
       '<max_table_size_to_drop>0</max_table_size_to_drop>' +
-      `<merge_tree>${elements({ ...durabilitySettings, ...(atRest && restSettings) })}</merge_tree></clickhouse>`,
+      `<merge_tree>${elements({ ...durabilitySettings, ...(atRest && atRestSettings) })}</merge_tree></clickhouse>`,
     { mode: 0o600 },
   )
   return [`--config-file=${configPath}`]
@@ -90,4 +71,32 @@ export function writeEngineConfig(directory: string, memoryBytes: number, atRest
 
 function escapeXml(value: string): string {
   return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** Once, the binding ignored the settings of a connection, so each new session is checked. */
+export async function checkSession(session: SqlSession): Promise<void> {
+  await checkSettings(session, sessionSettings, (name) => `toString(toUInt64(getSetting('${name}')))`)
+}
+
+/** Must run before the first insert. */
+export async function checkDurability(session: SqlSession): Promise<void> {
+  await checkSettings(
+    session,
+    durabilitySettings,
+    (name) => `(SELECT any(value) FROM system.merge_tree_settings WHERE name = '${name}')`,
+  )
+}
+
+async function checkSettings(
+  session: SqlSession,
+  expected: Readonly<Record<string, string>>,
+  expression: (name: string) => string,
+): Promise<void> {
+  const names = Object.keys(expected)
+  const { bytes } = await session.run(`SELECT ${names.map(expression).join(', ')}`, 'TabSeparated')
+  const reported = Buffer.from(bytes).toString().trimEnd().split('\t')
+  const wrong = names.flatMap((name, i) =>
+    reported[i] === expected[name] ? [] : [`${name} is ${reported[i] || 'unknown'}, not ${expected[name]}`],
+  )
+  if (wrong.length > 0) throw new Error(`The engine ignored its settings: ${wrong.join('; ')}.`)
 }

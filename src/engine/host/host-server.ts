@@ -1,27 +1,20 @@
-import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type EngineException, exceptions, fromNative } from './exceptions.ts'
-import type { HostOptions } from './protocol.ts'
+import { fromNative } from './exceptions.ts'
 import type { QueryRunner } from './query-runner.ts'
 import { readRequest } from './request.ts'
 import type { SessionResult } from './session.ts'
 
-/** Serves the part of ClickHouse's HTTP interface that this service uses. */
-export function createHostServer(runner: QueryRunner, listen: HostOptions['listen']): Server {
-  const expected = 'port' in listen ? basic(listen.user, listen.password) : undefined
+/** Serves the part of ClickHouse's HTTP interface that the service uses. */
+export function createHostServer(runner: QueryRunner): Server {
   const server = createServer({ maxHeaderSize: 2 ** 20, requestTimeout: 0 }, (message, response) => {
-    if (expected && !equals(message.headers.authorization ?? '', expected)) {
-      message.resume()
-      return fail(response, exceptions.wrongPassword())
-    }
     if (message.url === '/ping') return void response.end('Ok.\n')
-    void answer(runner, message, response)
+    void respond(runner, message, response)
   })
   server.keepAliveTimeout = 60_000
   return server
 }
 
-async function answer(
+async function respond(
   runner: QueryRunner,
   message: IncomingMessage,
   response: ServerResponse,
@@ -35,46 +28,29 @@ async function answer(
     const result = await runner.run(request, gone.signal)
     if (gone.signal.aborted) return
     response.writeHead(200, {
-      'X-ClickHouse-Query-Id': headerSafe(request.queryId),
-      'X-ClickHouse-Summary': summaryOf(result),
+      'X-ClickHouse-Query-Id': request.queryId.replace(/[^\x20-\x7e]/g, '?'),
+      'X-ClickHouse-Summary': JSON.stringify(summaryOf(result)),
       'Content-Length': result.bytes.length,
     })
     response.end(result.bytes)
   } catch (error) {
-    if (!gone.signal.aborted) fail(response, fromNative(error))
+    if (gone.signal.aborted) return
+    const { engineCode, text } = fromNative(error)
+    response.writeHead(500, {
+      'Content-Type': 'text/plain; charset=UTF-8',
+      'X-ClickHouse-Exception-Code': String(engineCode),
+    })
+    response.end(text)
   }
 }
 
-function summaryOf({
-  readRows,
-  readBytes,
-  writtenRows,
-  writtenBytes,
-  elapsedSeconds,
-}: SessionResult): string {
-  const read = readRows === undefined ? '' : `"read_rows":"${readRows}","read_bytes":"${readBytes}",`
-  const written = `"written_rows":"${writtenRows}","written_bytes":"${writtenBytes}"`
-  return `{${read}${written},"elapsed_ns":"${Math.round(elapsedSeconds * 1e9)}"}`
-}
-
-/** Results are buffered, so an answer that began is one that succeeded. */
-function fail(response: ServerResponse, error: EngineException): void {
-  response.writeHead(error.engineCode === 516 ? 401 : 500, {
-    'Content-Type': 'text/plain; charset=UTF-8',
-    'X-ClickHouse-Exception-Code': String(error.engineCode),
-  })
-  response.end(error.text)
-}
-
-function basic(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
-}
-
-function equals(given: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}
-
-function headerSafe(value: string): string {
-  return value.replace(/[^\x20-\x7e]/g, '?')
+/** ClickHouse writes these numbers as strings. */
+function summaryOf(result: SessionResult): Record<string, string> {
+  const { readRows, readBytes } = result
+  return {
+    ...(readRows !== undefined && { read_rows: String(readRows), read_bytes: String(readBytes) }),
+    written_rows: String(result.writtenRows),
+    written_bytes: String(result.writtenBytes),
+    elapsed_ns: String(Math.round(result.elapsedSeconds * 1e9)),
+  }
 }

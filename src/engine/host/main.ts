@@ -1,24 +1,23 @@
-/**
- * The engine process. It owns the data directory, answers queries on its socket, and does what the service
- * says over the channel between them. Without the service it ends.
- */
+/** The engine process. It owns the data directory, runs queries sent to its socket, and ends with the service. */
 import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { isLocked, ownerOf } from './directory-lock.ts'
-import { setEmptyPartsAside } from './durability/empty-parts.ts'
-import { forgetLostInserts } from './durability/lost-inserts.ts'
-import { markInsertLogsSynced, setUnansweredInsertsAside } from './durability/unanswered-inserts.ts'
-import { writeEngineConfig } from './engine-config.ts'
+import { recover } from './durability/recover.ts'
+import { checkDurability, checkSession, writeEngineConfig } from './engine-config.ts'
 import { createHostServer } from './host-server.ts'
-import type { FromHost, HostOptions, StartFailure, ToHost } from './protocol.ts'
+import {
+  EngineStartError,
+  type FromHost,
+  type HostOptions,
+  type StartFailure,
+  type ToHost,
+} from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
-import { checkDurability, checkSession } from './read-back.ts'
 
-// Ctrl-C in a terminal reaches every process of the group; this one waits for the service's word.
+// Ctrl-C in a terminal reaches every process of the group; this one waits until the service stops it.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
-// Rows that the service acknowledged are on disk, so the hardest end loses nothing and leaves no orphan.
+// Acknowledged rows are on disk, so SIGKILL loses nothing.
 process.on('disconnect', die)
 
 function die(): never {
@@ -26,21 +25,13 @@ function die(): never {
   throw new Error('unreachable')
 }
 
-function say(message: FromHost): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => {})
-}
-
-class StartError extends Error {
-  readonly reason: StartFailure
-  constructor(reason: StartFailure, message: string) {
-    super(message)
-    this.reason = reason
-  }
+function report(message: FromHost, then: () => void = () => {}): void {
+  if (process.connected) process.send?.(message, undefined, undefined, then)
 }
 
 async function loadSessions(directory: string, database: string, connectionArgs: string[]) {
   const { EngineSession } = await import('./session.ts').catch((error: Error) => {
-    throw new StartError('no-engine', error.message)
+    throw new EngineStartError('no-engine', error.message)
   })
   return async () => {
     const session = new EngineSession(directory, connectionArgs)
@@ -61,111 +52,86 @@ function prepareDirectory(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     accessSync(directory, constants.W_OK)
   } catch (error) {
-    throw new StartError('unwritable', (error as Error).message)
+    throw new EngineStartError('unwritable', (error as Error).message)
   }
 }
 
-interface RunningHost {
-  stop(withinMs: number): Promise<void>
-}
+type Stop = (withinMs: number) => Promise<void>
 
-async function start(options: HostOptions): Promise<RunningHost> {
-  prepareDirectory(options.directory)
-  const store = `${options.directory}/store`
-  if (isLocked(`${store}/status`)) {
-    // What another engine is writing would look like damage.
-    say({ type: 'repairs-skipped' })
-  } else {
-    setEmptyPartsAside(store)
-    forgetLostInserts(store)
-    setUnansweredInsertsAside(store)
-  }
-  const open = await loadSessions(
-    store,
-    options.database,
-    writeEngineConfig(options.directory, options.memoryBytes, options.atRest),
-  )
-  // Kept until the end: with its last session the engine itself closes, and opens again with the next.
+async function start(options: HostOptions): Promise<Stop> {
+  const { directory, socketPath } = options
+  prepareDirectory(directory)
+  const store = `${directory}/store`
+  // What another engine is writing would look like damage.
+  if (isLocked(`${store}/status`)) report({ type: 'repairs-skipped' })
+  else await recover(store)
+  const connectionArgs = writeEngineConfig(directory, options.memoryBytes, options.atRest)
+  const open = await loadSessions(store, options.database, connectionArgs)
+  // Never closed: the engine closes with its last session, and would open again for the next query.
   const control = await open()
   await checkDurability(control)
-  markInsertLogsSynced(store)
   const { bytes } = await control.run('SELECT version()', 'TabSeparated')
   const engineVersion = Buffer.from(bytes).toString().trim()
   const runner = new QueryRunner({
+    ...options,
     control,
     open,
-    sessions: options.sessions,
-    maxWaiting: options.maxWaiting,
-    graceMs: options.graceMs,
-    giveUp: (queryId) => {
-      // Said before it ends, so that the service knows which query it was.
-      process.send?.({ type: 'giving-up', queryId } satisfies FromHost, undefined, undefined, die)
-    },
-    startOver: (reason) => {
-      process.send?.({ type: 'starting-over', reason } satisfies FromHost, undefined, undefined, die)
-    },
+    giveUp: (queryId) => report({ type: 'giving-up', queryId }, die),
+    restart: (reason) => report({ type: 'restarting', reason }, die),
   })
-  const { listen } = options
-  const server = createHostServer(runner, listen)
-  if ('socketPath' in listen) {
-    mkdirSync(dirname(listen.socketPath), { recursive: true, mode: 0o700 })
-    checkOwner(dirname(listen.socketPath))
-    rmSync(listen.socketPath, { force: true })
-    process.umask(0o077)
-  }
+  const server = createHostServer(runner)
+  mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 })
+  checkOwner(dirname(socketPath))
+  rmSync(socketPath, { force: true })
+  process.umask(0o077)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    if ('socketPath' in listen) server.listen(listen.socketPath, resolve)
-    else server.listen(listen.port, '127.0.0.1', resolve)
+    server.listen(socketPath, resolve)
   })
-  const port = 'port' in listen ? (server.address() as AddressInfo).port : undefined
-  say({ type: 'ready', engineVersion, port })
-  return {
-    stop: async (withinMs) => {
-      server.close()
-      await runner.stop(withinMs)
-    },
+  report({ type: 'ready', engineVersion })
+  return async (withinMs) => {
+    server.close()
+    await runner.stop(withinMs)
   }
 }
 
-/** Where temporary files are kept, somebody else may have made the directory before. */
+/** The socket may be in the directory for temporary files, where another user could have created its folder. */
 function checkOwner(directory: string): void {
   const { uid, mode } = lstatSync(directory)
   if (uid === process.getuid?.() && (mode & 0o077) === 0) return
-  throw new StartError('unwritable', `${directory} must belong to this user alone`)
+  throw new EngineStartError('unwritable', `${directory} must belong to this user alone`)
 }
 
 function explain(error: unknown, directory: string): { reason: StartFailure; message: string } {
-  if (error instanceof StartError) return { reason: error.reason, message: error.message }
+  if (error instanceof EngineStartError) return { reason: error.reason, message: error.message }
   const message = error instanceof Error ? error.message : String(error)
-  // The binding does not say why it cannot open a directory, but the engine leaves its owner's id there.
+  // The binding does not say why it cannot open a directory.
   const owner = ownerOf(`${directory}/store/status`)
   if (owner !== undefined) return { reason: 'in-use', message: `Process ${owner} has it open.` }
-  if (/permission denied|read-only file system|no space left/i.test(message))
-    return { reason: 'unwritable', message }
-  return { reason: 'other', message }
+  const isUnwritable = /permission denied|read-only file system|no space left/i.test(message)
+  return { reason: isUnwritable ? 'unwritable' : 'other', message }
 }
 
-let host: RunningHost | undefined
+let stop: Stop | undefined
 
 process.on('message', (message: ToHost) => {
   switch (message.type) {
     case 'start':
       start(message.options).then(
-        (started) => {
-          host = started
+        (stopHost) => {
+          stop = stopHost
         },
         (error) => {
-          say({ type: 'failed', ...explain(error, message.options.directory) })
+          report({ type: 'failed', ...explain(error, message.options.directory) })
           setImmediate(() => process.exit(1))
         },
       )
       break
     case 'ping':
-      say({ type: 'pong', id: message.id })
+      report({ type: 'pong', id: message.id })
       break
     case 'stop':
-      void (host?.stop(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
+      void (stop?.(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
       break
   }
 })

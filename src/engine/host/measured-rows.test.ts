@@ -6,35 +6,35 @@ const meta = '{"meta":[{"name":"a","type":"String"}]}\n'
 const progress = (rows: number) =>
   `{"progress":{"read_rows":"${rows}","read_bytes":"${rows * 8}","elapsed_ns":"12"}}\n`
 
-function unwrapped(text: string, asArray = false) {
+function convert(text: string, asArray = false) {
   const { bytes, ...read } = measuredRows(Buffer.from(text), asArray ? rowArray : rowLines)
   return { text: bytes.toString(), ...read }
 }
 
-test('rows come out as they are, and the last progress is what was read', () => {
+test('returns rows unchanged, with the counts of the last progress', () => {
   const rows = ['{"a":"x"}', '{"a":"{\\"row\\":1}"}', '{"a":"ü\\n,"}']
   const lines = rows.map((row) => `{"row":${row}}\n`)
-  expect(unwrapped([progress(10), meta, lines[0], progress(20), lines[1], lines[2]].join(''))).toEqual({
+  expect(convert([progress(10), meta, lines[0], progress(20), lines[1], lines[2]].join(''))).toEqual({
     text: rows.map((row) => `${row}\n`).join(''),
     readRows: 20,
     readBytes: 160,
   })
-  expect(unwrapped(`${meta}${lines.join(',\n')}${progress(3)}`, true)).toEqual({
+  expect(convert(`${meta}${lines.join(',\n')}${progress(3)}`, true)).toEqual({
     text: `[\n${rows.join(',\n')}\n]\n`,
     readRows: 3,
     readBytes: 24,
   })
 })
 
-test('no rows, no progress, and what else the engine writes between them', () => {
-  expect(unwrapped('')).toEqual({ text: '', readRows: 0, readBytes: 0 })
-  expect(unwrapped(meta)).toEqual({ text: '', readRows: 0, readBytes: 0 })
-  expect(unwrapped(`${meta}{"rows_before_limit_at_least":0}\n`, true).text).toBe('[\n\n]\n')
-  expect(unwrapped(`${meta}{"row":{"a":"x"}}\n{"totals":{"a":"y"}}\n`).text).toBe('{"a":"x"}\n')
-  expect(() => unwrapped(`${meta}{"exception":"Code: 1. broken"}\n`)).toThrow('Code: 1. broken')
+test('handles empty results, totals and exceptions', () => {
+  expect(convert('')).toEqual({ text: '', readRows: 0, readBytes: 0 })
+  expect(convert(meta)).toEqual({ text: '', readRows: 0, readBytes: 0 })
+  expect(convert(`${meta}{"rows_before_limit_at_least":0}\n`, true).text).toBe('[\n\n]\n')
+  expect(convert(`${meta}{"row":{"a":"x"}}\n{"totals":{"a":"y"}}\n`).text).toBe('{"a":"x"}\n')
+  expect(() => convert(`${meta}{"exception":"Code: 1. broken"}\n`)).toThrow('Code: 1. broken')
 })
 
-test('rows of one text come out as that text, between the separators that were asked for', () => {
+test('returns rows of text with the requested separators', () => {
   const settings = new Map([
     ['format_custom_escaping_rule', 'Raw'],
     ['format_custom_result_before_delimiter', '[\n'],
@@ -42,7 +42,7 @@ test('rows of one text come out as that text, between the separators that were a
     ['format_custom_result_after_delimiter', '\n]\n'],
   ])
   const form = rowFormOf('SELECT r\nFORMAT CustomSeparated', settings)
-  if (!form) throw new Error('There is no such form.')
+  if (!form) throw new Error('no form')
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme' })), (texts) => {
       const lines = texts.map((text) => `{"row":{"r":${JSON.stringify(text)}}}\n`)
@@ -50,7 +50,7 @@ test('rows of one text come out as that text, between the separators that were a
       expect(bytes.toString()).toBe(`[\n${texts.join(',\n')}\n]\n`)
     }),
   )
-  // Bytes that are no text stay as they are, and a name may hold anything.
+  // Invalid UTF-8 is unchanged, and the name of a column can contain anything.
   const broken = Buffer.alloc(1_000, 0xff)
   const row = Buffer.concat([Buffer.from('{"row":{"a\\":\\\\":"'), broken, Buffer.from('\\u0000\\/"}}\n')])
   const { bytes } = measuredRows(Buffer.concat([Buffer.from(meta), row, row]), form)
@@ -62,18 +62,13 @@ test('rows of one text come out as that text, between the separators that were a
   expect(rowFormOf('SELECT r\nFORMAT CSV', settings)).toBeUndefined()
 })
 
-test('whatever the rows hold', () => {
+test('returns rows with any content', () => {
   fc.assert(
     fc.property(fc.array(fc.dictionary(fc.string(), fc.jsonValue())), fc.boolean(), (rows, asArray) => {
       const lines = rows.map((row) => `{"row":${JSON.stringify(row)}}\n`)
-      const { text } = unwrapped(`${meta}${lines.join(asArray ? ',\n' : '')}${progress(7)}`, asArray)
-      const read = asArray
-        ? JSON.parse(text)
-        : text
-            .split('\n')
-            .filter(Boolean)
-            .map((line) => JSON.parse(line))
-      expect(read).toEqual(rows.map((row) => JSON.parse(JSON.stringify(row))))
+      const { text } = convert(`${meta}${lines.join(asArray ? ',\n' : '')}${progress(7)}`, asArray)
+      const array = asArray ? text : `[${text.trimEnd().replaceAll('\n', ',')}]`
+      expect(JSON.parse(array)).toEqual(rows.map((row) => JSON.parse(JSON.stringify(row))))
     }),
   )
 })
@@ -81,12 +76,12 @@ test('whatever the rows hold', () => {
 test.each([
   ['rows of JSON', '{"row":{"a":"secret"}}\n'],
   ['a whole result', `${meta}{"row":{"a":"secret"}}\n${progress(1)}`],
-  ['a result that broke off', `${meta}{"row":{"a":"secr`],
+  ['a result that was cut short', `${meta}{"row":{"a":"secr`],
   ['text', 'secret\t1\nsecret\t2\n'],
   ['text without an end', 'secret'],
   ['text that looks like the beginning of a result', '{"meta":secret\n'],
-])('output of another query is found before a result: %s', (_, left) => {
+])('finds output of another query before a result: %s', (_, left) => {
   for (const result of [meta, `${meta}{"row":{"a":"own"}}\n${progress(1)}`]) {
-    expect(() => unwrapped(left + result)).toThrow('A session held the output of another query.')
+    expect(() => convert(left + result)).toThrow('The session has output of another query.')
   }
 })

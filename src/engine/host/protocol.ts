@@ -1,33 +1,45 @@
-/** What the service and its engine process say to each other beside the queries. */
+/** Options of the engine process. */
 export interface HostOptions {
   /** Directory that belongs to the engine alone. */
   directory: string
-  listen: { socketPath: string } | { port: number; user: string; password: string }
-  /** Database that bare table names belong to; made if it is not there. */
+  socketPath: string
+  /** Default database; created if it does not exist. */
   database: string
   memoryBytes: number
-  /** How many queries run at once. */
+  /** Maximum number of queries that run at once. */
   sessions: number
-  /** How many queries may wait for a session. */
+  /** Maximum number of queries that wait for a session. */
   maxWaiting: number
-  /** A query that outlives its time limit by this much takes the process with it. */
+  /** A query that outlives its time limit by this much ends the process. */
   graceMs: number
-  /** Whether the data is only looked at, and no part of it merged or removed meanwhile. */
+  /** Opens the data without merging or removing any of it. */
   atRest?: boolean
 }
 
 export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'other'
 
+/** The engine cannot start here, and a retry would not help. */
+export class EngineStartError extends Error {
+  readonly reason: StartFailure
+  constructor(reason: StartFailure, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/** Messages between the service and its engine process, besides queries. */
 export type ToHost =
   | { type: 'start'; options: HostOptions }
   | { type: 'ping'; id: number }
   | { type: 'stop'; withinMs: number }
 
 export type FromHost =
-  | { type: 'ready'; engineVersion: string; port: number | undefined }
+  | { type: 'ready'; engineVersion: string }
   | { type: 'failed'; reason: StartFailure; message: string }
   | { type: 'pong'; id: number }
+  /** A query ignored its time limit, so the process ends. */
   | { type: 'giving-up'; queryId: string }
-  | { type: 'starting-over'; reason: string }
-  /** Another process seems to have the directory open, so that nothing in it was repaired before the start. */
+  /** The engine must open its store again, so the process ends. */
+  | { type: 'restarting'; reason: string }
+  /** Another process seems to use the directory, so the start did not repair it. */
   | { type: 'repairs-skipped' }

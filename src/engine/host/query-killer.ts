@@ -1,10 +1,10 @@
 import type { EngineSession } from './session.ts'
 import { quote } from './statement.ts'
 
-/** How long until a stop is repeated: the query may not have been registered yet at the first. */
+/** The first KILL may come before its query is registered, so it is repeated. */
 const repeatMs = 50
 
-/** Stops queries by their tags, from a session of its own, until each of them has really ended. */
+/** Stops queries by their tags from a session of its own. Repeats the KILL until each query has ended. */
 export class QueryKiller {
   readonly #open: () => Promise<EngineSession>
   readonly #tags = new Set<string>()
@@ -30,25 +30,17 @@ export class QueryKiller {
     while (this.#tags.size > 0) {
       try {
         const tags = [...this.#tags].map(quote).join(', ')
-        // SYNC never returns in the embedded engine; ASYNC marks the queries, which then stop by themselves.
+        // SYNC never returns in the embedded engine.
         await this.#session.run(`KILL QUERY WHERE Settings['log_comment'] IN (${tags}) ASYNC`, 'Null')
       } catch {
-        // Out of memory, perhaps; the next try has a session of its own.
-        await this.#replaceSession()
+        const failed = this.#session
+        // Even a spoiled session can stop queries, because nobody reads its output.
+        this.#session = await this.#open().catch(() => failed)
+        if (this.#session !== failed) void failed.close()
       }
       await new Promise((resolve) => setTimeout(resolve, repeatMs))
     }
     this.#running = false
-  }
-
-  async #replaceSession(): Promise<void> {
-    const failed = this.#session
-    try {
-      this.#session = await this.#open()
-      void failed.close()
-    } catch {
-      // Its output is not looked at, so even a session in which something failed can stop a query.
-    }
   }
 
   close(): void {

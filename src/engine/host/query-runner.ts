@@ -1,32 +1,29 @@
 import { assignments, type ComposedStatement, composeStatement } from './composed-statement.ts'
-import { isHalfMade } from './durability/half-made-inserts.ts'
-import { type BegunInsert, InsertWitness } from './durability/insert-witness.ts'
+import { InsertWitness } from './durability/insert-witness.ts'
 import { EngineException, exceptions, fromNative } from './exceptions.ts'
 import { measuredFormat, rowFormOf } from './measured-rows.ts'
+import type { HostOptions } from './protocol.ts'
 import { QueryKiller } from './query-killer.ts'
 import type { EngineRequest } from './request.ts'
 import type { EngineSession, SessionResult } from './session.ts'
-import { PoolFull, SessionPool } from './session-pool.ts'
+import { SessionPool } from './session-pool.ts'
 import { type InsertTarget, inspectStatement, parseInsert, quote, type Statement } from './statement.ts'
 
-export interface QueryRunnerOptions {
-  /** A session for stopping the queries of the others. */
+interface QueryRunnerOptions extends Pick<HostOptions, 'sessions' | 'maxWaiting' | 'graceMs'> {
+  /** Session that stops the queries of the others. */
   control: EngineSession
   open: () => Promise<EngineSession>
-  sessions: number
-  maxWaiting: number
-  graceMs: number
-  /** Called when a query ignored its limit; the process cannot be trusted after that. */
+  /** Called when a query ignores its time limit; must end the process. */
   giveUp: (queryId: string) => void
-  /** Called when what the engine has in memory is not what it has on disk. */
-  startOver: (reason: string) => void
+  /** Called when the engine's memory and disk differ; must end the process. */
+  restart: (reason: string) => void
 }
 
-/** Each takes a fifth of a megabyte. */
+/** A closing session takes 0.2 MB. */
 const maxClosing = 256
 const maxTables = 10_000
 
-/** Runs requests on the pool; stops those that nobody waits for any more or that outlive their limit. */
+/** Runs requests in the pool's sessions. Stops those whose client left or whose time limit is over. */
 export class QueryRunner {
   readonly #options: QueryRunnerOptions
   readonly #pool: SessionPool<EngineSession>
@@ -38,12 +35,8 @@ export class QueryRunner {
   constructor(options: QueryRunnerOptions) {
     this.#options = options
     this.#killer = new QueryKiller(options.control, options.open)
-    this.#pool = new SessionPool({
-      open: options.open,
-      size: options.sessions,
-      maxWaiting: options.maxWaiting,
-      maxClosing,
-    })
+    const { open, sessions, maxWaiting } = options
+    this.#pool = new SessionPool({ open, size: sessions, maxWaiting, maxClosing })
   }
 
   async run(request: EngineRequest, gone: AbortSignal): Promise<SessionResult> {
@@ -59,14 +52,13 @@ export class QueryRunner {
     this.#running.add(stop)
     try {
       return await this.#pool.use(stop.signal, (session) =>
-        this.#onSession(session, request, target ?? statement, stop.signal, limitAt),
+        this.#runIn(session, request, target ?? statement, stop.signal, limitAt),
       )
     } catch (error) {
-      if (error instanceof PoolFull) throw exceptions.tooMany()
-      const told = stop.signal.reason === 'late' ? exceptions.timeout(limitSeconds) : fromNative(error)
-      // Opened anew, the engine puts such parts aside, and takes what they were made from in their place.
-      if (told.isOfBrokenPart) this.#options.startOver('a part on disk is not what was written')
-      throw told
+      const exception = stop.signal.reason === 'late' ? exceptions.timeout(limitSeconds) : fromNative(error)
+      // When the engine opens its store, it detaches damaged parts and uses those they were merged from.
+      if (exception.isOfBrokenPart) this.#options.restart('a part on disk is damaged')
+      throw exception
     } finally {
       this.#running.delete(stop)
       clearTimeout(limit)
@@ -74,7 +66,7 @@ export class QueryRunner {
     }
   }
 
-  async #onSession(
+  async #runIn(
     session: EngineSession,
     request: EngineRequest,
     work: InsertTarget | Statement,
@@ -82,22 +74,22 @@ export class QueryRunner {
     limitAt: number | undefined,
   ): Promise<SessionResult> {
     const tag = `wh-${++this.#lastTag}`
-    let givingUp: NodeJS.Timeout | undefined
+    let timer: NodeJS.Timeout | undefined
     const onStop = () => {
-      // What is sent for this tag may arrive after its query ended, and must not meet the next one.
-      session.spoil()
+      // A late KILL must not stop the next query of the session.
+      session.spoiled = true
       this.#killer.kill(tag)
       if (limitAt === undefined) return
-      // A query whose caller left has until its limit, and would hold its session for good if it ignored that, too.
+      // A query that ignores even its time limit would keep its session forever.
       const leftMs = Math.max(0, limitAt - performance.now())
-      givingUp = setTimeout(() => this.#options.giveUp(request.queryId), leftMs + this.#options.graceMs)
+      timer = setTimeout(() => this.#options.giveUp(request.queryId), leftMs + this.#options.graceMs)
     }
     stop.addEventListener('abort', onStop, { once: true })
     try {
       if ('table' in work) return await this.#insert(session, request, work, tag)
       return await runStatement(session, request, work, tag)
     } finally {
-      clearTimeout(givingUp)
+      clearTimeout(timer)
       stop.removeEventListener('abort', onStop)
       this.#killer.ended(tag)
     }
@@ -109,35 +101,23 @@ export class QueryRunner {
     target: InsertTarget,
     tag: string,
   ): Promise<SessionResult> {
-    const begun = await this.#witness.begin(target.table, session)
+    const pending = await this.#witness.begin(target.table, session)
     const tagged = { ...Object.fromEntries(settings), log_comment: tag }
     const inserted = await session.insert(target, rows as Buffer, tagged).catch(async (error) => {
-      if (begun) await this.#startOverIfHalfMade(target.table, begun)
+      const isGone =
+        !pending || (await this.#witness.confirmFailed(pending, this.#options.open).catch(() => false))
+      // Only an engine that opens its store forgets the log entry of an insert whose rows are missing.
+      if (!isGone) this.#options.restart('a failed insert may be in the insert log without its rows')
       throw error
     })
-    if (begun && !(await this.#witness.confirm(begun, session))) {
-      this.#options.startOver('an insert was not written as a whole')
+    if (pending && !(await this.#witness.confirm(pending, session))) {
+      this.#options.restart('an insert is incomplete on disk')
       throw exceptions.notWritten()
     }
     return inserted
   }
 
-  /** An engine that opens its directory forgets inserts whose rows are not there; one that runs does not. */
-  async #startOverIfHalfMade(table: string, begun: BegunInsert): Promise<void> {
-    let other: EngineSession | undefined
-    try {
-      const named = await this.#witness.partsSince(begun)
-      if (named.length === 0) return
-      other = await this.#options.open()
-      if (await isHalfMade(named, table, other)) this.#options.startOver('an insert was made in part')
-    } catch {
-      this.#options.startOver('it is unknown whether part of an insert was written')
-    } finally {
-      void other?.close()
-    }
-  }
-
-  /** Lets what runs or waits finish, stops what does not within the given time, then closes the sessions. */
+  /** Lets requests finish within the given time, stops the rest, then closes the sessions. */
   async stop(withinMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const query of this.#running) query.abort()
@@ -149,7 +129,7 @@ export class QueryRunner {
   }
 }
 
-/** What this interface does not take. Gives the target of rows that came as a body. */
+/** Throws for statements that this interface refuses. Returns the target if the body holds rows. */
 function checkStatement(request: EngineRequest, statement: Statement): InsertTarget | undefined {
   if (statement.several) throw exceptions.severalStatements()
   if (statement.touchesFile) throw exceptions.notImplemented('Reading or writing a file')
@@ -174,32 +154,32 @@ async function runStatement(
   const form = hasRows ? rowFormOf(sql, settings) : undefined
   const composed = composeStatement(request, statement, tag, form && measuredFormat)
   if (composed === undefined) {
-    // What is set stays in the session, so it serves nobody else.
-    session.spoil()
+    // The settings stay in the session, so it must not be used again.
+    session.spoiled = true
     const bound = [...parameters].map(([name, value]) => `param_${name} = ${quote(value)}, `)
     await session.set(`${bound.join('')}${assignments(settings, tag)}`)
     return session.run(sql, format)
   }
   try {
-    if (form) return await session.answerRows(composed.sql, form)
-    return await session.answer(composed.sql, format)
+    if (form) return await session.queryRows(composed.sql, form)
+    return await session.query(composed.sql, format)
   } catch (error) {
-    throw await ownWords(fromNative(error), composed, session)
+    throw await withoutTail(fromNative(error), composed, session)
   }
 }
 
 const syntaxError = 62
 
-/** A syntax error is reported at its place in what was sent here, without the values and settings that were put in. */
-async function ownWords(
+/** Reports a syntax error at its position in the client's statement, without the values and settings of the host. */
+async function withoutTail(
   error: EngineException,
   { unbound, tail }: ComposedStatement,
   session: EngineSession,
 ): Promise<EngineException> {
   if (error.engineCode !== syntaxError) return error
-  const again =
+  const reparsed =
     unbound === undefined ? error : await session.run(unbound, 'Null').then(() => error, fromNative)
-  // Where only the values break the syntax, the other form parses, and then lacks its values.
-  const { engineCode, engineType, message } = again.engineCode === syntaxError ? again : error
+  // If only a value breaks the syntax, the unbound form parses and fails for lack of values.
+  const { engineCode, engineType, message } = reparsed.engineCode === syntaxError ? reparsed : error
   return new EngineException(engineCode, engineType, message.replaceAll(tail, '').replaceAll(tail.trim(), ''))
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { exceptions } from './exceptions.ts'
 
-/** One request of ClickHouse's HTTP interface, read whole. */
+/** A complete request of ClickHouse's HTTP interface. */
 export interface EngineRequest {
   sql: string
   /** Rows of an INSERT. */
@@ -13,7 +13,7 @@ export interface EngineRequest {
   parameters: Map<string, string>
 }
 
-/** Of the transport, or of no meaning where a session is this service's own. */
+/** Options of the transport, or without effect in a session of the host. */
 const ignored = new Set([
   'database',
   'buffer_size',
@@ -44,7 +44,7 @@ function readBody(message: IncomingMessage): Promise<Buffer> {
   })
 }
 
-/** The form that the client uses for parameters too long for an address. */
+/** The client uses this form if the parameters are too long for a URL. */
 function* multipartFields(body: Buffer, contentType: string): Generator<[string, string]> {
   const boundary = /boundary=("?)([^";]+)\1/.exec(contentType)?.[2]
   if (boundary === undefined) throw exceptions.badRequest('The multipart body has no boundary.')
@@ -82,28 +82,28 @@ export async function readRequest(message: IncomingMessage): Promise<EngineReque
     settings: new Map(),
     parameters: new Map(),
   }
-  for (const [name, value] of entries) take(request, name, value)
+  for (const [name, value] of entries) setField(request, name, value)
   if (!multipart && body.length > 0) {
     if (request.sql === '') request.sql = body.toString('utf8')
     else request.rows = body
   }
-  if (request.sql.trim() === '') throw exceptions.badRequest('There is no query.')
+  if (request.sql.trim() === '') throw exceptions.badRequest('The request has no query.')
   return request
 }
 
-function take(request: EngineRequest, name: string, value: string): void {
+function setField(request: EngineRequest, name: string, value: string): void {
   if (name === 'query') request.sql = value
   else if (name === 'query_id') request.queryId = value
   else if (name === 'readonly') request.readOnly = value !== '0'
   else if (name === 'default_format') {
-    if (!/^\w+$/.test(value)) throw exceptions.badRequest(`"${value}" is no format.`)
+    if (!/^\w+$/.test(value)) throw exceptions.badRequest(`Invalid format "${value}".`)
     request.format = value
   } else if (name.startsWith('param_')) {
     const parameter = name.slice('param_'.length)
-    if (!parameterName.test(parameter)) throw exceptions.badRequest(`"${name}" is no parameter name.`)
+    if (!parameterName.test(parameter)) throw exceptions.badRequest(`Invalid parameter name "${name}".`)
     request.parameters.set(parameter, value)
   } else if (!ignored.has(name)) {
-    if (!settingName.test(name)) throw exceptions.badRequest(`"${name}" is no setting name.`)
+    if (!settingName.test(name)) throw exceptions.badRequest(`Invalid setting name "${name}".`)
     request.settings.set(name, value)
   }
 }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Lendable, PoolFull, SessionPool } from './session-pool.ts'
+import { type PooledSession, SessionPool } from './session-pool.ts'
 
-/** A session that closes when the test lets it. */
-class TestSession implements Lendable {
+class TestSession implements PooledSession {
   spoiled = false
   closeCalls = 0
   #finish: () => void = () => {}
@@ -16,12 +15,12 @@ class TestSession implements Lendable {
 
   finishClosing(): Promise<void> {
     this.#finish()
-    return turn()
+    return settled()
   }
 }
 
-/** Lets everything run that waits for nothing from outside. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Lets all promises settle that wait for nothing else. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 function createPool({ size = 1, maxWaiting = 10, maxClosing = 10 } = {}) {
   const opened: TestSession[] = []
@@ -31,38 +30,37 @@ function createPool({ size = 1, maxWaiting = 10, maxClosing = 10 } = {}) {
     return session
   }
   const pool = new SessionPool({ open, size, maxWaiting, maxClosing })
-  const use = (work: (session: TestSession) => Promise<void> | void, stop = new AbortController().signal) =>
-    pool.use(stop, async (session) => {
-      await work(session)
-    })
+  const use = (
+    work: (session: TestSession) => Promise<void> | void = () => {},
+    signal = new AbortController().signal,
+  ) => pool.use(signal, async (session) => work(session))
   const spoil = () =>
     use((session) => {
       session.spoiled = true
     })
-  return { opened, use, spoil, pool }
+  /** Uses a session until it is released. */
+  const occupy = () => {
+    let release = () => {}
+    const done = use(
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve
+        }),
+    )
+    return { done, release: () => release() }
+  }
+  return { opened, use, spoil, occupy }
 }
 
-/** Work that lasts until it is told to end. */
-function occupy(use: (work: () => Promise<void>) => Promise<void>) {
-  let finish = () => {}
-  const first = use(
-    () =>
-      new Promise<void>((resolve) => {
-        finish = resolve
-      }),
-  )
-  return { first, finish: () => finish() }
-}
-
-describe('the pool of sessions', () => {
-  test('a session is lent again after a query that succeeded', async () => {
+describe('a session', () => {
+  test('is used again after a successful query', async () => {
     const { opened, use } = createPool()
-    await use(() => {})
-    await use(() => {})
+    await use()
+    await use()
     expect(opened).toHaveLength(1)
   })
 
-  test('a session in which something failed is closed and never lent again', async () => {
+  test('is closed and never used again if it is spoiled', async () => {
     const { opened, use, spoil } = createPool()
     await spoil()
     expect(opened[0]?.closeCalls).toBe(1)
@@ -70,52 +68,54 @@ describe('the pool of sessions', () => {
     expect(opened).toHaveLength(2)
   })
 
-  test('no more sessions are lent than the pool has, and who waits longest is next', async () => {
+  test('goes to the query that has waited longest', async () => {
     const { use } = createPool({ size: 2 })
     const order: number[] = []
-    const finish: (() => void)[] = []
-    const calls = [0, 1, 2, 3].map((i) =>
+    const release: (() => void)[] = []
+    const queries = [0, 1, 2, 3].map((i) =>
       use(() => {
         order.push(i)
-        return new Promise<void>((resolve) => finish.push(resolve))
+        return new Promise<void>((resolve) => release.push(resolve))
       }),
     )
-    await turn()
+    await settled()
     expect(order).toEqual([0, 1])
-    finish[1]?.()
-    await turn()
+    release[1]?.()
+    await settled()
     expect(order).toEqual([0, 1, 2])
-    finish[0]?.()
-    await turn()
+    release[0]?.()
+    await settled()
     expect(order).toEqual([0, 1, 2, 3])
-    for (const end of finish) end()
-    await Promise.all(calls)
+    for (const end of release) end()
+    await Promise.all(queries)
+  })
+})
+
+describe('a query', () => {
+  test('is refused if too many wait', async () => {
+    const { use, occupy } = createPool({ maxWaiting: 1 })
+    const first = occupy()
+    const second = use()
+    await expect(use()).rejects.toThrow('Too many simultaneous queries.')
+    await settled()
+    first.release()
+    await Promise.all([first.done, second])
   })
 
-  test('who comes when too many wait already is refused', async () => {
-    const { use } = createPool({ size: 1, maxWaiting: 1 })
-    const { first, finish } = occupy(use)
-    const second = use(() => {})
-    await expect(use(() => {})).rejects.toBeInstanceOf(PoolFull)
-    await turn()
-    finish()
-    await Promise.all([first, second])
-  })
-
-  test('who stops waiting leaves the line', async () => {
-    const { use } = createPool({ size: 1, maxWaiting: 1 })
-    const { first, finish } = occupy(use)
+  test('leaves the queue when it is aborted', async () => {
+    const { use, occupy } = createPool({ maxWaiting: 1 })
+    const first = occupy()
     const stop = new AbortController()
     const second = use(() => {}, stop.signal)
     stop.abort('gone')
     await expect(second).rejects.toBe('gone')
-    const third = use(() => {})
-    await turn()
-    finish()
-    await Promise.all([first, third])
+    const third = use()
+    await settled()
+    first.release()
+    await Promise.all([first.done, third])
   })
 
-  test('a place is free again when no session could be opened for it', async () => {
+  test('frees its slot if no session can be opened', async () => {
     let fail = true
     const open = async () => {
       if (fail) throw new Error('out of memory')
@@ -129,42 +129,38 @@ describe('the pool of sessions', () => {
   })
 })
 
-describe('spoiled sessions that take long to close', () => {
-  test('are replaced at once up to their bound, and from then on only when one is closed', async () => {
+describe('spoiled sessions that close slowly', () => {
+  test('are replaced at once up to the limit, then only when one has closed', async () => {
     const { opened, use, spoil } = createPool({ size: 1, maxClosing: 2 })
     for (let i = 0; i < 3; i++) await spoil()
     let served = false
     const next = use(() => {
       served = true
     })
-    await turn()
+    await settled()
     expect({ served, sessions: opened.length }).toEqual({ served: false, sessions: 3 })
     await opened[1]?.finishClosing()
     await next
     expect({ served, sessions: opened.length }).toEqual({ served: true, sessions: 4 })
   })
 
-  test('never leave more sessions open than the pool and the bound together', async () => {
+  test('never exceed the size of the pool plus the limit', async () => {
     const { opened, spoil } = createPool({ size: 2, maxClosing: 3, maxWaiting: 100 })
-    const calls = Array.from({ length: 20 }, spoil)
-    await turn()
+    const queries = Array.from({ length: 20 }, spoil)
+    await settled()
     expect(opened).toHaveLength(5)
     for (let i = 0; i < 20; i++) await opened[i]?.finishClosing()
-    await Promise.all(calls)
+    await Promise.all(queries)
     expect(opened).toHaveLength(20)
   })
 
-  test('do not keep idle sessions from being used', async () => {
+  test('do not block idle sessions, and free their slots when they have closed', async () => {
     const { opened, use, spoil } = createPool({ size: 2, maxClosing: 0 })
-    await Promise.all([spoil(), use(() => {})])
+    await Promise.all([spoil(), use()])
     await use((session) => expect(session).toBe(opened[1]))
-  })
-
-  test('give their places back when all are closed', async () => {
-    const { opened, use, spoil } = createPool({ size: 2, maxClosing: 0 })
-    await Promise.all([spoil(), spoil()])
+    await spoil()
     for (const session of [...opened]) await session.finishClosing()
-    await Promise.all([use(() => {}), use(() => {})])
+    await Promise.all([use(), use()])
     expect(opened).toHaveLength(4)
   })
 })

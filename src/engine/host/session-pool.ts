@@ -1,28 +1,27 @@
-export class PoolFull extends Error {}
+import { exceptions } from './exceptions.ts'
 
-/** What the pool has to know of a session. */
-export interface Lendable {
+export interface PooledSession {
   readonly spoiled: boolean
-  /** Resolves when the session takes no memory any more. */
+  /** Resolves when the memory of the session is free. */
   close(): Promise<void>
 }
 
-export interface SessionPoolOptions<S> {
+interface SessionPoolOptions<S> {
   open: () => Promise<S>
   size: number
   maxWaiting: number
-  /** So many spoiled sessions may still be closing while others are opened in their place. */
+  /** Maximum number of closing sessions that already have a replacement. */
   maxClosing: number
 }
 
-/** Lends each session to one query at a time, and replaces those in which something failed. */
-export class SessionPool<S extends Lendable> {
+/** Gives each session to one query at a time, and replaces spoiled sessions. */
+export class SessionPool<S extends PooledSession> {
   readonly #options: SessionPoolOptions<S>
   readonly #idle: S[] = []
   readonly #waiting = new Set<() => void>()
   #lent = 0
   #closing = 0
-  /** Places of sessions that have to be closed before somebody else gets them. */
+  /** Number of slots that become free only when a session has closed. */
   #withheld = 0
 
   constructor(options: SessionPoolOptions<S>) {
@@ -31,7 +30,7 @@ export class SessionPool<S extends Lendable> {
 
   async use<T>(stop: AbortSignal, work: (session: S) => Promise<T>): Promise<T> {
     stop.throwIfAborted()
-    await this.#turn(stop)
+    await this.#acquire(stop)
     let session: S | undefined
     try {
       session = this.#idle.pop() ?? (await this.#options.open())
@@ -41,12 +40,12 @@ export class SessionPool<S extends Lendable> {
       if (session?.spoiled) this.#retire(session)
       else {
         if (session) this.#idle.push(session)
-        this.#pass()
+        this.#release()
       }
     }
   }
 
-  /** A close can take as long as the longest query that runs, and queries can fail faster than that. */
+  /** Closing takes as long as the longest running query, and queries can fail faster than that. */
   #retire(session: S): void {
     this.#closing++
     const withheld = this.#closing > this.#options.maxClosing
@@ -55,17 +54,17 @@ export class SessionPool<S extends Lendable> {
       this.#closing--
       if (this.#withheld === 0) return
       this.#withheld--
-      this.#pass()
+      this.#release()
     })
-    if (!withheld) this.#pass()
+    if (!withheld) this.#release()
   }
 
-  #turn(stop: AbortSignal): Promise<void> | undefined {
+  #acquire(stop: AbortSignal): Promise<void> | undefined {
     if (this.#lent < this.#options.size) {
       this.#lent++
       return undefined
     }
-    if (this.#waiting.size >= this.#options.maxWaiting) throw new PoolFull()
+    if (this.#waiting.size >= this.#options.maxWaiting) throw exceptions.tooMany()
     return new Promise((resolve, reject) => {
       const start = () => {
         stop.removeEventListener('abort', leave)
@@ -80,8 +79,8 @@ export class SessionPool<S extends Lendable> {
     })
   }
 
-  /** The place goes straight to who waits longest, so that nobody overtakes. */
-  #pass(): void {
+  /** Passes the slot to the query that has waited longest. */
+  #release(): void {
     const [next] = this.#waiting
     if (next) {
       this.#waiting.delete(next)

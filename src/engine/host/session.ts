@@ -1,10 +1,10 @@
 import { Session } from 'chdb'
-import { measuredFormat, measuredRows, type RowForm, strangeOutput } from './measured-rows.ts'
+import { foreignOutput, measuredFormat, measuredRows, type RowForm } from './measured-rows.ts'
 import type { InsertTarget } from './statement.ts'
 
 export interface SessionResult {
   bytes: Uint8Array
-  /** Of most formats, the engine does not tell what was read. */
+  /** Known for inserts and for rows of JSON only. */
   readRows: number | undefined
   readBytes: number | undefined
   writtenRows: number
@@ -12,78 +12,64 @@ export interface SessionResult {
   elapsedSeconds: number
 }
 
-/** What runs in any session: the binding closes a session only when all of it has ended. */
+const noCounts = { readRows: undefined, readBytes: undefined, writtenRows: 0, writtenBytes: 0 }
+
+/** What the host's own checks need of a session. */
+export interface SqlSession {
+  run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
+}
+
+/** Running operations of all sessions: the binding frees a closed session only when all of them have ended. */
 const operations = new Set<Promise<unknown>>()
 
 /**
- * One connection to the engine, running one query at a time. After anything failed in it, the engine puts
- * the partial output of the failed query before the next result; so a session in which anything failed is
- * spoiled and never used again.
+ * A connection to the engine that runs one query at a time. After a failure, the engine puts the partial output of the
+ * failed query before the next result. So any failure spoils the session, and it is never used again.
  */
 export class EngineSession {
   readonly #session: Session
-  #spoiled = false
+  /** Set to make the current query the last one. */
+  spoiled = false
 
   constructor(directory: string, connectionArgs: readonly string[]) {
     this.#session = new Session(directory, { connectionArgs })
   }
 
-  get spoiled(): boolean {
-    return this.#spoiled
-  }
-
-  /** Makes this the session's last query. */
-  spoil(): void {
-    this.#spoiled = true
-  }
-
-  /** For statements of the host itself. */
+  /** Runs a statement of the host. */
   run(sql: string, format: string): Promise<SessionResult> {
     return this.#guard(async () => {
       const result = await this.#session.queryAsync(sql, { format })
-      return {
-        bytes: result.bytes(),
-        readRows: undefined,
-        readBytes: undefined,
-        writtenRows: 0,
-        writtenBytes: 0,
-        elapsedSeconds: result.elapsed,
-      }
+      return { ...noCounts, bytes: result.bytes(), elapsedSeconds: result.elapsed }
     })
   }
 
-  /** Runs a caller's statement, and makes sure that nothing but its own output is given back. */
-  async answer(sql: string, format: string): Promise<SessionResult> {
+  /** Runs a client's statement and makes sure that the result has no output of another query. */
+  async query(sql: string, format: string): Promise<SessionResult> {
     await this.set("log_comment = ''")
     return this.run(sql, format)
   }
 
-  /** The same for rows, which show by themselves where the output of a statement begins. */
-  async answerRows(sql: string, form: RowForm): Promise<SessionResult> {
+  /** The same for rows in a format that marks the beginning of its output. */
+  async queryRows(sql: string, form: RowForm): Promise<SessionResult> {
     const result = await this.run(sql, measuredFormat)
     return this.#guard(async () => ({ ...result, ...measuredRows(result.bytes, form) }))
   }
 
-  /** A SET statement has no output: if it shows any, that is what another query left behind. */
+  /** SET has no output, so any output is left over from another query. */
   async set(assignments: string): Promise<void> {
     const { bytes } = await this.run(`SET ${assignments}`, 'TabSeparated')
     if (bytes.length === 0) return
-    this.#spoiled = true
-    throw new Error(strangeOutput)
+    this.spoiled = true
+    throw new Error(foreignOutput)
   }
 
-  /** The rows go to the engine as they came: their bytes are never a JavaScript string. */
+  /** Passes the rows on as bytes; they never become a JavaScript string. */
   insert(target: InsertTarget, rows: Buffer, settings: Record<string, string>): Promise<SessionResult> {
     return this.#guard(async () => {
       const { table, columns } = target
       const format = target.format as 'JSONEachRow'
-      const written = await this.#session.insert({
-        table,
-        values: rows,
-        format,
-        settings,
-        ...(columns && { columns }),
-      })
+      const options = { table, values: rows, format, settings, ...(columns && { columns }) }
+      const written = await this.#session.insert(options)
       return {
         bytes: new Uint8Array(0),
         readRows: written.rowsWritten,
@@ -101,16 +87,16 @@ export class EngineSession {
     try {
       return await working
     } catch (error) {
-      this.#spoiled = true
+      this.spoiled = true
       throw error
     } finally {
       operations.delete(working)
     }
   }
 
-  /** Resolves when the engine has let go of the session. */
+  /** Resolves when the engine has freed the session. */
   async close(): Promise<void> {
-    this.#spoiled = true
+    this.spoiled = true
     this.#session.close()
     await Promise.allSettled(operations)
   }

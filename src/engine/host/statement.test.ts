@@ -14,9 +14,7 @@ describe('inspectStatement', () => {
     ['', ''],
     ['-- nothing', ''],
     ['; ;', ''],
-  ])('the verb of %j is "%s"', (sql, verb) => {
-    expect(inspectStatement(sql).verb).toBe(verb)
-  })
+  ])('the verb of %j is "%s"', (sql, verb) => expect(inspectStatement(sql).verb).toBe(verb))
 
   test.each([
     'SELECT 1; SELECT 2',
@@ -25,9 +23,7 @@ describe('inspectStatement', () => {
     'SELECT 1;;',
     "SELECT ';'; SELECT 2",
     '; SELECT 1',
-  ])('%j is several statements', (sql) => {
-    expect(inspectStatement(sql).several).toBe(true)
-  })
+  ])('%j has several statements', (sql) => expect(inspectStatement(sql).several).toBe(true))
 
   test.each([
     'SELECT 1',
@@ -41,9 +37,7 @@ describe('inspectStatement', () => {
     "SELECT 'a\\'; SELECT 2'",
     "SELECT 'a''; SELECT 2'",
     'SELECT ‘;’, 2',
-  ])('%j is one statement', (sql) => {
-    expect(inspectStatement(sql).several).toBe(false)
-  })
+  ])('%j is one statement', (sql) => expect(inspectStatement(sql).several).toBe(false))
 
   test.each([
     "SELECT 1 INTO OUTFILE '/tmp/x'",
@@ -59,9 +53,7 @@ describe('inspectStatement', () => {
     "SELECT 1 // '\nINTO OUTFILE '/tmp/x' -- '",
     "SELECT 1 INTO\u200bOUTFILE '/tmp/x'",
     "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT CSV",
-  ])('%j touches a file', (sql) => {
-    expect(inspectStatement(sql).touchesFile).toBe(true)
-  })
+  ])('%j touches a file', (sql) => expect(inspectStatement(sql).touchesFile).toBe(true))
 
   test.each([
     "SELECT 'INTO OUTFILE'",
@@ -73,11 +65,9 @@ describe('inspectStatement', () => {
     'INSERT INTO t (outfile) SELECT 1',
     'SELECT outfile FROM t',
     'SELECT $$INTO OUTFILE$$',
-  ])('%j touches none', (sql) => {
-    expect(inspectStatement(sql).touchesFile).toBe(false)
-  })
+  ])('%j touches no file', (sql) => expect(inspectStatement(sql).touchesFile).toBe(false))
 
-  test('placeholders are found wherever they are code', () => {
+  test('finds placeholders outside of strings and comments', () => {
     const { placeholders } = inspectStatement(
       'SELECT {a:String}, { b : Array(UInt8) } FROM {t:Identifier} WHERE x = {a:String} /* {no:String} */',
     )
@@ -98,9 +88,7 @@ describe('inspectStatement', () => {
     'SELECT [1, 2][1]::String',
     'SELECT metadata.a.:Int64',
     "SELECT 1 SETTINGS additional_table_filters = {'t': 'a = 1'}",
-  ])('%j has no placeholder', (sql) => {
-    expect(inspectStatement(sql).placeholders).toEqual([])
-  })
+  ])('%j has no placeholder', (sql) => expect(inspectStatement(sql).placeholders).toEqual([]))
 })
 
 describe('the tail of a statement', () => {
@@ -112,7 +100,7 @@ describe('the tail of a statement', () => {
     'SELECT 1 SETTINGS a = 1 FORMAT JSON',
     'SELECT 1 FROM t WHERE format LIKE settings = 1\nFORMAT JSON',
     'SELECT a FROM (SELECT format x FROM t) FORMAT JSON -- the end',
-  ])('%j is a format', (sql) => expect(inspectStatement(sql).tail).toBe('format'))
+  ])('%j has a format', (sql) => expect(inspectStatement(sql).tail).toBe('format'))
 
   test.each([
     'SELECT 1 FORMAT JSON SETTINGS a = 1',
@@ -128,10 +116,10 @@ describe('the tail of a statement', () => {
     'SELECT format AS settings FROM (SELECT 1 AS format)',
     'SELECT * FROM (SELECT format x)',
     'SELECT (1 format JSON SETTINGS a = 1)',
-  ])('%j has none', (sql) => expect(inspectStatement(sql).tail).toBe('other'))
+  ])('%j has neither', (sql) => expect(inspectStatement(sql).tail).toBe('other'))
 })
 
-describe('what writes', () => {
+describe('writing statements', () => {
   test.each([
     'SELECT 1',
     'with 1 AS a SELECT a',
@@ -143,9 +131,7 @@ describe('what writes', () => {
     'EXISTS TABLE t',
     'FROM t SELECT a',
     "SELECT 'INSERT INTO t'",
-  ])('%j reads', (sql) => {
-    expect(inspectStatement(sql).writes).toBe(false)
-  })
+  ])('%j reads', (sql) => expect(inspectStatement(sql).writes).toBe(false))
 
   test.each([
     'INSERT INTO t SELECT 1',
@@ -164,34 +150,21 @@ describe('what writes', () => {
     '/* SELECT */ DROP TABLE t',
     "'SELECT' DROP TABLE t",
     '',
-  ])('%j is not taken for a query that reads', (sql) => {
-    expect(inspectStatement(sql).writes).toBe(true)
-  })
+  ])('%j writes', (sql) => expect(inspectStatement(sql).writes).toBe(true))
 })
 
 describe('parseInsert', () => {
-  test('the form of the client is read', () => {
-    expect(parseInsert('INSERT INTO logs.edge_logs FORMAT JSONEachRow')).toEqual({
-      table: 'logs.edge_logs',
-      columns: undefined,
-      format: 'JSONEachRow',
-    })
-  })
-
-  test('columns are listed without their spaces', () => {
-    expect(parseInsert('INSERT INTO t (id, timestamp ,a.b) FORMAT TabSeparated')).toEqual({
-      table: 't',
-      columns: ['id', 'timestamp', 'a.b'],
-      format: 'TabSeparated',
-    })
-  })
-
-  test('case and spaces do not matter', () => {
-    expect(parseInsert('\n insert\tinto t(a) format CSV \n')).toEqual({
-      table: 't',
-      columns: ['a'],
-      format: 'CSV',
-    })
+  test.each([
+    ['INSERT INTO logs.edge_logs FORMAT JSONEachRow', 'logs.edge_logs', undefined, 'JSONEachRow'],
+    [
+      'INSERT INTO t (id, timestamp ,a.b) FORMAT TabSeparated',
+      't',
+      ['id', 'timestamp', 'a.b'],
+      'TabSeparated',
+    ],
+    ['\n insert\tinto t(a) format CSV \n', 't', ['a'], 'CSV'],
+  ])('parses %j', (sql, table, columns, format) => {
+    expect(parseInsert(sql)).toEqual({ table, columns, format })
   })
 
   test.each([
@@ -212,9 +185,7 @@ describe('parseInsert', () => {
     'INSERT INTO t SETTINGS async_insert = 1 FORMAT CSV',
     "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT CSV",
     'DROP TABLE t; INSERT INTO t FORMAT CSV',
-  ])('%j is not that form', (sql) => {
-    expect(parseInsert(sql)).toBeUndefined()
-  })
+  ])('does not parse %j', (sql) => expect(parseInsert(sql)).toBeUndefined())
 })
 
 describe('quote', () => {
@@ -231,45 +202,27 @@ describe('quote', () => {
     expect(quote(value)).toBe(quoted)
   })
 
-  /** Quotes, escapes and what opens other tokens, in any order. */
+  /** Quotes, escapes and the beginnings of other tokens in any order. */
   const awkward = fc
     .array(fc.constantFrom("'", '\\', '\0', '"', '`', '‘', '’', '$$', '--', '/*', '*/', '\n', ';', '@a', 'x'))
     .map((parts) => parts.join(''))
   const value = fc.oneof(fc.string({ unit: 'binary' }), awkward)
 
-  test('any value becomes exactly one string', () => {
+  test('makes any value a single string literal with the same characters', () => {
+    const unescaped: Record<string, string> = { '0': '\0', n: '\n' }
     fc.assert(
-      fc.property(value, (given) => {
-        const quoted = quote(given)
-        expect([...sqlTokens(quoted)]).toEqual([{ kind: 'string', start: 0, end: quoted.length }])
-      }),
-      { numRuns: 2000 },
-    )
-  })
-
-  test('any value stays inside its string when code follows', () => {
-    fc.assert(
-      fc.property(value, (given) => {
-        const statement = inspectStatement(`SET a = ${quote(given)}, b = 'x'`)
-        expect(statement).toMatchObject({
+      fc.property(value, (text) => {
+        const literal = quote(text)
+        expect([...sqlTokens(literal)]).toEqual([{ kind: 'string', start: 0, end: literal.length }])
+        expect(inspectStatement(`SET a = ${literal}, b = 'x'`)).toMatchObject({
           verb: 'SET',
           several: false,
           touchesFile: false,
           writes: true,
           placeholders: [],
         })
-      }),
-      { numRuns: 2000 },
-    )
-  })
-
-  test('any value comes back when its escapes are undone', () => {
-    const undone: Record<string, string> = { '0': '\0', n: '\n' }
-    fc.assert(
-      fc.property(value, (given) => {
-        const inside = quote(given).slice(1, -1)
-        const read = inside.replace(/\\([\s\S])/g, (_, escaped: string) => undone[escaped] ?? escaped)
-        expect(read).toBe(given)
+        const inside = literal.slice(1, -1)
+        expect(inside.replace(/\\([\s\S])/g, (_, escaped) => unescaped[escaped] ?? escaped)).toBe(text)
         expect(inside).not.toContain('\0')
       }),
       { numRuns: 2000 },

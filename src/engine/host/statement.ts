@@ -1,24 +1,24 @@
 import { type SqlTokenKind, sqlTokens } from '../../sql/tokens.ts'
 
-/** What the host must know of a statement before it lets the engine have it. */
+/** What the host checks before it runs a statement. */
 export interface Statement {
   /** First keyword, in capitals. */
   verb: string
-  /** Text after the first statement's end: the HTTP interface runs one statement a request. */
+  /** Whether there is text after the end of the first statement. */
   several: boolean
-  /** INTO OUTFILE, FROM INFILE and file(): the ways to a file that no grant governs. */
+  /** INTO OUTFILE, FROM INFILE, file() and executable() need no grant, so the host refuses them. */
   touchesFile: boolean
-  /** Something in it writes, whatever it begins with. */
+  /** Whether any part of it writes. */
   writes: boolean
-  /** Where values go, as in {name:Type}. */
+  /** Parameters in the form {name:Type}. */
   placeholders: Placeholder[]
-  /** Where the statement ends: at its end mark, or with the text. */
+  /** Position of the semicolon, or the end of the text. */
   end: number
-  /** What it ends in: FORMAT and a name, these and settings, or anything else. */
+  /** Whether it ends in a FORMAT clause, or in FORMAT and SETTINGS. */
   tail: 'format' | 'settings' | 'other'
-  /** Whether an INSERT takes its rows from a SELECT without settings of its own. */
+  /** Whether it inserts the rows of a SELECT that has no settings. */
   insertsSelection: boolean
-  /** Whether it has settings of its own somewhere. */
+  /** Whether it has a SETTINGS clause anywhere. */
   hasSettings: boolean
 }
 
@@ -50,14 +50,14 @@ export function inspectStatement(sql: string): Statement {
   let beforePrevious = previous
   let open: Placeholder | undefined
   let depth = 0
-  // Only as much of the text outside of brackets as tells what the statement ends in.
+  // The statement outside of brackets, reduced to what tells FORMAT and SETTINGS from names.
   let shape = ''
   const words = new Set<string>()
   for (const token of sqlTokens(sql)) {
     if (token.kind === 'space' || token.kind === 'comment') continue
     const text = sql.slice(token.start, token.end)
     if (ended) statement.several = true
-    // "\\G" ends a statement as a semicolon does, and a backslash means nothing else outside of quotes.
+    // `\G` ends a statement like a semicolon, and a backslash has no other meaning outside of quotes.
     if (token.kind === 'symbol' && (text === ';' || text === '\\')) {
       if (!ended) statement.end = token.start
       ended = true
@@ -73,7 +73,6 @@ export function inspectStatement(sql: string): Statement {
       if (pair === 'INTO OUTFILE' || pair === 'FROM INFILE') statement.touchesFile = true
       if (pair === 'INSERT INTO' || pair === 'PARALLEL WITH') statement.writes = true
     }
-    // The function of this name reads files without needing a grant.
     if (text === '(' && readsFiles.test(previous.text)) statement.touchesFile = true
     if (readsFiles.test(text) && [previous.text, beforePrevious.text].some((word) => /^apply$/i.test(word))) {
       statement.touchesFile = true
@@ -101,7 +100,7 @@ const formatTail = / FORMAT name$/
 const settingsTail =
   / FORMAT name SETTINGS name(?: = -? ?(?:name|value))?(?: , name(?: = -? ?(?:name|value))?)*$/
 
-/** Both words are also names of columns, so they count as clauses only where nothing but these follows. */
+/** FORMAT and SETTINGS can also be names, so they count as clauses only at the end of a statement. */
 function shapeOf(kind: SqlTokenKind, text: string): string {
   if (kind === 'word') return /^(?:format|settings)$/i.test(text) ? text.toUpperCase() : 'name'
   if (kind === 'quoted-identifier') return 'name'
@@ -116,7 +115,7 @@ export interface InsertTarget {
 
 const insertForm = /^\s*INSERT\s+INTO\s+([\w.]+)(?:\s*\(([\w\s,.]+)\))?\s+FORMAT\s+(\w+)\s*$/i
 
-/** Reads the one form of INSERT whose rows come as the request's body. */
+/** Parses the form of INSERT whose rows are the body of the request. */
 export function parseInsert(sql: string): InsertTarget | undefined {
   const match = insertForm.exec(sql)
   if (!match) return undefined
@@ -124,7 +123,7 @@ export function parseInsert(sql: string): InsertTarget | undefined {
   return { table, columns: columns?.split(',').map((column) => column.trim()), format }
 }
 
-/** A value as a string literal of one line. The engine reads it back to the very same characters. */
+/** A string literal on a single line. */
 export function quote(value: string): string {
   return `'${value.replace(/[\\'\0\n]/g, (character) => quoted[character] as string)}'`
 }

@@ -6,7 +6,7 @@ import type { TraceSpan } from '../../base/tracing.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { CallSubject } from '../../observability/call-record.ts'
 import type { CallStatistics } from '../../observability/call-statistics.ts'
-import type { RequestCounts } from '../../observability/request-counts.ts'
+import type { RequestCounts } from '../../observability/metrics.ts'
 import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
 import { pathOf, requestIdOf } from '../request-log.ts'
 import { type RequestTraces, traceFields } from '../request-traces.ts'
@@ -75,7 +75,7 @@ interface Heads {
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['again']>>
+type Found = NonNullable<ReturnType<EndpointCalls['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
 /**
@@ -123,7 +123,7 @@ export class HotCalls {
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
     // A changed token has another caller.
     if (!call || call.caller !== recognized.caller || !open()) return false
-    const answer = calls.again(call.key)
+    const answer = calls.lookup(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch

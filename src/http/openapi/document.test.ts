@@ -1,22 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { bindQuery } from '../../endpoints/definition/parameters.ts'
-import { listRoutes } from '../routes/route.ts'
-import { addRoutes } from '../server.ts'
+import { documentedRoutes } from '../server.ts'
 import { documentsOf } from './document.ts'
 import { docsPage } from './pages/docs-page.ts'
 
-const server = fastify()
-listRoutes(server)
-const parts = { queries: {}, observability: {}, console: { page: undefined, assets: new Map() } }
-addRoutes(server, parts as never, {} as never)
-await server.ready()
-
-const routes = server.routeList
+const routes = await documentedRoutes()
 const openApiDocument = documentsOf(routes)
 const schemas = openApiDocument({ version: '1' }).components.schemas as Record<
   string,

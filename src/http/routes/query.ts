@@ -67,8 +67,8 @@ export function addQueryRoutes(
   const following = { endpoints, calls, results, streams }
   const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
-    const spent = new EngineTime()
-    const notes: CallNotes = { spent }
+    const engineTime = new EngineTime()
+    const notes: CallNotes = { engineTime }
     request.recorded = notes
     const caller = request.caller as Caller
     const { parameters, control } = readParameters(sent)
@@ -83,9 +83,9 @@ export function addQueryRoutes(
       caller: caller.id,
       project: caller.project,
       signal: goneSignal(request, reply, () => recorder?.left(request, reply)),
-      wants: readCacheDirectives(request.headers['cache-control']),
+      directives: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
-      spent,
+      engineTime,
     }
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
@@ -265,7 +265,7 @@ const explainWithinMs = 10_000
 const explainer = 'wellhead:explaining'
 
 /** The same request, to explain it after its caller has left. */
-function explained({ endpoint, parameters, format, project, wants }: EndpointCall): EndpointCall {
+function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
   const signal = AbortSignal.timeout(explainWithinMs)
-  return { endpoint, parameters, format, project, wants, caller: explainer, signal }
+  return { endpoint, parameters, format, project, directives, caller: explainer, signal }
 }

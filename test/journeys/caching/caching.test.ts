@@ -6,9 +6,8 @@ import { manualClock, manualTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeCompressedResults } from './compressed-results.ts'
-import { conversation } from './conversation.ts'
+import { conversation, responsesOf, statusesOf } from './conversation.ts'
 import { KeptConnection } from './kept-connection.ts'
-import { pipelined } from './pipelined.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const counts = '/api/endpoints/query/usage.api-counts'
@@ -21,7 +20,7 @@ describe('cached endpoints', () => {
 
   const get = (path: string, headers: Record<string, string> = {}) =>
     ask(service, service.adminToken.token, 'GET', path, undefined, headers)
-  /** Not with fetch, which asks for a new result by itself when it sends If-None-Match. */
+  /** fetch would add no-cache to a request with If-None-Match. */
   const rawGet = (path: string, headers: Record<string, string>) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const sent = { 'X-API-KEY': service.adminToken.token, ...headers }
@@ -33,7 +32,7 @@ describe('cached endpoints', () => {
   const post = (path: string, body: unknown) => ask(service, service.adminToken.token, 'POST', path, body)
   const statusOf = async (path: string, headers?: Record<string, string>) =>
     (await get(path, headers)).headers.get('cache-status')
-  /** Time goes on while a call waits for others that want a new result, too. */
+  /** Moves time while a request with no-cache waits for others to share its run. */
   const rest = async (path: string, headers?: Record<string, string>) => {
     const call = get(path, headers)
     const clockwork = setInterval(() => time.advance(5), 5)
@@ -49,12 +48,12 @@ describe('cached endpoints', () => {
   })
 
   beforeAll(async () => {
-    service = await openService({ clock, time })
+    service = await openService({ time })
     await post('/api/logs?source=edge_logs', [edge('1', 'abc'), edge('2', 'xyz')])
   })
   afterAll(() => service?.close())
 
-  test('the first call computes, and every way of saying the same is then a hit', async () => {
+  test('the first request is a miss, and every equivalent request after it is a hit', async () => {
     const first = await get(`${counts}?project=abc&interval=daily`)
     expect(first.headers.get('cache-status')).toBe('Wellhead; fwd=miss; stored; ttl=900')
     expect(first.headers.get('cache-control')).toBe('private, max-age=900, stale-while-revalidate=900')
@@ -77,7 +76,7 @@ describe('cached endpoints', () => {
     expect(posted.headers.get('cache-status')).toBe('Wellhead; hit; ttl=895')
   })
 
-  test('another value, format, version or tenant is another entry', async () => {
+  test('a different value, format, version or tenant is a miss', async () => {
     for (const path of [
       `${counts}?project=xyz&interval=daily`,
       `${counts}?project=abc&interval=hourly`,
@@ -92,7 +91,7 @@ describe('cached endpoints', () => {
     expect(again.headers.get('cache-status')).toMatch(/hit/)
   })
 
-  test('an entry that the caller holds is 304, whichever form it is', async () => {
+  test('returns 304 for the ETag of any form of the result', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const etag = (await get(path)).headers.get('etag') as string
     const ifNoneMatch = (tags: string) => rawGet(path, { 'If-None-Match': tags })
@@ -106,7 +105,7 @@ describe('cached endpoints', () => {
     expect((await ifNoneMatch('"other"')).statusCode).toBe(200)
   })
 
-  test('new entries show with the next refresh, at once for who asks for it, and then for all', async () => {
+  test('new entries appear with the next refresh, or at once for a request with no-cache or max-age', async () => {
     const path = `${counts}?project=fresh&interval=daily`
     expect(await rest(path)).toBeUndefined()
     await post('/api/logs?source=edge_logs', [edge('3', 'fresh')])
@@ -119,21 +118,21 @@ describe('cached endpoints', () => {
     expect(await rest(path, { 'Cache-Control': 'max-age=5' })).toBe(2)
   })
 
-  test('a result that somebody asks for is renewed before it is old, and one that nobody asks for is not', async () => {
+  test('a result in use is refreshed before it expires, and an unused one is not', async () => {
     const path = `${counts}?project=warm&interval=daily`
     await get(path)
     await post('/api/logs?source=edge_logs', [edge('5', 'warm')])
     time.advance(300_000)
     await vi.waitFor(async () => expect(await rest(path)).toBe(1), { timeout: 60_000 })
     expect(await statusOf(path)).toMatch(/^Wellhead; hit/)
-    // Nobody asks for fifteen minutes: then it is renewed no more, and is gone in the end.
+    // After fifteen minutes without a request it is no longer refreshed, and in the end deleted.
     for (let i = 0; i < 12; i++) time.advance(300_000)
     const gone = await get(path, { 'Cache-Control': 'only-if-cached' })
     expect(gone.status).toBe(504)
     await get(path)
   })
 
-  test('only-if-cached is answered from the cache or not at all', async () => {
+  test('returns 504 for only-if-cached without a cached result', async () => {
     const cached = { 'Cache-Control': 'only-if-cached' }
     expect((await get(`${counts}?project=warm&interval=daily`, cached)).status).toBe(200)
     const missing = await get(`${counts}?project=never&interval=daily`, cached)
@@ -141,14 +140,14 @@ describe('cached endpoints', () => {
     expect((await get('/api/endpoints/query/logs.all?project=a', cached)).status).toBe(504)
   })
 
-  test('an endpoint without a cache says so', async () => {
+  test('an endpoint without a cache reports a bypass', async () => {
     const answer = await get('/api/endpoints/query/logs.all?project=abc')
     expect(answer.headers.get('cache-status')).toBe('Wellhead; fwd=bypass')
     expect(answer.headers.get('cache-control')).toBe('private, no-store')
     expect(answer.headers.get('etag')).toBeNull()
   })
 
-  test('a change of the endpoint holds for the next call', async () => {
+  test('a change of the endpoint applies to the next request', async () => {
     const endpoint = { name: 'cached.word', query: "SELECT 'old' AS word", cache_seconds: 600 }
     await post('/api/endpoints', endpoint)
     const path = '/api/endpoints/query/cached.word'
@@ -162,7 +161,7 @@ describe('cached endpoints', () => {
     expect((await get(`${path}?_version=1`)).body.result).toEqual([{ word: 'old' }])
   })
 
-  test('a call that is made again is answered the same, with the same headers, until it may not be', async () => {
+  test('a repeated request gets the same response until its endpoint or token changes', async () => {
     const made = await makeToken(service, { scopes: ['query'] })
     await post('/api/endpoints', { name: 'cached.lane', query: "SELECT 'old' AS word", cache_seconds: 600 })
     const path = '/api/endpoints/query/cached.lane?a=1'
@@ -203,7 +202,7 @@ describe('cached endpoints', () => {
     expect((await call()).status).toBe(401)
   })
 
-  test('calls of a limited token count, however they are answered', async () => {
+  test('repeated requests count toward the limit of the token', async () => {
     await post('/api/endpoints', { name: 'cached.limited', query: 'SELECT 1 AS n', cache_seconds: 600 })
     const path = '/api/endpoints/query/cached.limited'
     const { token } = await makeToken(service, { scopes: ['query'], requests_per_minute: 6 })
@@ -223,7 +222,7 @@ describe('cached endpoints', () => {
     expect((await kept.get(path)).headers.get('x-ratelimit-remaining')).toBe('5')
   })
 
-  test('calls that are sent at once over one connection are answered whole and in their order', async () => {
+  test('pipelined requests get complete responses in order', async () => {
     const sizes = { small: 3, large: 2_000 }
     for (const [size, rows] of Object.entries(sizes)) {
       const query = `SELECT number, 'größer ✓' AS text FROM numbers(${rows})`
@@ -237,16 +236,17 @@ describe('cached endpoints', () => {
       await get(path)
       expected.push((await get(path, { 'Accept-Encoding': 'identity' })).body)
     }
-    const answers = await pipelined(service.url, paths, {
-      'X-API-KEY': service.adminToken.token,
-      Accept: '*/*',
-    })
-    expect(answers.map(({ body }) => JSON.parse(body))).toEqual(expected)
-    for (const { head } of answers)
+    const headers = `Host: x\r\nX-API-KEY: ${service.adminToken.token}\r\nAccept: */*\r\n`
+    const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\n${headers}\r\n`)
+    const last = `GET / HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`
+    const received = await conversation(service.url, [requests.join('') + last])
+    const responses = responsesOf(received).slice(0, paths.length)
+    expect(responses.map(({ body }) => JSON.parse(body))).toEqual(expected)
+    for (const { head } of responses)
       expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*Cache-Status: Wellhead; hit/)
   })
 
-  test('a repeated call has the same headers as one that the framework serves', async () => {
+  test('a repeated request gets the same headers as one that the framework serves', async () => {
     await post('/api/endpoints', {
       name: 'cached.headers',
       query: 'SELECT number FROM numbers(5000)',
@@ -256,7 +256,7 @@ describe('cached endpoints', () => {
     const path = '/api/endpoints/query/cached.headers'
     const { token } = await makeToken(service, { scopes: ['query'], requests_per_minute: 1000 })
     const etag = (await get(path, { 'Accept-Encoding': 'gzip' })).headers.get('etag') ?? ''
-    /** Without those that tell of the one response. */
+    /** Without headers that differ between any two responses. */
     const call = async (headers: Record<string, string>) => {
       const { statusCode, rawHeaders } = await rawGet(path, headers)
       const pairs = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name, rawHeaders[i + 1] ?? '']] : []))
@@ -277,7 +277,7 @@ describe('cached endpoints', () => {
       const sent = { 'X-API-KEY': key, ...headers }
       await call(sent)
       const repeated = await call(sent)
-      // Whoever asks for a range is served by the framework.
+      // The framework serves requests with a range.
       const usual = await call({ ...sent, Range: 'bytes=0-' })
       expect([repeated.isRepeated, usual.isRepeated]).toEqual([true, false])
       expect(repeated).toEqual({ ...usual, isRepeated: true })
@@ -286,7 +286,7 @@ describe('cached endpoints', () => {
     }
   })
 
-  test('every request after a repeated call gets exactly one response, as from plain node:http', async () => {
+  test('every request after a repeated one gets exactly one response, as from plain node:http', async () => {
     await post('/api/endpoints', { name: 'cached.hostile', query: 'SELECT 1 AS n', cache_seconds: 600 })
     const plain = createServer((request, response) => {
       request.resume()
@@ -315,15 +315,15 @@ describe('cached endpoints', () => {
       [hot, [200, 200]],
     ] as const) {
       const sent = [hot, hot, hostile, last]
-      const statuses = await conversation(service.url, sent)
+      const statuses = statusesOf(await conversation(service.url, sent))
       expect(statuses, hostile).toEqual([200, 200, ...expected])
-      expect(await conversation(plainUrl, sent), hostile).toHaveLength(statuses.length)
+      expect(statusesOf(await conversation(plainUrl, sent)), hostile).toHaveLength(statuses.length)
     }
   })
 
   describeCompressedResults({ get, rawGet, post })
 
-  test('while the engine is down, what is cached is answered, fresh and old', async () => {
+  test('cached results are served while the engine is down', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const before = await get(path)
     const { pid } = service.engine as unknown as { pid: number | undefined }
@@ -341,13 +341,13 @@ describe('cached endpoints', () => {
     expect([...seen]).toContain('Wellhead; hit; ttl')
   })
 
-  test('what was hot before a restart is warm after it', async () => {
+  test('results that were warm before a restart are warm after it', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const { dataDir, adminToken } = service
-    // The engine may be down still, as the test before left it.
+    // The engine may still be down after the previous test.
     expect((await get(path)).status).toBe(200)
     await service.stop()
-    const again = await openService({ clock, time, dataDir })
+    const again = await openService({ time, dataDir })
     const call = () =>
       ask(again, adminToken.token, 'GET', path, undefined, { 'Cache-Control': 'only-if-cached' })
     await vi.waitFor(async () => expect((await call()).status).toBe(200), { timeout: 60_000 })

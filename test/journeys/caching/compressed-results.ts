@@ -10,48 +10,44 @@ export interface ResultCaller {
   post: (path: string, body: unknown) => ReturnType<typeof ask>
 }
 
-/** Results are compressed for callers who accept that. */
 export function describeCompressedResults({ get, rawGet, post }: ResultCaller): void {
-  test.each(['gzip', 'br'])(
-    'a result that was computed for the call travels compressed with %s',
-    async (coding) => {
-      const query = "SELECT number, repeat('x', 50) AS text FROM numbers(500)"
-      for (const [name, cache_seconds] of [
-        ['computed', null],
-        ['missed', 600],
-      ]) {
-        await post('/api/endpoints', { name: `${name}.${coding}`, query, cache_seconds })
-        await post('/api/endpoints', {
-          name: `${name}.short.${coding}`,
-          query: 'SELECT 1 AS n',
-          cache_seconds,
-        })
-      }
-      const path = (name: string) => `/api/endpoints/query/${name}.${coding}`
-      const wanted = { 'Accept-Encoding': coding }
-      const computed = await get(path('computed'), wanted)
-      expect(computed.headers.get('content-encoding')).toBe(coding)
-      expect(computed.headers.get('vary')).toBe('Accept, Accept-Encoding')
-      expect(computed.headers.get('etag')).toBeNull()
-      const plain = await get(path('computed'), { 'Accept-Encoding': 'identity' })
-      expect(plain.headers.get('content-encoding')).toBeNull()
-      expect(plain.headers.get('vary')).toBe('Accept, Accept-Encoding')
-      expect(computed.body).toEqual(plain.body)
-      const missed = await get(path('missed'), wanted)
-      expect(missed.headers.get('cache-status')).toMatch(/^Wellhead; fwd=miss; stored/)
-      expect(missed.headers.get('content-encoding')).toBe(coding)
-      expect(missed.headers.get('etag')).toMatch(new RegExp(`-${coding}"$`))
-      expect(missed.body).toEqual(plain.body)
-      const hit = await get(path('missed'), wanted)
-      expect(hit.headers.get('etag')).toBe(missed.headers.get('etag'))
-      const held = { ...wanted, 'If-None-Match': missed.headers.get('etag') ?? '' }
-      expect((await rawGet(path('missed'), held)).statusCode).toBe(304)
-      for (const name of ['computed.short', 'missed.short'])
-        expect((await get(path(name), wanted)).headers.get('content-encoding')).toBeNull()
-    },
-  )
+  test.each(['gzip', 'br'])('a computed result is sent compressed with %s', async (coding) => {
+    const query = "SELECT number, repeat('x', 50) AS text FROM numbers(500)"
+    for (const [name, cache_seconds] of [
+      ['computed', null],
+      ['missed', 600],
+    ]) {
+      await post('/api/endpoints', { name: `${name}.${coding}`, query, cache_seconds })
+      await post('/api/endpoints', {
+        name: `${name}.short.${coding}`,
+        query: 'SELECT 1 AS n',
+        cache_seconds,
+      })
+    }
+    const path = (name: string) => `/api/endpoints/query/${name}.${coding}`
+    const wanted = { 'Accept-Encoding': coding }
+    const computed = await get(path('computed'), wanted)
+    expect(computed.headers.get('content-encoding')).toBe(coding)
+    expect(computed.headers.get('vary')).toBe('Accept, Accept-Encoding')
+    expect(computed.headers.get('etag')).toBeNull()
+    const plain = await get(path('computed'), { 'Accept-Encoding': 'identity' })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(plain.headers.get('vary')).toBe('Accept, Accept-Encoding')
+    expect(computed.body).toEqual(plain.body)
+    const missed = await get(path('missed'), wanted)
+    expect(missed.headers.get('cache-status')).toMatch(/^Wellhead; fwd=miss; stored/)
+    expect(missed.headers.get('content-encoding')).toBe(coding)
+    expect(missed.headers.get('etag')).toMatch(new RegExp(`-${coding}"$`))
+    expect(missed.body).toEqual(plain.body)
+    const hit = await get(path('missed'), wanted)
+    expect(hit.headers.get('etag')).toBe(missed.headers.get('etag'))
+    const held = { ...wanted, 'If-None-Match': missed.headers.get('etag') ?? '' }
+    expect((await rawGet(path('missed'), held)).statusCode).toBe(304)
+    for (const name of ['computed.short', 'missed.short'])
+      expect((await get(path(name), wanted)).headers.get('content-encoding')).toBeNull()
+  })
 
-  test('large results travel compressed once that form is made', async () => {
+  test('a cached result is sent compressed once that form is made', async () => {
     await post('/api/endpoints', {
       name: 'cached.large',
       query: "SELECT number, repeat('x', 50) AS text FROM numbers(500)",

@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Answer } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** Calls that go over one connection, one after the other, and so look the same every time. */
+/** Sends requests one after the other over one connection. */
 export class KeptConnection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #url: string
@@ -15,20 +16,12 @@ export class KeptConnection {
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { agent: this.#agent, headers: { ...this.#headers, ...headers } }
-      request(this.#url + path, options, resolve)
-        .on('error', reject)
-        .end()
-    })
-    const told = Object.entries(answer.headers).map(([name, value]): [string, string] => [
-      name,
-      String(value),
-    ])
-    const body = await text(answer)
+    const sent = request(this.#url + path, { agent: this.#agent, headers: { ...this.#headers, ...headers } })
+    const [response] = (await once(sent.end(), 'response')) as [IncomingMessage]
+    const body = await text(response)
     return {
-      status: answer.statusCode ?? 0,
-      headers: new Headers(told),
+      status: response.statusCode ?? 0,
+      headers: new Headers(response.headers as Record<string, string>),
       body: body === '' ? body : JSON.parse(body),
     }
   }

@@ -6,7 +6,7 @@ import type { RunningService } from '../../support/service.ts'
 const require = createRequire(import.meta.url)
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Emulated engines take their time, and so do two cores that many tests share. */
+/** Emulated engines are slow, and so are two cores that many tests share. */
 const patienceMs = 60_000
 
 export const chromiumFlags = [
@@ -23,14 +23,14 @@ export interface ConsoleOptions {
   token?: string
   theme?: 'light' | 'dark'
   width?: number
-  /** Lets the checker of accessibility into the page. */
+  /** Allows the accessibility checker to run in the page. */
   bypassPolicy?: boolean
 }
 
 export interface OpenConsole {
   page: Page
   context: BrowserContext
-  /** Everything that the page complained of: errors of scripts, and what its policy forbade. */
+  /** Script errors and violations of the content security policy. */
   complaints: string[]
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ export async function openBrowser(): Promise<Browser> {
   })
 }
 
-/** A tab of its own, signed in where a token is given. */
+/** Opens a new tab, signed in if there is a token. */
 export async function openConsole(
   browser: Browser,
   service: RunningService,
@@ -61,13 +61,13 @@ export async function openConsole(
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
-    // The browser writes every answer that is an error; those that are meant are asserted elsewhere.
+    // The browser logs every error response; expected ones are asserted elsewhere.
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) {
       complaints.push(message.text())
     }
   })
   if (token !== undefined) {
-    // Only at the first load: a session that was ended stays ended.
+    // Only at the first load, so that signing out works.
     await page.addInitScript(
       `if (sessionStorage.getItem('opened') === null) sessionStorage.setItem('wellhead.token', ${JSON.stringify(token)})
       sessionStorage.setItem('opened', 'yes')`,
@@ -84,7 +84,7 @@ interface Fault {
   nodes: { target: string[]; failureSummary?: string }[]
 }
 
-/** What the accessibility checker finds, except minor faults. */
+/** The violations that the accessibility checker finds, except minor ones. */
 export async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(`typeof axe === 'undefined' && eval(${JSON.stringify(axeSource)})`)
   const faults = await page.evaluate<Fault[]>('axe.run().then(({ violations }) => violations)')

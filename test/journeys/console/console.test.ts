@@ -28,7 +28,7 @@ afterAll(async () => {
 const stage = { service: () => service, browser: () => browser }
 
 describe('files of the console', () => {
-  test('the page may load nothing from elsewhere, and its files are kept for good', async () => {
+  test('the page loads nothing from other hosts, and its files are cached forever', async () => {
     const page = await fetch(`${service.url}/`)
     const html = await page.text()
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
@@ -45,7 +45,7 @@ describe('files of the console', () => {
     expect((await fetch(`${service.url}/`, { headers: { 'If-None-Match': etag } })).status).toBe(304)
   })
 
-  test('nothing but its files can be had, however the address is written', async () => {
+  test('serves nothing but its files, however the path is written', async () => {
     for (const path of [
       '/console/assets/../index.html',
       '/console/assets/%2e%2e%2f%2e%2e%2fpackage.json',
@@ -60,7 +60,7 @@ describe('files of the console', () => {
   })
 })
 
-test('functions that the editor offers may be used in saved SQL', () => {
+test('allows every function that the editor suggests in saved SQL', () => {
   const may = (name: string) => isAllowedFunction(name) || isAggregate(name) || isGenerator(name)
   expect(functions.filter((name) => !may(name))).toEqual([])
 })
@@ -70,7 +70,7 @@ describe('finding entries', () => {
     ask(service, service.adminToken.token, 'POST', `/api/sources/edge_logs/${path}`, body)
   const day = { from: new Date(Date.now() - 86_400_000).toISOString() }
 
-  test('entries come page by page, each once', async () => {
+  test('returns entries page by page, each once', async () => {
     const seen: string[] = []
     let before: { timestamp: number; id: string } | undefined
     for (;;) {
@@ -84,7 +84,7 @@ describe('finding entries', () => {
     expect(new Set(seen).size).toBe(110)
   })
 
-  test('values are compared as text or as numbers, and hostile ones are values still', async () => {
+  test('compares values as text or numbers, and treats hostile values as values', async () => {
     const count = async (filters: unknown[], more: object = {}) =>
       (await search('search', { ...day, project: projects[0], limit: 500, filters, ...more })).body.length
     const status = 'response.status_code'
@@ -105,7 +105,7 @@ describe('finding entries', () => {
     expect(await count(paths.map((path) => ({ path, is: 'ne', value: 'x' })))).toBe(55)
   })
 
-  test('what cannot be read is refused, with the field', async () => {
+  test('rejects invalid requests and names the field', async () => {
     for (const [path, body, parameter] of [
       ['search', { limit: 501 }, 'limit'],
       ['search', { from: 'yesterday' }, 'from'],
@@ -121,7 +121,7 @@ describe('finding entries', () => {
     }
   })
 
-  test('counts and values agree with the entries', async () => {
+  test('returns counts and values that agree with the entries', async () => {
     const { body } = await search('histogram', { ...day, buckets: 30 })
     const total = body.buckets.reduce((sum: number, { count }: { count: number }) => sum + count, 0)
     expect([body.bucket_seconds, total]).toEqual([3600, 110])

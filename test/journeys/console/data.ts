@@ -21,7 +21,7 @@ function edgeEntry(project: string, timestamp: number, n: number) {
   }
 }
 
-/** An hour of traffic of two projects, the same in every run but for its time. */
+/** An hour of traffic of two projects. */
 export async function fillWithTraffic(service: RunningService, nowMs = Date.now()): Promise<void> {
   const { send } = logClient(() => service)
   const minutes = Array.from({ length: 55 }, (_, index) => nowMs - (index + 1) * 60_000)

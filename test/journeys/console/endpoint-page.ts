@@ -5,7 +5,7 @@ import { many } from '../../support/engines.ts'
 import { projects } from './data.ts'
 import { onPage, type Stage } from './pages.ts'
 
-/** Where the cells of the first row stand, and their titles. */
+/** The left edges of the titles and of the cells of the first row. */
 const edges = `(() => {
   const left = (part) => [...document.querySelectorAll(part)].map((cell) => cell.getBoundingClientRect().left)
   const row = document.querySelector('.grid-row')
@@ -18,13 +18,15 @@ const headOffset = `(() => {
   return document.querySelector('.grid-head').getBoundingClientRect().top - box.getBoundingClientRect().top
 })()`
 
+/** A busy machine takes longer than the default second. */
+const patience = { timeout: 30_000 }
+
 async function write(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'SQL of the endpoint' }).click()
   await page.keyboard.press('Control+A')
   await page.keyboard.insertText(text)
 }
 
-/** Writing and calling endpoints, where it once went wrong. */
 export function consoleEndpointJourneys(stage: Stage): void {
   const visit = onPage(stage)
   const admin = () => ({ token: stage.service().adminToken.token })
@@ -32,7 +34,7 @@ export function consoleEndpointJourneys(stage: Stage): void {
     (await ask(stage.service(), admin().token, method, path, body)).body
 
   describe('an endpoint in the console', () => {
-    test('runs by keyboard from anywhere with offered values, which are in the address then', () =>
+    test('runs by keyboard from anywhere with suggested values, and puts them into the address', () =>
       visit('/console/endpoints/logs.all', admin(), async (page) => {
         await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
         await page.keyboard.press('Control+Enter')
@@ -44,33 +46,33 @@ export function consoleEndpointJourneys(stage: Stage): void {
         expect(cells).toEqual(titles)
         expect(await page.evaluate<number>(headOffset)).toBeLessThan(3)
         await page.getByLabel('project_tier').fill('PRO')
-        const asked = page.waitForRequest(/project_tier=PRO/)
+        const request = page.waitForRequest(/project_tier=PRO/)
         await page.keyboard.press('Control+Enter')
-        await asked
+        await request
       }))
 
-    test('says that a value is needed, and never makes one up', () =>
+    test('reports a missing required value, and never invents one', () =>
       visit('/console/endpoints', admin(), async (page) => {
         await page.route('**/values', (route) => route.fulfill({ json: [] }))
         await page.getByRole('link', { name: 'logs.all' }).click()
         await page.getByRole('button', { name: /^Run/ }).click()
-        await page.getByText('This one is needed.').waitFor()
-        await page.getByRole('button', { name: 'Call it' }).click()
+        await page.getByText('Required.').waitFor()
+        await page.getByRole('button', { name: 'Request' }).click()
         expect(await page.getByRole('region', { name: /curl/ }).textContent()).not.toContain('null')
         await page.getByLabel('project', { exact: false }).first().fill(projects[0])
-        await page.getByText('This one is needed.').waitFor({ state: 'detached' })
+        await page.getByText('Required.').waitFor({ state: 'detached' })
       }))
 
-    test('goes on after somebody else was faster, with what both wrote', async () => {
+    test('resolves a conflict with a version that somebody else saved, keeping both changes', async () => {
       const query = 'SELECT count() AS n FROM edge_logs WHERE project = @project'
       await change('POST', '/api/endpoints', { name: 'console.two', query })
       await visit('/console/endpoints/console.two', admin(), async (page) => {
         await write(page, query.replace('count()', 'count() + 1'))
-        await page.getByText('The query compiles.').waitFor()
+        await page.getByText('The query is valid.').waitFor()
         await change('PATCH', '/api/endpoints/console.two', { max_rows: 7 })
         await page.getByRole('button', { name: 'Save as new version' }).click()
-        await page.getByText('Version 2 is in use now', { exact: false }).waitFor()
-        await page.getByRole('button', { name: 'Put mine on top of version 2' }).click()
+        await page.getByText('Version 2 was saved while you edited version 1.', { exact: false }).waitFor()
+        await page.getByRole('button', { name: 'Apply my changes to version 2' }).click()
         await page.getByRole('button', { name: 'Save as new version' }).click()
         await page.getByText('version 3', { exact: true }).waitFor()
         await page.getByRole('button', { name: 'Versions' }).click()
@@ -84,27 +86,24 @@ export function consoleEndpointJourneys(stage: Stage): void {
       })
     })
 
-    test(
-      'is completed with names that the engine knows, before the source is written, too',
-      { repeats: many(12, 0) },
-      () =>
-        visit('/console/new-endpoint', admin(), async (page) => {
-          const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
-          await write(page, 'SELECT ')
-          await page.keyboard.type('tostartofmi')
-          await page.getByRole('option', { name: 'toStartOfMinute' }).waitFor()
-          const accepted = async () => {
-            await page.keyboard.press('Tab')
-            return editor.textContent()
-          }
-          await expect.poll(accepted).toContain('toStartOfMinute')
-          await page.keyboard.type('(timestamp), metadata.resp')
-          await page.getByRole('option', { name: 'metadata.response.status_code' }).waitFor()
-          expect(await editor.textContent()).toContain('toStartOfMinute(timestamp)')
-        }),
+    test('completes names of the engine, even before the source is written', { repeats: many(12, 0) }, () =>
+      visit('/console/new-endpoint', admin(), async (page) => {
+        const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
+        await write(page, 'SELECT ')
+        await page.keyboard.type('tostartofmi')
+        await page.getByRole('option', { name: 'toStartOfMinute' }).waitFor()
+        const accepted = async () => {
+          await page.keyboard.press('Tab')
+          return editor.textContent()
+        }
+        await expect.poll(accepted, patience).toContain('toStartOfMinute')
+        await page.keyboard.type('(timestamp), metadata.resp')
+        await page.getByRole('option', { name: 'metadata.response.status_code' }).waitFor()
+        expect(await editor.textContent()).toContain('toStartOfMinute(timestamp)')
+      }),
     )
 
-    test('keeps every letter, however slowly the page follows, and follows the page', () =>
+    test('keeps every typed letter on a slow page, and shows changes from the page', () =>
       visit('/console/new-endpoint', admin(), async (page) => {
         const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
         const text = 'select 1 as one, 2 as two, 3 as three, 4 as four'
@@ -122,21 +121,21 @@ export function consoleEndpointJourneys(stage: Stage): void {
         }
       }))
 
-    test('offers a value late without mixing it with what is typed', () =>
+    test('suggests a late value without mixing it with typed text', () =>
       visit('/console/endpoints', admin(), async (page) => {
         const held: Route[] = []
         await page.route('**/values', (route) => void held.push(route))
         await page.getByRole('link', { name: 'logs.all' }).click()
         const project = page.getByLabel('project', { exact: false }).first()
         await project.click()
-        await expect.poll(() => held.length).toBeGreaterThan(0)
+        await expect.poll(() => held.length, patience).toBeGreaterThan(0)
         for (const route of held) await route.continue()
-        await expect.poll(() => project.inputValue()).toMatch(/abcdefgh/)
+        await expect.poll(() => project.inputValue(), patience).toMatch(/abcdefgh/)
         await page.keyboard.type('mine')
         expect(await project.inputValue()).toBe('mine')
       }))
 
-    test('that is not there is told calmly, and the list tells the age of what is kept', () =>
+    test('that does not exist has a page that says so, and the list shows the age of cached results', () =>
       visit('/console/endpoints/not.there', admin(), async (page) => {
         await page.getByRole('heading', { name: 'No such endpoint' }).waitFor()
         const path = `/api/endpoints/query/usage.api-counts?interval=hourly&project=${projects[0]}`

@@ -8,7 +8,7 @@ import { onPage, type Stage } from './pages.ts'
 
 const [shop] = projects
 
-/** What is read first in the list, and how far below its top. */
+/** The first entry in view, and its distance from the top of the list. */
 const firstRead = `(() => {
   const { top } = document.querySelector('.entries').getBoundingClientRect()
   const row = [...document.querySelectorAll('.entry')].find((one) => one.getBoundingClientRect().top >= top)
@@ -34,7 +34,7 @@ export function consoleLogs(stage: Stage): void {
   }
 
   describe('logs in the console', () => {
-    test('a search is what was typed, reaches up to now, and can be gone on with', () =>
+    test('a search uses the typed text, reaches up to now, and can be extended', () =>
       visit('/console/explore?source=realtime_logs', admin(), async (page) => {
         await page.getByText('0 entries').waitFor()
         await send('realtime_logs', [
@@ -45,7 +45,7 @@ export function consoleLogs(stage: Stage): void {
         await page.getByText('1 entry', { exact: true }).waitFor()
         expect(await page.evaluate('document.activeElement.type')).toBe('search')
         await page.getByRole('button', { name: /x%41y one/ }).click()
-        await page.getByRole('button', { name: 'Only metadata.dotted.key a%3Ab' }).click()
+        await page.getByRole('button', { name: 'Include metadata.dotted.key a%3Ab' }).click()
         await page.waitForURL(/dotted/)
         await page.locator('.entries[aria-busy=false]').waitFor()
         expect(new URL(page.url()).searchParams.get('q')).toBe('x%41y dotted%2Ekey:a%3Ab')
@@ -60,22 +60,22 @@ export function consoleLogs(stage: Stage): void {
         await page.getByText('2 entries', { exact: true }).waitFor()
       }))
 
-    test('a range between two instants is told, ends a live view, and is asked for again', () =>
+    test('a custom range ends a live view, is shown in the field, and can be refreshed', () =>
       visit('/console/explore?source=realtime_logs&live=1', admin(), async (page) => {
-        await page.getByText('Entries appear here as they arrive.').waitFor()
+        await page.getByText('New entries appear here as they arrive.').waitFor()
         await page.getByLabel('Time', { exact: true }).selectOption('choose')
         await page.getByLabel(/^From/).fill('2026-01-01T10:00:00')
         await page.getByLabel('To', { exact: true }).fill('2026-01-01T11:30:00')
-        await page.getByRole('button', { name: 'Show', exact: true }).click()
+        await page.getByRole('button', { name: 'Apply', exact: true }).click()
         await page.getByText('0 entries').waitFor()
         expect(new URL(page.url()).searchParams.has('live')).toBe(false)
         expect(await page.locator('option:checked').allTextContents()).toContain('01-01 10:00 – 11:30')
-        const asked = page.waitForRequest(/realtime_logs\/search/)
+        const request = page.waitForRequest(/realtime_logs\/search/)
         await page.getByRole('button', { name: 'Refresh' }).click()
-        await asked
+        await request
       }))
 
-    test('a live view begins with what is there, keeps the place of its reader, and goes on after a break', async () => {
+    test('a live view begins with existing entries, keeps the scroll position, and resumes after a break', async () => {
       const source = 'storage_logs'
       await send(
         source,
@@ -93,7 +93,7 @@ export function consoleLogs(stage: Stage): void {
       )
       const { page } = tab
       try {
-        await page.getByText('Entries appear here as they arrive.').waitFor()
+        await page.getByText('New entries appear here as they arrive.').waitFor()
         await page.locator('.entry').nth(20).waitFor()
         await page.evaluate("document.querySelector('.entries').scrollTo(0, 500)")
         await page.locator('.entry').nth(30).waitFor()
@@ -109,22 +109,22 @@ export function consoleLogs(stage: Stage): void {
         await send(source, [{ event_message: 'one was late' }])
         await page.getByText('1 waiting').waitFor()
         await relay.cut()
-        await page.getByText('The connection broke. Connecting again …').waitFor()
+        await page.getByText('Connection lost. Reconnecting …').waitFor()
         await page.getByText('The service cannot be reached.').waitFor()
         await send(source, [{ event_message: 'one was sent meanwhile' }])
         await relay.mend()
         await page.getByText('2 waiting').waitFor()
-        await page.getByRole('button', { name: 'Go on' }).click()
+        await page.getByRole('button', { name: 'Resume' }).click()
         await page.getByRole('button', { name: /one was sent meanwhile/ }).waitFor()
-        await page.getByText('Entries appear here as they arrive.').waitFor()
-        expect(await page.getByText('Some may be missing').count()).toBe(0)
+        await page.getByText('New entries appear here as they arrive.').waitFor()
+        expect(await page.getByText('Some entries may be missing').count()).toBe(0)
       } finally {
         await tab.close()
         await relay.cut()
       }
     })
 
-    test('a page that is not there yet comes when the service does', async () => {
+    test('a page that could not be loaded appears when the service is back', async () => {
       const tab = await openConsole(stage.browser(), stage.service(), '/console/sources', admin())
       await tab.page.route('**/assets/tokens-*', (route) => route.abort())
       await tab.page.route('**/health', (route) => route.abort())
@@ -135,7 +135,7 @@ export function consoleLogs(stage: Stage): void {
       await tab.close()
     })
 
-    test('a chart splits its rows by a text, and leaves out what is not known', async () => {
+    test('a chart splits its rows by a text, and breaks lines at gaps', async () => {
       const at = 'toDateTime(1767225600 + 60 * (number < 6 ? number : number + 6))'
       const query = `SELECT ${at} AS timestamp, name, number AS calls, 1 AS errors FROM numbers(12) ARRAY JOIN ['a', 'b'] AS name`
       await ask(stage.service(), admin().token, 'POST', '/api/endpoints', { name: 'console.split', query })
@@ -148,14 +148,14 @@ export function consoleLogs(stage: Stage): void {
       })
     })
 
-    test('a wide schema is searched, and a long value is folded', async () => {
+    test('a wide schema can be searched, and a long value is collapsed', async () => {
       const wide = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`key_${n}`, n]))
       await send('realtime_logs', [
         { event_message: 'wide', metadata: wide },
         { event_message: 'long', metadata: { text: 'L'.repeat(50_000) } },
       ])
       await visit('/console/sources/realtime_logs', { ...admin(), width: 360 }, async (page) => {
-        await page.getByText(/^The first 200 of 4\d\d/).waitFor()
+        await page.getByText(/^First 200 of 4\d\d/).waitFor()
         expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(2500)
         await page.getByRole('searchbox', { name: 'Search the schema' }).fill('KEY_399')
         await page.getByRole('cell', { name: /^metadata\.key_399/ }).waitFor()

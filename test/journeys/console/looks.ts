@@ -7,7 +7,7 @@ import { onPage, type Stage } from './pages.ts'
 
 const shownAs = { chart: '.chart canvas', json: '.json-text', call: '.snippet', plan: '.json-text' }
 
-/** Every page, and what is there once it is loaded. */
+/** Every page, and how to wait until it is loaded. */
 const pages: [string, (page: Page) => Promise<void>][] = [
   ['/', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
@@ -32,7 +32,7 @@ const pages: [string, (page: Page) => Promise<void>][] = [
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
   ],
   ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
-  ['/console/new-endpoint', (page) => page.getByText('The query compiles.').waitFor()],
+  ['/console/new-endpoint', (page) => page.getByText('The query is valid.').waitFor()],
   [
     '/console/explore?range=24h',
     async (page) => {
@@ -57,7 +57,7 @@ const pages: [string, (page: Page) => Promise<void>][] = [
     '/console/tokens',
     async (page) => {
       await page.getByRole('button', { name: 'New token' }).click()
-      await page.getByLabel('What it is for').waitFor()
+      await page.getByLabel('Description').waitFor()
     },
   ],
 ]
@@ -70,7 +70,7 @@ export function consoleLooks(stage: Stage): void {
   const admin = () => ({ token: stage.service().adminToken.token })
 
   describe('every page of the console', () => {
-    test('has no fault for people who cannot see it, in either theme, narrow or wide, and fits 360 pixels', async () => {
+    test('has no accessibility violations in either theme, narrow or wide, and fits 360 pixels', async () => {
       const found: Record<string, unknown> = {}
       const { token } = admin()
       const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
@@ -85,7 +85,7 @@ export function consoleLooks(stage: Stage): void {
       for (const [path, loaded] of pages) {
         await tab.page.goto(path)
         await loaded(tab.page)
-        // Each theme at one width, all rules in both: contrast does not depend on the width, nor structure on the theme.
+        // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
         const look = async (theme: 'light' | 'dark', width: number) => {
           await tab.page.setViewportSize({ width, height: 900 })
           await tab.page.emulateMedia({ colorScheme: theme })
@@ -107,7 +107,7 @@ export function consoleLooks(stage: Stage): void {
       expect(found).toEqual({ signIn: [] })
     })
 
-    test('follows the theme of the system, and the reader who wants the other one', () =>
+    test('follows the theme of the system until the user chooses one', () =>
       visit('/console/tokens', { ...admin(), theme: 'dark' }, async (page) => {
         const back = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
         await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
@@ -148,7 +148,7 @@ export function consoleLooks(stage: Stage): void {
         await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
       }))
 
-    test('tells that the service cannot be reached, and goes on when it can', async () => {
+    test('reports that the service cannot be reached, and recovers when it is back', async () => {
       const tab = await openConsole(stage.browser(), stage.service(), '/console/sources', admin())
       await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
       await tab.context.setOffline(true)

@@ -10,7 +10,7 @@ export interface Stage {
   browser: () => Browser
 }
 
-/** Opens a tab, does something in it, and sees that the page had nothing to complain of. */
+/** Runs a journey in a new tab, and fails if the page logs an error. */
 export function onPage({ service, browser }: Stage) {
   return async (
     path: string,
@@ -34,11 +34,11 @@ export function consoleJourneys(stage: Stage): void {
   const admin = () => ({ token: stage.service().adminToken.token })
 
   describe('the console', () => {
-    test('lets in with a token, keeps it for the tab only, and shows what arrives', () =>
+    test('signs in with a token, keeps it for the tab only, and shows sources with entries', () =>
       visit('/', {}, async (page) => {
         await page.getByLabel('Access token').fill('wh_wrong')
         await page.getByRole('button', { name: 'Sign in' }).click()
-        await page.getByText('No valid token').waitFor()
+        await page.getByText('This token is not valid.').waitFor()
         await page.getByLabel('Access token').fill(stage.service().adminToken.token)
         await page.keyboard.press('Enter')
         await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -55,20 +55,20 @@ export function consoleJourneys(stage: Stage): void {
     test.each([
       ['functions.invocation-stats', 'p95_execution_time', 'canvas'],
       ['usage.api-counts', 'total_rest_requests', 'canvas'],
-      ['logs.all', 'event_message', 'Nothing to draw'],
-    ])('runs %s, as table, chart, JSON and a call to copy', (name, column, chart) =>
+      ['logs.all', 'event_message', 'No chart'],
+    ])('runs %s and shows a table, a chart, JSON and a request to copy', (name, column, chart) =>
       visit(`/console/endpoints?q=${name}`, admin(), async (page) => {
         await page.getByRole('link', { name }).click()
         await page.getByLabel('project', { exact: false }).first().fill(shop)
         if (name === 'functions.invocation-stats') await page.getByLabel('interval').fill('1hr')
         await page.getByRole('button', { name: /^Run/ }).click()
         await page.getByRole('columnheader', { name: column }).waitFor()
-        await page.getByText(/in all/).waitFor()
+        await page.getByText(/ ms total$|\ds total$| s total$/).waitFor()
         await page.getByRole('button', { name: 'Chart' }).click()
         await (chart === 'canvas' ? page.locator('.chart canvas') : page.getByText(chart)).waitFor()
         await page.getByRole('button', { name: 'JSON' }).click()
         await page.getByRole('region', { name: 'Result as JSON' }).getByText(column).first().waitFor()
-        await page.getByRole('button', { name: 'Call it' }).click()
+        await page.getByRole('button', { name: 'Request' }).click()
         const call = await page.getByRole('region', { name: /curl/ }).textContent()
         expect(call).toContain(`${stage.service().url}/api/endpoints/query/${name}?project=${shop}`)
         expect(call).not.toContain(stage.service().adminToken.token)
@@ -76,7 +76,7 @@ export function consoleJourneys(stage: Stage): void {
       }),
     )
 
-    test('marks a mistake where it is, runs what is not saved, saves versions and brings one back', () =>
+    test('marks a syntax error, runs an unsaved query, saves versions and restores one', () =>
       visit('/console/new-endpoint', admin(), async (page) => {
         const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
         const write = async (text: string) => {
@@ -94,7 +94,7 @@ export function consoleJourneys(stage: Stage): void {
           .getByText('Line 1, column 11: Syntax error at the end of the query.', { exact: true })
           .waitFor()
         await write('SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project')
-        await page.getByText('The query compiles.').waitFor()
+        await page.getByText('The query is valid.').waitFor()
         await page.getByLabel('project', { exact: false }).first().fill(shop)
         await editor.click()
         await page.keyboard.press('Control+Enter')
@@ -102,11 +102,11 @@ export function consoleJourneys(stage: Stage): void {
         await page.getByRole('button', { name: 'Create endpoint' }).click()
         await page.getByText('version 1', { exact: true }).waitFor()
         await write('SELECT count() + 1 AS n\nFROM edge_logs\nWHERE project = @project')
-        await page.getByText('The query compiles.').waitFor()
+        await page.getByText('The query is valid.').waitFor()
         await page.getByRole('button', { name: 'Save as new version' }).click()
         await page.getByText('version 2', { exact: true }).waitFor()
         await page.getByRole('button', { name: 'Versions' }).click()
-        await page.getByRole('heading', { name: 'What version 2 changed' }).waitFor()
+        await page.getByRole('heading', { name: 'Changes in version 2' }).waitFor()
         await page.locator('.cm-deletedChunk').first().waitFor()
         await page.getByRole('button', { name: 'Version 1' }).click()
         await page.getByRole('button', { name: 'Restore version 1' }).click()
@@ -122,7 +122,7 @@ export function consoleJourneys(stage: Stage): void {
           .getByRole('button', { name: /GET \| 500/ })
           .first()
           .click()
-        await page.getByRole('button', { name: 'Only metadata.response.status_code 500' }).click()
+        await page.getByRole('button', { name: 'Include metadata.response.status_code 500' }).click()
         await page.getByText('6 entries').first().waitFor()
         expect(new URL(page.url()).searchParams.get('q')).toBe('response.status_code:500')
         await page.goBack()
@@ -134,25 +134,25 @@ export function consoleJourneys(stage: Stage): void {
         await page.getByText('2 entries').first().waitFor()
       }))
 
-    test('follows what arrives, and can be paused', () =>
+    test('follows new entries, and can be paused', () =>
       visit(`/console/explore?source=auth_logs&live=1`, admin(), async (page) => {
         const send = (text: string) =>
           ask(stage.service(), admin().token, 'POST', '/api/logs?source=auth_logs', {
             project: shop,
             event_message: text,
           })
-        await page.getByText('Entries appear here as they arrive.').waitFor()
+        await page.getByText('New entries appear here as they arrive.').waitFor()
         await send('somebody signed in')
         await page.getByRole('button', { name: /somebody signed in/ }).waitFor()
         await page.getByRole('button', { name: 'Pause' }).click()
         await send('somebody signed out')
         await page.getByText('Paused.', { exact: false }).waitFor()
         expect(await page.getByRole('button', { name: /somebody signed out/ }).count()).toBe(0)
-        await page.getByRole('button', { name: 'Go on' }).click()
+        await page.getByRole('button', { name: 'Resume' }).click()
         await page.getByRole('button', { name: /somebody signed out/ }).waitFor()
       }))
 
-    test('shows a source with its schema, how to send to it, and what was rejected', () =>
+    test('shows a source with its schema, how to send entries, and rejected entries', () =>
       visit('/console/sources/edge_logs', admin(), async (page) => {
         await page.getByRole('cell', { name: 'metadata.response.status_code' }).waitFor()
         for (const sender of ['Vector', 'Fluent Bit', 'OpenTelemetry', 'pino', 'curl']) {
@@ -173,16 +173,16 @@ export function consoleJourneys(stage: Stage): void {
           .waitFor()
       }))
 
-    test('makes a token, shows it once, and revokes it', () =>
+    test('creates a token, shows it once, and revokes it', () =>
       visit('/console/tokens', admin(), async (page) => {
         await page.getByRole('button', { name: 'New token' }).click()
-        await page.getByLabel('What it is for').fill('a board')
+        await page.getByLabel('Description').fill('a board')
         await page.getByLabel('Endpoint').selectOption('logs.all')
         await page.getByLabel('Project', { exact: true }).fill(notes)
         const name = page.getByLabel('Name of fixed parameter 1')
         await name.fill('project_tier: PRO')
         await page.getByRole('button', { name: 'Create token' }).click()
-        await page.getByText('cannot be the name of a parameter', { exact: false }).waitFor()
+        await page.getByText('is not a parameter name', { exact: false }).waitFor()
         await name.fill('project_tier')
         await page.getByLabel('Value of fixed parameter 1').fill('PRO')
         await page.getByRole('button', { name: 'Create token' }).click()
@@ -191,23 +191,23 @@ export function consoleJourneys(stage: Stage): void {
         expect((await call()).status).toBe(200)
         // As over plain HTTP, where scripts have no clipboard.
         await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-        await page.getByRole('button', { name: 'Copy the token' }).click()
+        await page.getByRole('button', { name: 'Copy token' }).click()
         await page.getByRole('button', { name: 'Copied' }).waitFor()
         await page.getByRole('button', { name: 'Done' }).click()
         expect(await page.content()).not.toContain(secret)
         await page.getByRole('cell', { name: 'project_tier PRO' }).last().waitFor()
         await page.getByRole('button', { name: 'New token' }).click()
-        await page.getByLabel('What it is for').focus()
+        await page.getByLabel('Description').focus()
         await page.keyboard.press('Control+V')
-        expect(await page.getByLabel('What it is for').inputValue()).toBe(secret)
+        expect(await page.getByLabel('Description').inputValue()).toBe(secret)
         await page.getByRole('button', { name: 'Cancel' }).click()
         await page.getByRole('button', { name: 'Revoke a board' }).click()
-        await page.getByRole('button', { name: 'Revoke the token' }).click()
+        await page.getByRole('button', { name: 'Revoke token' }).click()
         await page.getByRole('button', { name: 'Revoke a board' }).waitFor({ state: 'detached' })
         expect((await call()).status).toBe(401)
       }))
 
-    test('a tenant sees its project and nothing else', async () => {
+    test('shows a tenant nothing but its own project', async () => {
       const { token, id } = await makeToken(stage.service(), { scopes: ['query'], project: notes })
       await visit('/console/tokens', { token }, async (page) => {
         await page.getByRole('heading', { name: 'Endpoints' }).waitFor()

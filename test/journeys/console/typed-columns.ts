@@ -6,7 +6,6 @@ import { onPage, type Stage } from './pages.ts'
 
 const focusedLabel = "document.activeElement?.getAttribute('aria-label')"
 
-/** Making, using and removing typed columns. */
 export function consoleColumns(stage: Stage): void {
   const visit = onPage(stage)
   const narrow = () => ({ token: stage.service().adminToken.token, width: 360, bypassPolicy: true })
@@ -27,7 +26,7 @@ export function consoleColumns(stage: Stage): void {
   }
 
   describe('typed columns in the console', () => {
-    test('are made from the schema, filled, used in a query, and removed when no query uses them', async () => {
+    test('are created from the schema, filled, used in a query, and removed when no query uses them', async () => {
       await makeSource('console_columns')
       const typed = () => call('GET', '/api/sources/console_columns')
       await visit('/console/sources/console_columns', narrow(), async (page) => {
@@ -38,10 +37,10 @@ export function consoleColumns(stage: Stage): void {
         const share = row('item.price').getByRole('cell', { name: '50 %', exact: true })
         expect(await share.getAttribute('title')).toBe('2 of the newest 4 entries')
         await page.setViewportSize({ width: 360, height: 800 })
-        const make = page.getByRole('button', { name: 'Make a column: metadata.item.price' })
+        const make = page.getByRole('button', { name: 'Create a column: metadata.item.price' })
         await make.focus()
         await page.keyboard.press('Enter')
-        const dialog = page.getByRole('dialog', { name: 'Make a column' })
+        const dialog = page.getByRole('dialog', { name: 'Create a column' })
         await dialog.getByLabel('Name').waitFor()
         expect(await dialog.getByLabel('Name').inputValue()).toBe('price')
         expect(await dialog.getByLabel('Type').inputValue()).toBe('number')
@@ -49,7 +48,7 @@ export function consoleColumns(stage: Stage): void {
         await expectFit(page)
         await page.keyboard.press('Escape')
         await dialog.waitFor({ state: 'detached' })
-        expect(await page.evaluate(focusedLabel)).toBe('Make a column: metadata.item.price')
+        expect(await page.evaluate(focusedLabel)).toBe('Create a column: metadata.item.price')
         await page.keyboard.press('Enter')
         await dialog.getByLabel('Name').fill('metadata')
         await page.keyboard.press('Enter')
@@ -72,10 +71,10 @@ export function consoleColumns(stage: Stage): void {
         await expectFit(page)
         await page.getByText('% filled').waitFor({ state: 'detached' })
         await page.getByRole('button', { name: 'Remove the column price' }).waitFor()
-        await page.getByRole('button', { name: 'Make a column: metadata.item.size' }).click()
+        await page.getByRole('button', { name: 'Create a column: metadata.item.size' }).click()
         expect(await dialog.getByLabel('Type').inputValue()).toBe('text')
         await dialog.getByLabel('Searchable').check()
-        await dialog.getByRole('button', { name: 'Make the column' }).click()
+        await dialog.getByRole('button', { name: 'Create column' }).click()
         await page.getByRole('button', { name: 'Remove the column size' }).waitFor()
         await expectFit(page)
         expect((await typed()).hot_fields).toEqual([
@@ -88,16 +87,16 @@ export function consoleColumns(stage: Stage): void {
         const { result } = await call('GET', '/api/endpoints/query/console.total')
         expect(result).toEqual([{ total: 3.5 }])
         await page.getByRole('button', { name: 'Remove the column price' }).click()
-        await page.getByRole('button', { name: 'Remove the column', exact: true }).click()
+        await page.getByRole('button', { name: 'Remove column', exact: true }).click()
         await page.getByText('Column price is used by console.total.', { exact: false }).waitFor()
         await call('DELETE', '/api/endpoints/console.total')
-        await page.getByRole('button', { name: 'Remove the column', exact: true }).click()
-        await page.getByRole('button', { name: 'Make a column: metadata.item.price' }).waitFor()
+        await page.getByRole('button', { name: 'Remove column', exact: true }).click()
+        await page.getByRole('button', { name: 'Create a column: metadata.item.price' }).waitFor()
         expect((await typed()).hot_fields).toMatchObject([{ column: 'size' }])
       })
     })
 
-    test('are suggested for a saved query that reads many rows, and made from its page', async () => {
+    test('are suggested for a saved query that reads many rows, and created from its page', async () => {
       await makeSource('console_suggested')
       const query =
         'SELECT count() AS n FROM console_suggested WHERE metadata.item.price::Float64 > 1 ' +
@@ -115,11 +114,11 @@ export function consoleColumns(stage: Stage): void {
         await suggestions.getByText('metadata.item.price is read from JSON text for each entry.').waitFor()
         await suggestions.getByText(/read up to 60,00\d rows/).waitFor()
         await expectFit(page)
-        await suggestions.getByRole('button', { name: 'Make a column: metadata.item.price' }).click()
-        const dialog = page.getByRole('dialog', { name: 'Make a column' })
+        await suggestions.getByRole('button', { name: 'Create a column: metadata.item.price' }).click()
+        const dialog = page.getByRole('dialog', { name: 'Create a column' })
         expect(await dialog.getByLabel('Type').inputValue()).toBe('number')
-        await dialog.getByRole('button', { name: 'Make the column' }).click()
-        await suggestions.getByText('Write price, its typed column of console_suggested').waitFor()
+        await dialog.getByRole('button', { name: 'Create column' }).click()
+        await suggestions.getByText('Use price, its typed column of console_suggested').waitFor()
         expect(await suggestions.getByRole('button').count()).toBe(0)
         await call('PATCH', '/api/endpoints/console.heavy', {
           query: query.replace('metadata.item.price::Float64', 'price'),

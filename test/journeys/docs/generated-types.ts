@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { scratchDirectory } from '../../support/scratch.ts'
 
-const generator = fileURLToPath(new URL('openapi-types.mjs', import.meta.url))
+const generator = fileURLToPath(new URL('../../../scripts/openapi-types.mjs', import.meta.url))
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 
 /** Compiler errors in code that uses the types of a document. */

@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { promtoolProblems } from '../../support/promtool.ts'
+import { promtoolProblems } from '../../support/metrics.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const patient = { timeout: 60_000 }
@@ -179,7 +179,7 @@ export function statisticsJourneys(running: () => RunningService): void {
         )
       const labels = 'endpoint="watched.cached",status="2xx",cache="hit"'
       expect(value(`wellhead_call_duration_seconds_count{${labels}}`)).toBe(3)
-      expect(value(`wellhead_call_duration_seconds_bucket{${labels},le="+Inf"}`)).toBe(3)
+      expect(value(`wellhead_call_duration_seconds_bucket{le="+Inf",${labels}}`)).toBe(3)
       expect(value('wellhead_engine_up')).toBe(1)
       expect(value('wellhead_query_runs_total{purpose="call"}')).toBeGreaterThan(3)
       // One of them took a second and failed.
@@ -189,7 +189,7 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect(value('wellhead_calls_unrecorded_total')).toBe(0)
       expect(body).not.toContain(secret)
       const problems = promtoolProblems(body)
-      if (problems === undefined) skip('promtool cannot be had here')
+      if (problems === undefined) skip('promtool is not available here')
       expect(problems).toBe('')
     })
 

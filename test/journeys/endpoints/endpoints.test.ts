@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { manualClock } from '../../../src/base/clock.ts'
+import { manualClock, systemTime } from '../../../src/base/clock.ts'
 import { outputFormats } from '../../../src/endpoints/call/output-formats.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
@@ -32,7 +32,7 @@ describe('requests to saved queries', () => {
   }
 
   beforeAll(async () => {
-    service = await openService({ clock })
+    service = await openService({ time: systemTime(clock) })
     const edge = (id: string, minutes: number, path: string, project = 'abc') => ({
       id,
       project,

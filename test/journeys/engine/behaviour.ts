@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
 import { emulated, many, type OpenEngine } from '../../support/engines.ts'
 
-/** Hundreds of queries at once take an emulated engine a minute. */
+/** Hundreds of concurrent queries take an emulated engine a minute. */
 const patientMs = 150_000
 const limits = { deadlineMs: patientMs }
 
-/** What an engine does, whether it is embedded or somebody's server. */
+/** Tests for both embedded and remote engines. */
 export function describeEngine<O extends OpenEngine>(
   name: string,
   open: () => Promise<O>,
@@ -32,7 +32,7 @@ export function describeEngine<O extends OpenEngine>(
     })
     afterAll(() => opened?.close())
 
-    test('a query gives its bytes in the format asked for, and what it cost', async () => {
+    test('a query returns its rows in the requested format, and what it read', async () => {
       const result = await engine.query(
         { sql: 'SELECT number AS n FROM numbers(3)', format: 'JSONEachRow' },
         limits,
@@ -50,7 +50,7 @@ export function describeEngine<O extends OpenEngine>(
       expect(parquet.body.subarray(0, 4).toString()).toBe('PAR1')
     })
 
-    test('parameters arrive as the very same characters', async () => {
+    test('parameters arrive unchanged, character by character', async () => {
       const values = [
         "'",
         '\\',
@@ -78,7 +78,7 @@ export function describeEngine<O extends OpenEngine>(
       )
     })
 
-    test('a parameter that was not given is an error, even if another query gave it before', async () => {
+    test('a missing parameter is an error, even if an earlier query had it', async () => {
       expect(await text('SELECT {left_behind:String}', { left_behind: 'secret' })).toBe('secret\n')
       for (let i = 0; i < 12; i++) {
         await expect(text('SELECT {left_behind:String}')).rejects.toMatchObject({ code: 'invalid_query' })
@@ -111,7 +111,7 @@ export function describeEngine<O extends OpenEngine>(
       for (let i = 0; i < 10; i++) expect((await engine.query(ask, limits)).body.toString()).toBe(before)
     })
 
-    test('rows are inserted as bytes and read back', async () => {
+    test('inserts rows and reads them back', async () => {
       await engine.command(
         { sql: 'CREATE TABLE behaviour.rows (a String, n UInt64) ENGINE = MergeTree ORDER BY n' },
         limits,
@@ -134,7 +134,7 @@ export function describeEngine<O extends OpenEngine>(
       expect(await text('SELECT count() FROM behaviour.rows')).toBe('2\n')
     })
 
-    test('SQL that does not parse is told with its position', async () => {
+    test('a syntax error has its position', async () => {
       await expect(text('SELECT 1,\n )')).rejects.toMatchObject({
         code: 'invalid_query',
         details: { line: expect.any(Number), column: expect.any(Number) },
@@ -142,7 +142,7 @@ export function describeEngine<O extends OpenEngine>(
       await expect(text('SELECT no_such_column')).rejects.toMatchObject({ code: 'invalid_query' })
     })
 
-    test('several statements, writing and files are refused to a query', async () => {
+    test('a query cannot contain several statements, write, or access files', async () => {
       await expect(text('SELECT 1; SELECT 2')).rejects.toMatchObject({ code: 'invalid_query' })
       await expect(text('DROP DATABASE behaviour')).rejects.toMatchObject({ code: 'invalid_query' })
       await expect(text("SELECT 1 INTO OUTFILE '/tmp/wellhead-outfile'")).rejects.toMatchObject({
@@ -154,7 +154,7 @@ export function describeEngine<O extends OpenEngine>(
     test('slow queries do not delay a fast one', async () => {
       const caller = new AbortController()
       const sql = 'SELECT sleepEachRow(0.1) AS slow_one FROM numbers(600) SETTINGS max_block_size = 1'
-      // One less than run at once, and more than the threads that a process has for such work by itself.
+      // One less than the number of sessions, and more than Node's default thread pool.
       const slow = Array.from({ length: 7 }, () =>
         expect(
           engine.query({ sql, format: 'Null' }, { ...limits, signal: caller.signal }),
@@ -166,7 +166,7 @@ export function describeEngine<O extends OpenEngine>(
       await Promise.all(slow)
     })
 
-    test('whatever runs carries its time limit', async () => {
+    test('every statement has its time limit', async () => {
       const ask = "SELECT getSetting('max_execution_time')"
       expect(await text(ask, {}, 12_500)).toBe('12.5\n')
       await engine.command(
@@ -177,13 +177,13 @@ export function describeEngine<O extends OpenEngine>(
       expect(await text('SELECT s FROM behaviour.limits')).toBe('23.5\n')
     })
 
-    test('a query is really stopped at its deadline', async () => {
+    test('a query stops at its deadline', async () => {
       const forever = 'SELECT sum(sipHash64(number)) AS stopped_at_deadline FROM numbers(1000000000000)'
       await expect(text(forever, {}, 500)).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
       await vi.waitFor(async () => expect(await running('stopped_at_deadline')).toBe(0), { timeout: 30_000 })
     })
 
-    test('a query is really stopped when its caller goes away', async () => {
+    test('a query stops when its caller leaves', async () => {
       const caller = new AbortController()
       const call = engine.query(
         { sql: 'SELECT sum(sipHash64(number)) AS caller_went FROM numbers(1000000000000)', format: 'Null' },
@@ -196,7 +196,7 @@ export function describeEngine<O extends OpenEngine>(
       await vi.waitFor(async () => expect(await running('caller_went')).toBe(0), { timeout: 30_000 })
     })
 
-    test('memory and size of the result are bounded', async () => {
+    test('memory and result size are limited', async () => {
       await expect(
         engine.query(
           {
@@ -214,15 +214,15 @@ export function describeEngine<O extends OpenEngine>(
       )
     })
 
-    test('no output of a failed query is ever in a later result', async () => {
-      // Sequentially first: the same few sessions fail in the middle of their output and are asked again.
+    test('output of a failed query never appears in a later result', async () => {
+      // Sequentially, so that the same few sessions fail and are reused.
       for (let i = 0; i < many(200, 10); i++) {
         await expect(text(failing(`secret${i}`))).rejects.toMatchObject({ code: 'invalid_query' })
         expect(await text('SELECT 42')).toBe('42\n')
       }
     })
 
-    test('tenants side by side get their own rows while a fifth of the queries fails', async () => {
+    test('concurrent tenants get their own rows while a fifth of the queries fails', async () => {
       const tenants = ['ada', 'bob', 'cyd', 'dan']
       let wrong = 0
       let failures = 0
@@ -256,7 +256,7 @@ export function describeEngine<O extends OpenEngine>(
             { sql: endless, format: 'TabSeparated' },
             { deadlineMs: 60_000, signal: caller.signal },
           )
-          // Sooner or later: before it is taken, while it is prepared, while it runs.
+          // At different times: before it starts, while it is prepared, while it runs.
           delay(way * (i % 7) * 10).then(() => caller.abort())
           await expect(gone).rejects.toMatchObject({ code: 'query_cancelled' })
         }
@@ -273,7 +273,7 @@ export function describeEngine<O extends OpenEngine>(
   })
 }
 
-/** Fails after some thousand rows of output. */
+/** Fails after thousands of rows. */
 const failing = (mark: string) =>
   `SELECT '${mark}', number, throwIf(number = 30000, 'on purpose') FROM numbers(40000) SETTINGS max_block_size = 1000`
 

@@ -1,8 +1,8 @@
-/** Holds bound values against the engine's own parameters, in a session of the engine. Prints how many and which differ. */
+/** Compares bound values with the engine's own parameters. Prints the differences. */
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { fieldText } from '../../../dist/engine/clickhouse-calls.js'
-import { boundValue } from '../../../dist/engine/host/bound-values.js'
+import { fieldText } from '../../../dist/engine/clickhouse-client.js'
+import { boundValue } from '../../../dist/engine/host/composed-statement.js'
 import { writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
 import { EngineSession } from '../../../dist/engine/host/session.js'
 import { quote } from '../../../dist/engine/host/statement.js'
@@ -43,7 +43,7 @@ const whole = (bits, signed) => {
 }
 const digits = (count) =>
   fc.integer({ min: 0, max: 10 ** count - 1 }).map((n) => String(n).padStart(count, '0'))
-/** As the service writes instants: seconds since 1970 with six decimals. */
+/** Seconds since 1970 with six decimals, as the service writes them. */
 const seconds = fc
   .bigInt(100_000_000_000_000n, 9_999_999_999_999_999n)
   .map((micros) => `${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, '0')}`)
@@ -83,7 +83,11 @@ const bound = fc.oneof(
 const batch = 50
 const said = { compared: 0, strings: 0, left: [], differences: [] }
 for (let at = 0; at < Number(runs); at += batch) {
-  const values = fc.sample(bound, batch).map(({ type, value }) => ({ type, value, text: fieldText(value) }))
+  const samples = [
+    ...fc.sample(bound, batch - 2),
+    ...fc.sample(fc.record({ type: fc.constant('String'), value: text }), 2),
+  ]
+  const values = samples.map(({ type, value }) => ({ type, value, text: fieldText(value) }))
   const known = values.filter(({ type, text }) => {
     const inlined = boundValue(type, text) !== undefined
     if (!inlined) said.left.push({ type, text })

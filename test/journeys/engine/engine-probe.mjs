@@ -1,12 +1,8 @@
-/**
- * Works with the engine's sessions where the service never would: on an engine that was not given all of its
- * settings, and on a session in which a query failed. Prints what the guards said.
- */
+/** Uses sessions without some of their settings and after failed queries. Prints what the guards report. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
+import { checkDurability, checkSession, writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
 import { rowLines } from '../../../dist/engine/host/measured-rows.js'
-import { checkDurability, checkSession } from '../../../dist/engine/host/read-back.js'
 import { EngineSession } from '../../../dist/engine/host/session.js'
 
 const [, , directory] = process.argv
@@ -41,20 +37,20 @@ said.sessionSettingsOnceSet = await outcome(checkSession(control))
 
 const session = open()
 said.cleanSession = [
-  await outcome(session.answer('SELECT 1', 'TabSeparated')),
-  await outcome(session.answerRows(rows, rowLines)),
+  await outcome(session.query('SELECT 1', 'TabSeparated')),
+  await outcome(session.queryRows(rows, rowLines)),
 ]
 said.spoiledBefore = session.spoiled
 said.failure = (await outcome(session.run(failing, 'TabSeparated'))).includes('on purpose')
 said.spoiledAfter = session.spoiled
-said.leftovers = [await outcome(session.answer('SELECT 1', 'TabSeparated'))]
+said.leftovers = [await outcome(session.query('SELECT 1', 'TabSeparated'))]
 for (const format of ['TabSeparated', 'JSONEachRowWithProgress']) {
   const other = open()
   await outcome(other.run(`${failing} FORMAT ${format}`, 'TabSeparated'))
-  said.leftovers.push(await outcome(other.answerRows(rows, rowLines)))
+  said.leftovers.push(await outcome(other.queryRows(rows, rowLines)))
 }
 
-// The binding keeps a closed session for as long as anything runs that ran when it was closed.
+// The binding frees a closed session when all queries have ended that ran at that moment.
 const order = []
 const other = open()
 const running = control.run('SELECT sleep(1)', 'Null').then(() => order.push('query ended'))

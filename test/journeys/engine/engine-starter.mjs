@@ -1,7 +1,4 @@
-/**
- * Starts an engine process whose executable is another program, and ends when it was started three times.
- * The program tells what an engine process would have got: input, environment, arguments.
- */
+/** Starts another program in place of the engine process, and ends after three starts. */
 import { EngineProcess } from '../../../dist/engine/engine-process.js'
 
 const [, , executable] = process.argv
@@ -11,11 +8,8 @@ const supervised = new EngineProcess({
   environment: process.env,
   host: { sessions: 8 },
   log: quiet,
-  heartbeatMs: 500,
-  hangsAfterMs: 2_000,
-  startWithinMs: 30_000,
+  patience: 1,
   backoffMs: [0, 0, 24 * 3_600_000],
-  steadyAfterMs: 10_000,
   onCrash: () => {},
 })
 supervised.start().catch(() => {})

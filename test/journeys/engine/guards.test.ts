@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EmbeddedEngine } from '../../../src/engine/embedded-engine.ts'
 import { socketPathFor } from '../../../src/engine/embedded-engine.ts'
 import { engineCodeOf } from '../../../src/engine/engine-errors.ts'
-import { EngineStartError } from '../../../src/engine/engine-process.ts'
+import { EngineStartError } from '../../../src/engine/host/protocol.ts'
 import { embeddedEngine, emulated, openEmbedded } from '../../support/engines.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 
 const limits = { deadlineMs: 60_000 }
 
-/** Long enough for an emulated engine to come back. */
+/** Long enough for an emulated engine to restart. */
 const restart = { timeout: 90_000, interval: 50 }
 
 describe('the guards of the embedded engine', () => {
@@ -36,20 +36,20 @@ describe('the guards of the embedded engine', () => {
   })
   afterAll(() => opened?.close())
 
-  test('what is written is made durable before it is acknowledged', async () => {
+  test('inserts are synced to disk', async () => {
     const names = "'fsync_after_insert', 'fsync_part_directory', 'min_rows_to_fsync_after_merge'"
     expect(
       await text(`SELECT name, value FROM system.merge_tree_settings WHERE name IN (${names}) ORDER BY name`),
     ).toBe('fsync_after_insert\t1\nfsync_part_directory\t1\nmin_rows_to_fsync_after_merge\t1\n')
   })
 
-  test('the memory of the whole engine is bounded', async () => {
+  test('the memory of the engine is limited', async () => {
     expect(
       await text("SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'"),
     ).toBe(`${2 * 2 ** 30}\n`)
   })
 
-  test('files, network and other servers are out of reach of a query', async () => {
+  test('a query cannot reach files, the network or other servers', async () => {
     const notGranted = 497
     for (const sql of [
       "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
@@ -85,7 +85,7 @@ describe('the guards of the embedded engine', () => {
     expect(existsSync('/tmp/wellhead-escape')).toBe(false)
   })
 
-  test('no table of the engine itself grows on disk', async () => {
+  test('the engine writes no log tables', async () => {
     const store = join(opened.dataDir, 'engine', 'store')
     const files = () => readdirSync(store, { recursive: true }).filter((path) => !/^tmp/.test(String(path)))
     const before = files()
@@ -106,14 +106,14 @@ describe('the guards of the embedded engine', () => {
     expect(await text('SELECT count() FROM guards.t')).toBe('0\n')
   })
 
-  test('nobody but its owner can reach the engine', () => {
+  test('only the owner can reach the engine', () => {
     const socketPath = socketPathFor(opened.dataDir)
     expect(statSync(socketPath).mode & 0o077).toBe(0)
     expect(statSync(dirname(socketPath)).mode & 0o077).toBe(0)
     expect(listeningPorts(engine.pid as number)).toEqual([])
   })
 
-  test('a second process on the same data directory is told that it is in use, and leaves it as it is', async () => {
+  test('a second process reports that the data directory is in use, and does not change it', async () => {
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
     const second = embeddedEngine(opened.dataDir, { log })
@@ -121,12 +121,12 @@ describe('the guards of the embedded engine', () => {
       (error) => error instanceof EngineStartError && error.reason === 'in-use',
     )
     await second.close()
-    expect(lines[0]).toContain('skipping the repairs before the start')
+    expect(lines[0]).toContain('skipping the repairs')
     expect(await text('SELECT 1')).toBe('1\n')
   })
 
-  test('a killed engine comes back with everything acknowledged, and callers are told meanwhile', async () => {
-    // Blamed for a crash that is half theirs at most.
+  test('a killed engine restarts with all acknowledged rows; requests fail with 503 meanwhile', async () => {
+    // A shared crash counts at most half.
     const blame = [{ key: 'caller:carl', crashes: 1 / 4 }]
     const leaving = new AbortController()
     const forever = 'SELECT sum(cityHash64(number)) FROM numbers(1000000000000)'
@@ -151,21 +151,20 @@ describe('the guards of the embedded engine', () => {
     await left
     process.kill(pid, 'SIGKILL')
     await running
-    // Who comes meanwhile waits a little, which is long enough for an engine that is not emulated.
+    // Requests wait briefly, which is long enough for a native engine.
     const meanwhile = expect(text('SELECT 1'))
     if (emulated) await meanwhile.rejects.toMatchObject({ code: 'engine_unavailable', status: 503 })
     else await meanwhile.resolves.toBe('1\n')
     await readyAgain(pid)
     expect(await text("SELECT count() FROM guards.t WHERE a = 'kept'")).toBe('1\n')
-    // Whoever left just before may have sent the query that crashed it.
+    // A caller that left just before may have sent the query that crashed the engine.
     const again = engine.query({ sql: 'SELECT 2', format: 'Null' }, { ...limits, blame })
     await expect(again).rejects.toMatchObject({ code: 'rate_limited' })
   })
 
-  // Both end in the same silence; where the engine is emulated, a restart costs half a minute.
-  // An emulator may take a SIGSEGV that somebody sent for one of its own, and go on.
+  // Under emulation a restart takes half a minute, and the emulator may ignore SIGSEGV.
   test.each(emulated ? (['SIGSTOP'] as const) : (['SIGSTOP', 'SIGSEGV'] as const))(
-    'an engine that hangs after %s is ended and started again',
+    'an engine that hangs after %s is killed and restarted',
     async (signal) => {
       const pid = engine.pid as number
       process.kill(pid, signal)
@@ -174,11 +173,11 @@ describe('the guards of the embedded engine', () => {
     },
   )
 
-  // One function call over one value: there is no place in it where the engine looks for the limit.
+  // A single function call on a single value, in which the engine never checks the time limit.
   const stubborn = (text = 'secret') =>
     `SELECT levenshteinDistance(repeat('${text}', 10000), repeat('${[...text].reverse().join('')}', 10000))`
 
-  test('a query that ignores its time limit takes the engine process with it, not the service', async () => {
+  test('a query that ignores its time limit ends the engine process, not the service', async () => {
     const pid = engine.pid as number
     const blame = [{ key: 'caller:anna', crashes: 1 }]
     const asAnna = (sql: string) =>
@@ -188,7 +187,7 @@ describe('the guards of the embedded engine', () => {
     await expect(asAnna(stubborn())).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
     await readyAgain(pid)
     expect(await text('SELECT 1')).toBe('1\n')
-    // This engine refuses what has ended it once; ordinary ones wait for the third time.
+    // This engine refuses a query after one crash instead of three.
     await expect(text(stubborn(), 200)).rejects.toMatchObject({
       code: 'engine_unavailable',
       retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds > 500 && seconds <= 600),
@@ -204,7 +203,7 @@ describe('the guards of the embedded engine', () => {
     expect(logged.join()).not.toMatch(/secret|levenshtein/i)
   })
 
-  test('a query that ignores that its caller left ends the engine at its time limit, and the caller is blamed', async () => {
+  test('a query that runs on after its caller left ends the engine at its time limit, and the caller is blamed', async () => {
     const pid = engine.pid as number
     const blame = [{ key: 'caller:bert', crashes: 1 }]
     const leaving = new AbortController()
@@ -223,7 +222,7 @@ describe('the guards of the embedded engine', () => {
   })
 })
 
-/** Ports on which a process takes connections, as the system's own tables tell. */
+/** Ports on which a process listens, from /proc. */
 function listeningPorts(pid: number): string[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).map((fd) => {
@@ -242,7 +241,7 @@ function listeningPorts(pid: number): string[] {
     .map((fields) => fields[1] as string)
 }
 
-test('the socket stays within the length that a socket address can have', () => {
+test('the path of the socket fits into a socket address', () => {
   const directory = scratchDirectory()
   expect(socketPathFor('/srv/data')).toBe('/srv/data/engine/engine.sock')
   const long = socketPathFor(join(directory.path, 'x'.repeat(200)))

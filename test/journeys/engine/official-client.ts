@@ -3,7 +3,7 @@ import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { socketPathFor } from '../../../src/engine/embedded-engine.ts'
 
-/** What somebody who speaks to the engine's socket with the official client can do. */
+/** Tests of the official ClickHouse client on the engine's socket. */
 export function describeOfficialClient(dataDir: () => string): void {
   describe('the official client on the socket of the engine', () => {
     let client: ReturnType<typeof createClient>
@@ -18,7 +18,7 @@ export function describeOfficialClient(dataDir: () => string): void {
     })
     afterAll(() => client?.close())
 
-    test('queries with parameters of any type and settings, and gets rows', async () => {
+    test('runs queries with parameters of any type and settings', async () => {
       const result = await client.query({
         query:
           "SELECT {text:String} AS text, {list:Array(UInt8)} AS list, {at:DateTime} AS at, getSetting('max_block_size') AS size FROM system.{table:Identifier}",
@@ -36,7 +36,7 @@ export function describeOfficialClient(dataDir: () => string): void {
       expect((await next.json<{ size: string }>()).data[0]?.size).not.toBe('77')
     })
 
-    test('may end a statement in a semicolon, a comment, its own format and settings', async () => {
+    test('accepts a semicolon, a comment, a format and settings at the end of a statement', async () => {
       for (const [query, expected] of [
         ['SELECT 1 AS n; -- the end', '1\n'],
         ['SELECT 1 AS n FORMAT JSONEachRow', '{"n":1}\n'],
@@ -52,7 +52,7 @@ export function describeOfficialClient(dataDir: () => string): void {
       }
     })
 
-    test('makes, fills, changes and drops a table', async () => {
+    test('creates, fills, alters and drops a table', async () => {
       await client.command({
         query: 'CREATE TABLE official (a String, n UInt64) ENGINE = MergeTree ORDER BY n',
       })
@@ -76,7 +76,7 @@ export function describeOfficialClient(dataDir: () => string): void {
       await client.command({ query: 'DROP TABLE official SYNC' })
     })
 
-    test('is told what is wrong with a statement, in its own words', async () => {
+    test('gets errors in terms of its own statement', async () => {
       const failing = client.query({
         query: 'SELECT {a:String},\n  (1',
         query_params: { a: 'secret' },
@@ -87,7 +87,7 @@ export function describeOfficialClient(dataDir: () => string): void {
         message: expect.stringMatching(/line 2, col 3/),
       })
       await failing.catch(({ message }) => expect(message).not.toMatch(/secret|max_threads|log_comment/))
-      // Without its value it would parse, and lack the value.
+      // Without its value, the statement would parse.
       await expect(
         client.query({ query: 'SELECT CAST(1, {type:String})', query_params: { type: '1' } }),
       ).rejects.toMatchObject({ code: '62' })
@@ -97,7 +97,7 @@ export function describeOfficialClient(dataDir: () => string): void {
       })
     })
 
-    test('gets pings answered', async () => {
+    test('pings', async () => {
       expect(await client.ping()).toEqual({ success: true })
     })
   })

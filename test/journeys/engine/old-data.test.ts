@@ -7,7 +7,7 @@ import { embeddedEngine, log } from '../../support/engines.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
-/** A data directory that version 0.1.0 made, whose entries are kept for ten years. */
+/** A data directory of version 0.1.0 with a retention of ten years. */
 const packed = fileURLToPath(new URL('../../data/data-directory-0.1.0.tar.gz', import.meta.url))
 
 const directory = scratchDirectory()
@@ -17,7 +17,7 @@ let interruptions = 0
 
 const open = () => openService({ dataDir, environment: { WELLHEAD_ADMIN_TOKEN: 'admin-token-0123456789' } })
 
-/** An engine that is gone after some statements. */
+/** An engine that fails after some statements. */
 function endingAfter(engine: Engine, statements: number): Engine {
   let left = statements
   const counted = <T>(run: () => Promise<T>): Promise<T> => {
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const engine = embeddedEngine(dataDir)
   try {
     await engine.start()
-    // Before and after each step of the first day of a source.
+    // Before and after each step of migrating the first day of a source.
     for (const statements of [4, 9, 13, 15, 17, 20]) {
       await expect(
         keepMetadataAsText(endingAfter(engine, statements), { cluster: undefined }, log),
@@ -55,14 +55,14 @@ afterAll(async () => {
   directory.remove()
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: the test knows what it asks for.
+// biome-ignore lint/suspicious/noExplicitAny: the test knows the shape.
 async function get(path: string): Promise<any> {
   const response = await (service as RunningService).call(path)
   expect(response.status).toBe(200)
   return response.json()
 }
 
-test('every entry of an older data directory is there after an interrupted upgrade, once', async () => {
+test('every entry of an older data directory exists once after an interrupted upgrade', async () => {
   expect(interruptions).toBe(6)
   const edge = await get('/api/sources/edge_logs/recent?limit=1000')
   const days = ['2026-10-01', '2026-10-02', '2026-11-10']
@@ -86,7 +86,7 @@ test('every entry of an older data directory is there after an interrupted upgra
   expect(await get('/api/sources/function_edge_logs/recent?limit=1000')).toHaveLength(10)
 })
 
-test('an endpoint that was saved before reads paths, typed columns and metadata as it did', async () => {
+test('an endpoint saved by an older version reads paths, typed columns and metadata as before', async () => {
   const { result } = await get('/api/endpoints/query/shop.cities')
   expect(result).toHaveLength(25)
   expect(result.find(({ id }: { id: string }) => id === 's7')).toEqual({
@@ -98,7 +98,7 @@ test('an endpoint that was saved before reads paths, typed columns and metadata 
   })
 })
 
-test('copied entries expire as others do', async () => {
+test('copied entries expire like others', async () => {
   const { body } = await (service as RunningService).engine.query(
     {
       sql: "SELECT table, min(delete_ttl_info_max) > now() AS expires FROM system.parts WHERE active AND rows > 0 AND table IN ('edge_logs', 'shop') GROUP BY table ORDER BY table",
@@ -109,7 +109,7 @@ test('copied entries expire as others do', async () => {
   expect(body.toString()).toBe('edge_logs\t1\nshop\t1\n')
 })
 
-test('a built-in source of an older version gets the typed columns of this one, with values for older entries', async () => {
+test('a built-in source of an older version gets new typed columns, with values for older entries', async () => {
   const response = await (service as RunningService).call('/api/endpoints', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -123,7 +123,7 @@ test('a built-in source of an older version gets the typed columns of this one, 
   expect(result).toEqual([{ id: '2026-10-01-5', status_code: 205 }])
 })
 
-test('columns that were removed or added stay so after a restart, also as many as there may be', async () => {
+test('removed and added columns persist across a restart, up to the maximum number', async () => {
   const { hot_fields: fields } = await get('/api/sources/edge_logs')
   const kept = fields.filter(({ column }: { column: string }) => column !== 'country')
   const own = Array.from({ length: 32 - kept.length }, (_, i) => ({

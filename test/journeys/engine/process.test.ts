@@ -7,7 +7,7 @@ import { scratchDirectory } from '../../support/scratch.ts'
 
 const starter = fileURLToPath(new URL('./engine-starter.mjs', import.meta.url))
 
-describe('the process that a service starts for its engine', () => {
+describe('the engine process', () => {
   const directory = scratchDirectory()
   const seen = (name: string) => readFileSync(join(directory.path, name), 'utf8')
   let said: string
@@ -19,7 +19,7 @@ describe('the process that a service starts for its engine', () => {
       `#!/bin/sh\ncd '${directory.path}'\necho started >> starts\ncat >> input\nenv > environment\nexit 3\n`,
       { mode: 0o755 },
     )
-    // What the service has on its own standard input must not be there for an INSERT to read.
+    // An INSERT must not be able to read the standard input of the service.
     const run = spawnSync(process.execPath, [starter, executable], {
       input: 'a row on the standard input of the service\n',
       env: { ...process.env, WELLHEAD_ADMIN_TOKEN: 'secret-of-the-service', NODE_OPTIONS: '' },
@@ -33,7 +33,7 @@ describe('the process that a service starts for its engine', () => {
     expect(seen('input')).toBe('')
   })
 
-  test('has nothing of the environment but what it needs, and no secret', () => {
+  test('gets no secrets from the environment', () => {
     const names = seen('environment')
       .trim()
       .split('\n')
@@ -44,11 +44,11 @@ describe('the process that a service starts for its engine', () => {
     expect(seen('environment')).not.toContain('secret-of-the-service')
   })
 
-  test('has a thread for each session and some to spare', () => {
+  test('has a thread for each session and some spare ones', () => {
     expect(seen('environment')).toMatch(/^UV_THREADPOOL_SIZE=14$/m)
   })
 
-  test('is started again when it ends, with the wait that its number in the row has', () => {
+  test('is restarted when it ends, with increasing delays', () => {
     expect(JSON.parse(said)).toEqual({
       kind: 'down',
       reason: 'The engine process ended (code 3).',

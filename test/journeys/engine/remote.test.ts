@@ -6,7 +6,7 @@ const ask = { sql: 'SELECT 1', format: 'TabSeparatedRaw' }
 const limits = { deadlineMs: 60_000 }
 
 describeEngine('a ClickHouse server', openRemote, (opened) => {
-  test('while the server is away a call waits a little for it and is refused, or answered when it is back', async () => {
+  test('a request waits briefly while the server is down, then succeeds or fails with 503', async () => {
     const { engine, network } = opened()
     const { restarts } = engine.state()
     const refused = { code: 'engine_unavailable', status: 503, retryAfterSeconds: 1 }

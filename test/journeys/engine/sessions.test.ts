@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { engineNode, many } from '../../support/engines.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 
-/** Runs a script in the engine's own process, on a new directory. */
+/** Runs a script with the engine's Node on a new directory. */
 async function probe(script: string, ...given: string[]) {
   const directory = scratchDirectory()
   try {
@@ -24,32 +24,32 @@ describe('the sessions of the embedded engine', () => {
     said = await probe('engine-probe.mjs')
   })
 
-  test('a session whose settings the engine ignored is refused', () => {
+  test('a session is refused if the engine ignored its settings', () => {
     expect(said.sessionSettings).toBe(
       'The engine ignored its settings: max_query_size is 262144, not 67108864.',
     )
     expect(said.sessionSettingsOnceSet).toBe('fine')
   })
 
-  test('an engine that would not make rows durable is refused', () => {
+  test('an engine is refused if it does not sync inserts', () => {
     expect(said.durability).toBe('The engine ignored its settings: fsync_after_insert is 0, not 1.')
   })
 
-  test('a session in which a query failed is spoiled', () => {
+  test('a failed query spoils its session', () => {
     expect(said).toMatchObject({ failure: true, spoiledBefore: false, spoiledAfter: true })
   })
 
-  test('the output that a failed query left behind is never given to the next one', () => {
+  test('the next query never gets the leftover output of a failed one', () => {
     expect(said.cleanSession).toEqual(['fine', 'fine'])
-    expect(said.leftovers).toEqual(Array(3).fill('A session held the output of another query.'))
+    expect(said.leftovers).toEqual(Array(3).fill('The session has output of another query.'))
   })
 
-  test('a session counts as closed when the engine has let go of it', () => {
+  test('a session is closed when the engine has freed it', () => {
     expect(said.order).toEqual(['query ended', 'session closed'])
   })
 })
 
-test('a value in the text of a statement is what a parameter of the engine is, to the byte', async () => {
+test('a value bound into the statement equals a parameter of the engine, byte for byte', async () => {
   const { compared, strings, left, differences } = await probe(
     'bound-values-probe.mjs',
     String(many(5000, 150)),

@@ -21,7 +21,7 @@ import { followResult } from '../../../src/http/streams/follow-result.ts'
 import { readEntry } from '../../../src/intake/entry.ts'
 import { LiveResults } from '../../../src/live/live-results.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
-import { RequestCounts } from '../../../src/observability/request-counts.ts'
+import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { type EventReader, openEvents } from '../../support/event-reader.ts'
 
 const admin = 'the-token-of-the-admin'
@@ -57,14 +57,14 @@ async function openStreams(limits = { maxStreams: 100 }) {
   addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
   const results = new LiveResults({ time, arrivals: undefined, maxBytes: 2 ** 20, onFailure: () => {} })
   const endpoint = { definition: { id: 'e', name: 'followed' } } as SavedEndpoint
-  /** What `/followed` follows: an endpoint that is there or not, and a look that takes as long as it is told. */
+  /** What `/followed` follows: an endpoint that may be gone, and a result that the test controls. */
   const followed = {
     endpoint: endpoint as SavedEndpoint | undefined,
-    look: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
+    latest: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
   }
   server.get('/followed', (request, reply) => {
-    const { look } = followed
-    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], look }) }
+    const { latest } = followed
+    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], latest }) }
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     return followResult({ endpoints, calls, results, streams }, request, reply, call as EndpointCall)
@@ -266,12 +266,12 @@ describe('streams of events', () => {
 
   test('a result that is looked at while its endpoint changes or goes is not followed', async () => {
     const { base, followed, results, streams } = await openStreams()
-    const { endpoint, look } = followed
+    const { endpoint, latest } = followed
     const open = async (during: () => void) => {
       followed.endpoint = endpoint
-      followed.look = () => {
+      followed.latest = () => {
         during()
-        return look()
+        return latest()
       }
       return openEvents(`${base}/followed`, admin)
     }

@@ -13,7 +13,7 @@ import { openService, type RunningService } from '../../support/service.ts'
 import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
 import { installPackage } from './packed-package.ts'
 
-/** The packed package serves and is backed up; the checkout serves what was restored of it. */
+/** The packed package serves and is backed up; the working copy serves the restored data. */
 const directory = scratchDirectory()
 const at = (...path: string[]) => join(directory.path, ...path)
 const ledger = new Ledger()
@@ -59,7 +59,7 @@ async function makeAged(name: string): Promise<void> {
   expect(await sent.json()).toMatchObject({ accepted: 4 })
 }
 
-/** Has parts that the engine emptied when they expired, which it keeps for some minutes. */
+/** Creates parts that are empty because all of their rows expired. */
 async function makeExpired(): Promise<void> {
   await makeAged('expired_logs')
   const shorter = { method: 'PATCH', body: JSON.stringify({ retention_days: 5 }) }
@@ -68,7 +68,7 @@ async function makeExpired(): Promise<void> {
   expect(await askEngine(at('data'), rows)).toBe('1\t1\n')
 }
 
-/** Has an expired part with rows in it, a column that is being filled, and a mutation that is to remove rows. */
+/** Creates an expired part that still has rows, a column that is being filled, and a pending mutation. */
 async function makeUnfinished(): Promise<void> {
   await makeAged('unfinished_logs')
   const table = 'wellhead.unfinished_logs'
@@ -84,7 +84,7 @@ async function makeUnfinished(): Promise<void> {
 
 const snapshot = () => join('data', 'engine', 'store', 'shadow', 'wellhead_backup')
 
-test('the packed package, installed in an empty directory, serves', async () => {
+test('the packed package serves from an empty directory', async () => {
   expect((await wellhead('--version')).stdout).toBe(`${version}\n`)
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'alive' })
   expect((await fetch(`${url}/ready`)).status).toBe(200)
@@ -94,7 +94,7 @@ test('the packed package, installed in an empty directory, serves', async () => 
   expect(rows).toEqual({ result: [] })
 })
 
-test('there is one backup at a time, and one whose reader left holds nothing', async () => {
+test('only one backup runs at a time, and its snapshot is removed when the reader leaves', async () => {
   const answers = await Promise.all([call(url, '/api/backup'), call(url, '/api/backup')])
   const [taken, refused] = answers.toSorted((a, b) => a.status - b.status) as [Response, Response]
   expect([taken.status, refused.status]).toEqual([200, 409])
@@ -105,7 +105,7 @@ test('there is one backup at a time, and one whose reader left holds nothing', a
   await vi.waitFor(() => expect(existsSync(at(snapshot()))).toBe(false), { timeout: 60_000 })
 })
 
-test('a part that was not written whole refuses a backup', async () => {
+test('a backup is refused if a part is damaged', async () => {
   const parts = "SELECT path FROM system.parts WHERE active AND table = 'auth_logs'"
   const part = resolve(at('data', 'engine', 'store'), (await askEngine(at('data'), parts)).trim())
   const count = join(part, 'count.txt')
@@ -119,7 +119,7 @@ test('a part that was not written whole refuses a backup', async () => {
   expect(existsSync(at(snapshot()))).toBe(false)
 })
 
-test('a backup taken while 8 senders send has what was acknowledged before, and the restored service answers the same', {
+test('a backup under load has everything acknowledged before, and the restored service returns the same results', {
   timeout: 400_000,
 }, async () => {
   const definition = {
@@ -208,7 +208,7 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   expect(safe.filter((id) => !found.has(id))).toEqual([])
   expect([...found].filter(([, times]) => times !== '1')).toEqual([])
 
-  // Senders go on as if nothing had been: what came with a key is sent again, and is there once.
+  // Senders retry batches with keys; each is stored once.
   const keyed = ledger.batches.filter((batch) => batch.keyed).slice(-many(400, 20))
   for (const { ids } of keyed) {
     const key = ids[0]?.replace(/-\d+$/, '') as string
@@ -221,7 +221,7 @@ test('a backup taken while 8 senders send has what was acknowledged before, and 
   expect([...again].filter(([, times]) => times !== '1')).toEqual([])
 })
 
-test('what is damaged, or would be written over, is refused by the command', async () => {
+test('the command refuses damaged backups and existing directories', async () => {
   const refusal = async (...args: string[]) => {
     const { code, stderr } = await wellhead(...args).then(
       () => ({ code: 0, stderr: '' }),

@@ -107,7 +107,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['endpoint', 'run', 'cli.numbers'])).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
-          /^wellhead: most is required\. \(missing_parameter, parameter most, request /,
+          /^wellhead: Parameter "most" is required\. \(missing_parameter, parameter most, request /,
         ),
       })
       expect((await run(['endpoint', 'show', 'cli.numbers', '--version', '1', '--sql'])).stdout).toBe(

@@ -98,7 +98,11 @@ describe('a service', () => {
     const missing = await fetch(`${url}/nowhere`, { headers: { 'X-Request-Id': 'my-id.1' } })
     expect([missing.status, missing.headers.get('x-request-id')]).toEqual([404, 'my-id.1'])
     expect(await missing.json()).toEqual({
-      error: { code: 'not_found', message: 'There is no GET /nowhere.', request_id: 'my-id.1' },
+      error: {
+        code: 'not_found',
+        message: 'Nothing is at GET /nowhere. See /openapi.json for all paths.',
+        request_id: 'my-id.1',
+      },
     })
     const method = await fetch(`${url}/health`, { method: 'DELETE' })
     expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
@@ -227,9 +231,9 @@ describe('a service that cannot start says in one line what to do', () => {
     expect(lines).toEqual([
       'wellhead: --colour is no flag of serve. wellhead serve --help lists them.',
       'wellhead: Argument 4 belongs to no flag of serve.',
-      'wellhead: --port must be a whole number from 0 to 65535; "eighty" was given.',
-      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
-      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+      'wellhead: --port must be a whole number from 0 to 65535, not "eighty".',
+      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces.',
+      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     ])
   })
 
@@ -251,7 +255,7 @@ describe('a service that cannot start says in one line what to do', () => {
     const { code, lines } = await start(['--port', '0', '--data-dir', '/dev/null/data'])
     expect(code).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatch(/^wellhead: The data directory \/dev\/null\/data cannot be made: /)
+    expect(lines[0]).toMatch(/^wellhead: Cannot create the data directory \/dev\/null\/data: /)
   })
 
   test('an engine executable that is not there', async () => {

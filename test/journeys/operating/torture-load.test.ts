@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { strangersIn } from '../../../torture/load/tenants.ts'
 import { loadScenarios } from '../../../torture/load-scenarios.ts'
 import { soak } from '../../../torture/scenarios/soak.ts'
 import { tenants } from '../../../torture/scenarios/tenants.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
-import { strangersIn } from '../../../torture/support/tenants.ts'
 import { projects, secretOf } from '../access/tenant-queries.ts'
 
 // A short soak says nothing, and tenants side by side are in the behavior of both engines.

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../src/base/clock.ts'
 import { Arrivals } from '../../../src/catalog/arrivals.ts'
-import { spanOf } from '../../../src/endpoints/call/incremental.ts'
 import { type OutputFormat, outputFormats } from '../../../src/endpoints/call/output-formats.ts'
-import { type OldResult, RenewingRun } from '../../../src/endpoints/call/renewing-run.ts'
+import { type PreviousResult, Renewal, spanOf } from '../../../src/endpoints/call/renewal.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
 import { randomFrom } from '../../support/random.ts'
@@ -59,28 +58,27 @@ export function describeRenewal(): void {
         await insert(source, entries)
         for (const { at } of entries) arrivals.note(source, at)
       }
-      const renewing = new RenewingRun()
+      const renewal = new Renewal({
+        clock,
+        arrivals,
+        sources: [source],
+        column: incremental.column,
+        span,
+        wholeBuckets: incremental.whole_buckets,
+        maxRows: definition.max_rows,
+      })
       const inParts: boolean[] = []
-      let kept: OldResult | undefined
+      let kept: PreviousResult | undefined
       for (let round = 0; round < many(60, 3); round++) {
         // The second comes soon and finds nothing new, so that at least this one is not whole.
         if (round !== 1 && below(4) > 0) await send()
         let inPart = true
-        const answer = await renewing.run(kept, {
-          run: (part) => {
-            inPart = part.range !== undefined
-            return runner.run(call, part)
-          },
-          clock,
-          arrivals,
-          sources: [source],
-          column: incremental.column,
-          span,
-          wholeBuckets: incremental.whole_buckets,
-          maxRows: definition.max_rows,
+        const answer = await renewal.run(kept, (part) => {
+          inPart = part.range !== undefined
+          return runner.run(call, part)
         })
         inParts.push(inPart)
-        const result: OldResult = answer === 'unchanged' ? (kept as OldResult) : answer
+        const result: PreviousResult = answer === 'unchanged' ? (kept as PreviousResult) : answer
         const whole = await runner.run(call)
         expect(result.body.toString(), `seed ${seed}, round ${round}`).toBe(whole.body.toString())
         kept = result

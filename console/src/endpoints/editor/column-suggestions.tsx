@@ -1,22 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import type { Endpoint, JsonPath, SlowCall } from '../../api/api-types.ts'
 import type { CallResult } from '../../api/call-endpoint.ts'
 import { queries } from '../../api/queries.ts'
-import { NewColumn } from '../../sources/typed-column.tsx'
+import type { Endpoint, JsonPath, SlowCall } from '../../api/shapes.ts'
+import { CreateColumn, NewColumn } from '../../sources/column-dialogs.tsx'
 import { heavyReading } from '../../sources/typed-columns.ts'
-import { count, milliseconds } from '../../ui/format.ts'
-import type { Run } from '../run/use-run.ts'
+import { counted, milliseconds } from '../../ui/format.ts'
+import { type Run, resultOf } from '../run/use-run.ts'
 
-/** Paths of a saved query that would be faster as typed columns, where its recent calls show that it matters. */
+/** Paths of a saved query that would be faster as typed columns, if recent requests show that it matters. */
 export function ColumnSuggestions({ saved: { name, version }, run }: { saved: Endpoint; run: Run }) {
   const id = useId()
   const { data: paths = [] } = useQuery(queries.jsonPaths(name, version))
   const { data: calls = [] } = useQuery({ ...queries.slowCalls(name), enabled: paths.length > 0 })
   const { data: sources } = useQuery(queries.sources())
   const [chosen, setChosen] = useState<JsonPath>()
-  // A service without statistics lists no calls, so the run on this page counts, too.
-  const result = run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
+  // A service without statistics lists no requests, so the run on this page counts as well.
+  const result = resultOf(run)
   const reading = heavyReading([...calls, ...(result ? [callOf(result)] : [])], version)
   if (paths.length === 0 || !reading || !sources) return null
   const columnOf = ({ source, path }: JsonPath) =>
@@ -25,7 +25,7 @@ export function ColumnSuggestions({ saved: { name, version }, run }: { saved: En
     <section className="note-box stack" aria-labelledby={id}>
       <h2 id={id}>Faster with typed columns</h2>
       <p>
-        Recent calls {reading.rows > 0 && `read up to ${count(reading.rows)} rows and `}
+        Recent requests {reading.rows > 0 && `read up to ${counted(reading.rows, 'row')} and `}
         took up to {milliseconds(reading.engineMs)} in the engine.
       </p>
       <ul className="suggestions">
@@ -37,25 +37,16 @@ export function ColumnSuggestions({ saved: { name, version }, run }: { saved: En
                 <code className="path">metadata.{one.path}</code> is read from JSON text for each entry.{' '}
                 {column === undefined ? (
                   <>
-                    Make it a typed column of <code>{one.source}</code> to speed up this query.
+                    A typed column of <code>{one.source}</code> speeds up this query.
                   </>
                 ) : (
                   <>
-                    Write <code>{column}</code>, its typed column of <code>{one.source}</code>, in the query
+                    Use <code>{column}</code>, its typed column of <code>{one.source}</code>, in the query
                     instead.
                   </>
                 )}
               </span>
-              {column === undefined && (
-                <button
-                  type="button"
-                  className="button small"
-                  aria-label={`Make a column: metadata.${one.path}`}
-                  onClick={() => setChosen(one)}
-                >
-                  Make a column
-                </button>
-              )}
+              {column === undefined && <CreateColumn path={one.path} onClick={() => setChosen(one)} />}
             </li>
           )
         })}

@@ -1,6 +1,6 @@
 import { clickhouse, formatDialect } from 'sql-formatter'
 
-/** In one place, so that the formatter is loaded when somebody wants it. */
+/** Imported on demand, because the formatter is large. */
 export function formatSql(query: string): string {
   try {
     return formatDialect(query, {

@@ -4,7 +4,7 @@ import { sourcesRead } from './sources-read.ts'
 const sources = new Set(['auth_logs', 'edge_logs', 'postgres_logs', 'function_edge_logs'])
 const read = (query: string) => sourcesRead(query, sources)
 
-test('a plain query reads what its FROM names, also inside of others', () => {
+test('finds the sources of FROM and JOIN, in subqueries as well', () => {
   expect(read('SELECT 1 FROM edge_logs')).toEqual(['edge_logs'])
   expect(read('SELECT * FROM (SELECT * FROM `auth_logs`) AS a JOIN edge_logs AS e ON 1')).toEqual([
     'auth_logs',
@@ -12,7 +12,7 @@ test('a plain query reads what its FROM names, also inside of others', () => {
   ])
 })
 
-test('of the views in a WITH those count first that are read, through others, too', () => {
+test('puts sources first that the query reaches through the views of a WITH', () => {
   const query = `WITH 1 AS one, toIntervalDay(1) AS day,
     -- FROM postgres_logs
     a AS (SELECT 'FROM edge_logs)' FROM auth_logs),
@@ -22,15 +22,9 @@ test('of the views in a WITH those count first that are read, through others, to
   expect(read(query)).toEqual(['edge_logs', 'auth_logs'])
 })
 
-test('text that is no SQL, or not yet, reads nothing', () => {
-  for (const query of [
-    '',
-    'WITH',
-    'WITH a AS (',
-    'FROM',
-    ')))',
-    'WITH a AS (SELECT * FROM a) SELECT * FROM a',
-  ]) {
+test.each(['', 'WITH', 'WITH a AS (', 'FROM', ')))', 'WITH a AS (SELECT * FROM a) SELECT * FROM a'])(
+  'finds no sources in the incomplete or invalid SQL %j',
+  (query) => {
     expect(read(query)).toEqual([])
-  }
-})
+  },
+)

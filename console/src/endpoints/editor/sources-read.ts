@@ -1,12 +1,12 @@
-/** Words and brackets of SQL, without what stands in comments and texts. */
+/** Words and brackets of SQL outside comments and strings. */
 function wordsOf(query: string): string[] {
   const bare = query.replace(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\]|\\[\s\S])*'/g, ' ')
   return bare.match(/[\w.]+|[`"][^`"]*[`"]|[(),]/g) ?? []
 }
 
 /**
- * The sources that a query reads, those first that its own FROM leads to: a WITH may name many that the query never comes
- * to, and the others follow behind.
+ * The sources that a query names. Those that its FROM reaches come first, because a WITH may define views that are never
+ * used.
  */
 export function sourcesRead(query: string, sources: ReadonlySet<string>): string[] {
   const words = wordsOf(query)
@@ -45,7 +45,7 @@ export function sourcesRead(query: string, sources: ReadonlySet<string>): string
   return [...found]
 }
 
-/** Where each bracket is closed. */
+/** The index of the closing bracket for each opening one. */
 function closings(words: readonly string[]): Map<number, number> {
   const ends = new Map<number, number>()
   const open: number[] = []

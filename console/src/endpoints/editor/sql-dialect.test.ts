@@ -1,10 +1,21 @@
 import { expect, test } from 'vitest'
-import { wordCompletion } from './sql-dialect.ts'
+import { metadataColumn, wordCompletion } from './sql-dialect.ts'
 
 test.each([
   ['TOSTARTOFMINUTE', 'variable', 'toStartOfMinute'],
   ['DATETIME64', 'type', 'DateTime64'],
   ['select', 'keyword', 'SELECT'],
-])('%s is offered in the letters that the engine takes', (word, type, label) => {
+])('suggests %s in the case that the engine requires', (word, type, label) => {
   expect(wordCompletion(word, type).label).toBe(label)
+})
+
+test.each([
+  ['response.status_code', 'metadata.response.status_code'],
+  ['a b', 'metadata.`a b`'],
+  ['<b>k</b>', 'metadata.`<b>k</b>`'],
+  ['request.x-forwarded-for', 'metadata.request.`x-forwarded-for`'],
+  ['dotted%2Ekey.1st', 'metadata.`dotted%2Ekey`.`1st`'],
+  ['tick`\\', 'metadata.`tick\\`\\\\`'],
+])('writes %j as %s', (path, column) => {
+  expect(metadataColumn(path)).toBe(column)
 })

@@ -24,7 +24,7 @@ export interface SqlProblem {
   column: number
 }
 
-/** What can be completed: sources with their columns, and parameters. */
+/** Names for completion. */
 export interface SqlNames {
   sources: Record<string, string[]>
   /** Paths of metadata, as they are written in SQL. */
@@ -40,20 +40,20 @@ export interface SqlEditorProps {
   onRun?: () => void
   problem?: SqlProblem | undefined
   names?: SqlNames
-  /** An older text; what differs from it is marked. */
+  /** An older text. The differences are marked. */
   original?: string
 }
 
-/** In a shadow root, where the editor adopts its style sheets: style elements would break the policy of the page. */
+/** In a shadow root, because the content security policy of the page forbids the style elements of the editor. */
 export default function SqlEditorView(props: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const latest = useRef(props)
   latest.current = props
   const names = useRef(new Compartment())
-  const told = useRef<string[]>([])
+  const reported = useRef<string[]>([])
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is made once; what changes is told to it below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is created once; the effects below update it
   useEffect(() => {
     const element = host.current as HTMLDivElement
     const root = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
@@ -62,7 +62,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
       parent: root,
       state: EditorState.create({
         doc: props.value,
-        extensions: extensions(latest, told.current, names.current),
+        extensions: extensions(latest, reported.current, names.current),
       }),
     })
     view.current = editor
@@ -71,10 +71,10 @@ export default function SqlEditorView(props: SqlEditorProps) {
 
   useEffect(() => {
     const editor = view.current
-    // What the editor told comes back late, when the writer may be further already.
-    if (told.current.splice(0, told.current.lastIndexOf(props.value) + 1).length > 0) return
+    // Texts that the editor reported come back late, when the user may have typed more.
+    if (reported.current.splice(0, reported.current.lastIndexOf(props.value) + 1).length > 0) return
     if (!editor || editor.state.doc.toString() === props.value) return
-    told.current.length = 0
+    reported.current.length = 0
     editor.dispatch({
       changes: { from: 0, to: editor.state.doc.length, insert: props.value },
       annotations: fromOutside.of(true),
@@ -85,7 +85,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
     const editor = view.current
     if (!editor) return
     editor.dispatch({ effects: names.current.reconfigure(language(props.names)) })
-    // The writer was faster than the names.
+    // The user typed before the names were loaded.
     const before = editor.state.sliceDoc(0, editor.state.selection.main.head)
     if (editor.hasFocus && /\bmetadata\.\w*$/.test(before)) startCompletion(editor)
   }, [props.names])
@@ -100,8 +100,12 @@ export default function SqlEditorView(props: SqlEditorProps) {
 
 const fromOutside = Annotation.define<boolean>()
 
-/** `told` gathers the texts that were given to the page and have not come back from it yet. */
-function extensions(latest: { current: SqlEditorProps }, told: string[], names: Compartment): Extension[] {
+/** `reported` collects the texts that were passed to the page and have not come back yet. */
+function extensions(
+  latest: { current: SqlEditorProps },
+  reported: string[],
+  names: Compartment,
+): Extension[] {
   const { onChange, label, original, height } = latest.current
   return [
     lineNumbers(),
@@ -127,7 +131,7 @@ function extensions(latest: { current: SqlEditorProps }, told: string[], names: 
                 return true
               },
             },
-            // Tab leaves the editor, as everywhere on the page, unless something is offered.
+            // Tab accepts a completion, and otherwise leaves the editor.
             { key: 'Tab', run: (view) => acceptCompletion(view) || completionStatus(view.state) !== null },
             ...completionKeymap,
             ...historyKeymap,
@@ -136,8 +140,8 @@ function extensions(latest: { current: SqlEditorProps }, told: string[], names: 
           EditorView.updateListener.of((update) => {
             if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return
             const text = update.state.doc.toString()
-            if (text === latest.current.value) told.length = 0
-            else told.push(text)
+            if (text === latest.current.value) reported.length = 0
+            else reported.push(text)
             latest.current.onChange?.(text)
           }),
         ]
@@ -145,7 +149,7 @@ function extensions(latest: { current: SqlEditorProps }, told: string[], names: 
   ]
 }
 
-/** Left to the browser, typing over a selection makes elements with styles of their own, against the policy of the page. */
+/** When the browser replaces a selection, it creates inline styles, which the content security policy forbids. */
 const typingOverSelection = EditorView.domEventHandlers({
   beforeinput: (event, view) => {
     const { inputType, data } = event
@@ -170,7 +174,7 @@ function language(names: SqlNames | undefined): Extension {
   const complete: CompletionSource = (context) => {
     const word = context.matchBefore(/@?[\w.`]*/)
     if (!word || (word.text === '' && !context.explicit)) return null
-    // Metadata may be that of an alias.
+    // The path may follow an alias.
     const within = Math.max(0, word.text.lastIndexOf('metadata.'))
     return {
       from: word.from + within,

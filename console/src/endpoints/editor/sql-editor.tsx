@@ -4,7 +4,7 @@ import type { SqlEditorProps } from './sql-editor-view.tsx'
 
 const View = lazily(() => import('./sql-editor-view.tsx'))
 
-/** The editor is large, so the page is there before it. */
+/** Loaded after the page, because the editor is large. */
 export function SqlEditor(props: SqlEditorProps) {
   return (
     <Suspense fallback={<div className="editor skeleton" style={{ height: props.height }} />}>

@@ -3,53 +3,52 @@ import type { Extension } from '@codemirror/state'
 import { Decoration, EditorView, MatchDecorator, ViewPlugin } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
-const colour = (name: string) => `var(--${name})`
+const color = (name: string) => `var(--${name})`
 
 const highlight = HighlightStyle.define([
-  { tag: tags.keyword, color: colour('code-keyword') },
-  { tag: [tags.string, tags.special(tags.string)], color: colour('code-string') },
-  { tag: [tags.number, tags.bool, tags.null], color: colour('code-number') },
-  { tag: [tags.lineComment, tags.blockComment], color: colour('code-comment'), fontStyle: 'italic' },
-  { tag: [tags.standard(tags.name), tags.typeName], color: colour('code-function') },
+  { tag: tags.keyword, color: color('code-keyword') },
+  { tag: [tags.string, tags.special(tags.string)], color: color('code-string') },
+  { tag: [tags.number, tags.bool, tags.null], color: color('code-number') },
+  { tag: [tags.lineComment, tags.blockComment], color: color('code-comment'), fontStyle: 'italic' },
+  { tag: [tags.standard(tags.name), tags.typeName], color: color('code-function') },
 ])
 
-/** All colours come from the page, so that the theme changes without the editor. */
+/** All colors are variables of the page, so that the theme can change without the editor. */
 export function sqlTheme(height: number): Extension {
   return [
     syntaxHighlighting(highlight),
     EditorView.theme({
-      '&': { fontSize: '13px', color: colour('text'), backgroundColor: 'transparent' },
+      '&': { fontSize: '13px', color: color('text'), backgroundColor: 'transparent' },
       '&.cm-focused': { outline: 'none' },
       '.cm-scroller': {
-        fontFamily: colour('mono'),
+        fontFamily: color('mono'),
         lineHeight: '20px',
         minHeight: `${height}px`,
         maxHeight: `max(${height}px, 32vh)`,
       },
-      '.cm-content': { padding: '10px 0', caretColor: colour('text') },
-      '.cm-gutters': { backgroundColor: 'transparent', color: colour('faint'), border: 'none' },
-      '.cm-cursor': { borderLeftColor: colour('text') },
+      '.cm-content': { padding: '10px 0', caretColor: color('text') },
+      '.cm-gutters': { backgroundColor: 'transparent', color: color('faint'), border: 'none' },
+      '.cm-cursor': { borderLeftColor: color('text') },
       '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
         backgroundColor: 'color-mix(in srgb, var(--accent) 24%, transparent)',
       },
-      '.cm-matchingBracket': { backgroundColor: colour('accent-soft') },
-      '.cm-parameter, .cm-parameter *': { color: colour('code-parameter'), fontWeight: '600' },
+      '.cm-matchingBracket': { backgroundColor: color('accent-soft') },
+      '.cm-parameter, .cm-parameter *': { color: color('code-parameter'), fontWeight: '600' },
       '.cm-tooltip': {
-        backgroundColor: colour('surface'),
-        color: colour('text'),
+        backgroundColor: color('surface'),
+        color: color('text'),
         border: '1px solid var(--line-strong)',
         borderRadius: '8px',
-        boxShadow: colour('shadow-high'),
+        boxShadow: color('shadow-high'),
         overflow: 'hidden',
       },
-      '.cm-tooltip-autocomplete > ul': { fontFamily: colour('mono'), fontSize: '12.5px' },
+      '.cm-tooltip-autocomplete > ul': { fontFamily: color('mono'), fontSize: '12.5px' },
       '.cm-tooltip-autocomplete > ul > li[aria-selected]': {
-        backgroundColor: colour('accent-soft'),
-        color: colour('text'),
+        backgroundColor: color('accent-soft'),
+        color: color('text'),
       },
-      '.cm-diagnostic-error': { borderLeftColor: colour('danger') },
-      // Behind what differs is as little colour as can be seen, so that all the text on it can be read: the words
-      // themselves are underlined.
+      '.cm-diagnostic-error': { borderLeftColor: color('danger') },
+      // Differences have a faint background, so that the text on it stays readable; changed words are underlined.
       '.cm-insertedLine, &.cm-merge-b .cm-changedLine': {
         backgroundColor: 'color-mix(in srgb, var(--good) 10%, transparent)',
       },
@@ -73,7 +72,7 @@ const decorator = new MatchDecorator({
   decoration: Decoration.mark({ class: 'cm-parameter' }),
 })
 
-/** Parameters stand out, wherever they are. */
+/** Highlights parameters. */
 export const parameterMarks = ViewPlugin.define(
   (view) => ({
     decorations: decorator.createDeco(view),

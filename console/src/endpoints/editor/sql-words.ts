@@ -3,7 +3,7 @@ export const keywords =
   'end join left right inner outer full cross on using union all distinct asc desc interval array prewhere final asof ' +
   'global over partition rows range preceding following unbounded current row exists except intersect'
 
-/** In the letters that the engine knows them by: it takes no others. */
+/** Function names are case-sensitive in the engine. */
 export const functions = (
   'count sum min max avg any anyLast uniq uniqExact quantile quantiles quantileExact quantilesExact median argMax argMin countIf ' +
   'sumIf avgIf minIf maxIf uniqIf quantileIf groupArray groupUniqArray topK toStartOfSecond toStartOfMinute ' +

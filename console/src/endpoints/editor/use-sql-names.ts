@@ -1,14 +1,14 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type { Usage } from '../../api/api-types.ts'
 import { queries } from '../../api/queries.ts'
-import { metadataColumn } from './metadata-column.ts'
+import type { Usage } from '../../api/shapes.ts'
 import { sourcesRead } from './sources-read.ts'
+import { metadataColumn } from './sql-dialect.ts'
 
 const columns = ['id', 'timestamp', 'project', 'event_message', 'metadata']
 const none: string[] = []
 
-/** In a WITH many are named; the schema of each costs a query. */
+/** The schema of each source costs a query. */
 const maxSchemas = 4
 
 function largestSources({ sources }: Usage): string[] {
@@ -19,12 +19,12 @@ function largestSources({ sources }: Usage): string[] {
     .map(({ name }) => name)
 }
 
-/** Sources, their columns and the paths of metadata that a query can use, and where values of a parameter are seen. */
+/** The sources, columns and paths of metadata that a query can use, and where values of a parameter occur. */
 export function useSqlNames(query: string) {
   const { data: sources, isPending } = useQuery(queries.sources())
   const known = useMemo(() => new Set(sources?.map(({ name }) => name)), [sources])
   const named = useMemo(() => sourcesRead(query, known).slice(0, maxSchemas), [query, known])
-  // Whoever writes the columns before the FROM is offered those of the sources that hold the most.
+  // Before a FROM is written, the largest sources are suggested.
   const isOpen = named.length === 0 && known.size > 0 && /\bmetadata\b/.test(query)
   const { data: largest } = useQuery({
     ...queries.usage(),
@@ -37,7 +37,7 @@ export function useSqlNames(query: string) {
   const usedNames = used.join()
   const schemas = useQueries({ queries: used.map((name) => queries.schema(name)) })
   const read = schemas.map(({ data }) => data?.length ?? -1).join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts tell whether anything of the lists changed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change when the lists change
   const paths = useMemo(
     () => used.map((name, index) => ({ name, paths: (schemas[index]?.data ?? []).map(({ path }) => path) })),
     [usedNames, read],

@@ -10,7 +10,7 @@ const columns = [
   { name: 'errors', type: 'UInt64' },
 ]
 
-test('rows in any order are lines in the order of time, broken where a minute is missing', () => {
+test('sorts rows by time and breaks lines where a minute is missing', () => {
   const rows = [5, 1, 2, 6].map((n) => ({ timestamp: minute(n), calls: n }))
   expect(chartSeriesOf(rows, columns)).toEqual({
     seconds: [1, 2, 3, 5, 6].map(second),
@@ -19,7 +19,7 @@ test('rows in any order are lines in the order of time, broken where a minute is
   })
 })
 
-describe('several rows of one instant', () => {
+describe('several rows of the same time', () => {
   const row = (n: number, name: string, calls: number) => ({
     timestamp: minute(n),
     function: name,
@@ -27,7 +27,7 @@ describe('several rows of one instant', () => {
     errors: 1,
   })
 
-  test('are split by the text that tells them apart, the largest first, one measure at a time', () => {
+  test('are split by the text that distinguishes them, largest first, one measure at a time', () => {
     const rows = [row(0, 'a', 1), row(0, 'b', 10), row(1, 'b', 20), row(2, 'a', 3)]
     const { series, split } = chartSeriesOf(rows, columns) ?? {}
     expect(series).toEqual([
@@ -39,7 +39,7 @@ describe('several rows of one instant', () => {
     expect(errors?.series).toContainEqual({ name: 'b', values: [1, 1, null] })
   })
 
-  test('are split by a number with few values where no text does', () => {
+  test('are split by a number with few values where no text distinguishes them', () => {
     const rows = [0, 1, 2].flatMap((n) => [
       { timestamp: minute(n), status: 200, calls: 5 + n },
       { timestamp: minute(n), status: 500, calls: n },
@@ -49,7 +49,7 @@ describe('several rows of one instant', () => {
     expect(drawn?.series.map(({ name }) => name)).toEqual(['200', '500'])
   })
 
-  test('are bounded in number', () => {
+  test('are limited to twelve lines', () => {
     const rows = [0, 1, 2].flatMap((n) =>
       Array.from({ length: 40 }, (_, index) => row(n, `f${index}`, index)),
     )
@@ -57,14 +57,14 @@ describe('several rows of one instant', () => {
     expect([series?.length, series?.[0]?.name, split?.left]).toEqual([12, 'f39', 28])
   })
 
-  test('are no lines where nothing tells them apart, or everything does', () => {
+  test('are not drawn where nothing distinguishes them, or every row is unique', () => {
     expect(chartSeriesOf([row(0, 'a', 1), row(0, 'a', 2), row(1, 'a', 1)], columns)).toBeUndefined()
     const ids = [0, 0, 1, 1].map((n, index) => row(n, `id-${index}`, 1000 + index))
     expect(chartSeriesOf(ids, columns.slice(0, 3))).toBeUndefined()
   })
 })
 
-test('no time, no numbers, one row: nothing to draw', () => {
+test('draws nothing without a time column, without numbers, or with one row', () => {
   expect(chartSeriesOf([{ a: 1 }, { a: 2 }], [])).toBeUndefined()
   expect(chartSeriesOf([{ timestamp: minute(0) }, { timestamp: minute(1) }], columns)).toBeUndefined()
   expect(chartSeriesOf([{ timestamp: minute(0), calls: 1 }], columns)).toBeUndefined()

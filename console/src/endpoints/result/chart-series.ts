@@ -1,23 +1,18 @@
-import type { Column, Row } from '../../api/api-types.ts'
+import type { Column, Row } from '../../api/shapes.ts'
 import { columnsOf } from './result-columns.ts'
-import { withGaps } from './time-gaps.ts'
-
-export interface Series {
-  name: string
-  values: (number | null)[]
-}
+import { type Series, withGaps } from './time-gaps.ts'
 
 export interface ChartSeries {
-  /** In order, each once. */
+  /** Sorted and unique. */
   seconds: number[]
   series: Series[]
-  /** Where the rows are split by a column, only one column of numbers is drawn; these can be. */
+  /** If rows are split by a column, only one of the measures is drawn at a time. */
   split: { by: string; measure: string; measures: string[]; left: number } | undefined
 }
 
-/** More lines than that cannot be told apart. */
+/** More lines cannot be distinguished. */
 const maxSeries = 12
-/** Numbers that say which row it is, such as a status, have few values. */
+/** Numbers that identify a row, such as a status, have few values. */
 const maxNumberValues = 20
 
 interface Timed {
@@ -25,7 +20,7 @@ interface Timed {
   at: number
 }
 
-/** The rows as lines over time; undefined where the columns tell no time or nothing to draw. */
+/** The rows as lines over time; undefined without a time column or numbers. */
 export function chartSeriesOf(
   rows: readonly Row[],
   known: readonly Column[],
@@ -60,18 +55,18 @@ export function chartSeriesOf(
   return { ...withGaps(points, series), split: { by, measure: chosen, measures, left } }
 }
 
-/** The column whose values tell rows of the same instant apart. */
+/** The column whose values distinguish rows of the same time. */
 function splitterOf(timed: readonly Timed[], texts: string[], numbers: string[]): string | undefined {
   const few = numbers.filter((name) => valuesAt(timed, name).size <= maxNumberValues)
   return [...texts, ...few].find((name) => {
     const values = valuesAt(timed, name)
-    // An id tells every row apart, and makes no line.
+    // An id is unique in every row and makes no lines.
     if (values.size * 2 > timed.length) return false
     return new Set(timed.map(({ row, at }) => `${at} ${textAt(row, name)}`)).size === timed.length
   })
 }
 
-/** A line for each value, the largest first, as many as can be told apart. */
+/** A line for each value, the largest first. */
 function splitSeries(timed: readonly Timed[], points: readonly number[], by: string, measure: string) {
   const place = new Map(points.map((at, index) => [at, index]))
   const lines = new Map<string, { name: string; values: (number | null)[]; size: number }>()

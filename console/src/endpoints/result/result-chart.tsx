@@ -1,5 +1,5 @@
 import { Suspense, useMemo, useState } from 'react'
-import type { Column, Row } from '../../api/api-types.ts'
+import type { Column, Row } from '../../api/shapes.ts'
 import { Choices } from '../../ui/choices.tsx'
 import { lazily } from '../../ui/lazily.ts'
 import { Empty, Waiting } from '../../ui/states.tsx'
@@ -7,16 +7,16 @@ import { chartSeriesOf } from './chart-series.ts'
 
 const TimeChart = lazily(() => import('./time-chart.tsx'))
 
-/** Rows over time, as lines; split by a column where that tells rows of one instant apart. */
+/** Rows as lines over time, split by a column where several rows have the same time. */
 export function ResultChart({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
   const [measure, setMeasure] = useState<string>()
   const drawn = useMemo(() => chartSeriesOf(rows, columns, measure), [rows, columns, measure])
   if (!drawn) {
     return (
-      <Empty title="Nothing to draw">
+      <Empty title="No chart">
         <p>
-          A chart needs two instants or more in a column of time, and a column of numbers. Rows of the same
-          instant must differ in a column of text, such as a name, whose values come back.
+          Charts need a time column with at least two points, and a number column. If several rows have the
+          same time, a text column with recurring values, such as a name, must distinguish them.
         </p>
       </Empty>
     )
@@ -28,7 +28,7 @@ export function ResultChart({ rows, columns }: { rows: readonly Row[]; columns: 
         <div className="tabs-line">
           {split.measures.length > 1 ? (
             <Choices
-              label="What is drawn"
+              label="Measure"
               options={split.measures.map((name) => [name, name] as const)}
               value={split.measure}
               onChange={setMeasure}

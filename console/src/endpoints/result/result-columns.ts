@@ -1,19 +1,19 @@
-import type { Column, Row } from '../../api/api-types.ts'
+import type { Column, Row } from '../../api/shapes.ts'
 import { instantOf } from '../../ui/instants.ts'
 
 export interface ShownColumn {
   name: string
   type: string
-  /** Numbers stand at the right. */
+  /** Whether it is aligned to the right, as numbers are. */
   right: boolean
   width: number
-  /** Milliseconds, where a value of this column is a point in time. */
+  /** Milliseconds, if a value of this column is a time. */
   instant: (value: unknown) => number | undefined
 }
 
 const sample = 50
 
-/** How each column is shown: by its type where that is known, and otherwise by the first rows. */
+/** How each column is shown, by its type if that is known, and otherwise by the first rows. */
 export function columnsOf(rows: readonly Row[], known: readonly Column[]): ShownColumn[] {
   const types = new Map(known.map(({ name, type }) => [name, type]))
   const names = rows[0] ? Object.keys(rows[0]) : known.map(({ name }) => name)

@@ -1,12 +1,13 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
-import type { Column, Row } from '../../api/api-types.ts'
+import type { Column, Row } from '../../api/shapes.ts'
 import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
 import { JsonTree } from '../../ui/json-tree.tsx'
+import { toggled } from '../../ui/toggled.ts'
 import { columnsOf, type ShownColumn } from './result-columns.ts'
 import { orderOf, type Sorting } from './row-order.ts'
 
-/** Rows as a table: only those in sight are drawn. */
+/** A virtual table. */
 export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
@@ -27,12 +28,6 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
     setSorting((now) =>
       now?.column !== column ? { column, down: false } : now.down ? undefined : { column, down: true },
     )
-  const toggle = (index: number) =>
-    setOpen((now) => {
-      const next = new Set(now)
-      if (!next.delete(index)) next.add(index)
-      return next
-    })
   return (
     <div
       className={`grid${order.length < 8 ? ' few' : ''}`}
@@ -76,7 +71,7 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
                       column={column}
                       zone={zone}
                       open={open.has(index)}
-                      toggle={() => toggle(index)}
+                      toggle={() => setOpen(toggled(open, index))}
                     />
                   </div>
                 ))}
@@ -96,19 +91,15 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
   )
 }
 
-function Cell({
-  value,
-  column,
-  zone,
-  open,
-  toggle,
-}: {
+interface CellProps {
   value: unknown
   column: ShownColumn
   zone: Zone
   open: boolean
   toggle: () => void
-}) {
+}
+
+function Cell({ value, column, zone, open, toggle }: CellProps) {
   if (value === null || value === undefined) return <span className="null">null</span>
   const instant = column.instant(value)
   if (instant !== undefined) {

@@ -1,16 +1,16 @@
-import type { Row } from '../../api/api-types.ts'
+import type { Row } from '../../api/shapes.ts'
 
 export interface Sorting {
   column: string
   down: boolean
 }
 
-// One for all comparisons: to make one for each takes most of the time.
+// Shared, because creating a collator takes longer than comparing.
 const collator = new Intl.Collator(undefined, { numeric: true })
 
 const isNothing = (value: unknown) => value === null || value === undefined
 
-/** Indexes of the rows in the order that they are shown in. */
+/** Indexes of the rows in display order. */
 export function orderOf(rows: readonly Row[], sorting: Sorting | undefined): number[] {
   const order = rows.map((_, index) => index)
   if (!sorting) return order
@@ -19,7 +19,7 @@ export function orderOf(rows: readonly Row[], sorting: Sorting | undefined): num
   return order.sort((one, other) => {
     const a = values[one]
     const b = values[other]
-    // What is not there goes last, whatever the direction.
+    // Missing values go last in both directions.
     if (isNothing(a) || isNothing(b)) return Number(isNothing(a)) - Number(isNothing(b)) || one - other
     const difference =
       typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b))

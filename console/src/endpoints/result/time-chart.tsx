@@ -4,13 +4,13 @@ import 'uplot/dist/uPlot.min.css'
 import { short } from '../../ui/format.ts'
 import { showInstant, useZone } from '../../ui/instants.ts'
 import { useTheme } from '../../ui/theme.ts'
-import type { Series } from './chart-series.ts'
-import { loneValues } from './time-gaps.ts'
+import { toggled } from '../../ui/toggled.ts'
+import { loneValues, type Series } from './time-gaps.ts'
 
 const height = 300
 
 const days = 24 * 3600
-/** How ticks are written: for each distance between them its form, and what is added where a year or a day begins. */
+/** Formats of ticks by the seconds between them, with additions at the start of a year or day. */
 const tickForms: uPlot.Axis.Values = [
   [365 * days, '{YYYY}', null, null, null, null, null, null, 1],
   [28 * days, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
@@ -19,14 +19,14 @@ const tickForms: uPlot.Axis.Values = [
   [1, '{HH}:{mm}:{ss}', '\n{YYYY}-{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 1],
 ]
 
-export interface TimeChartProps {
+interface TimeChartProps {
   seconds: number[]
   series: Series[]
-  /** Whether all lines count the same, so that small ones are small. */
+  /** Whether all lines show the same measure. */
   isOneMeasure: boolean
 }
 
-/** Lines over time. The legend is buttons, and shows the values under the pointer. */
+/** Lines over time. The legend toggles lines and shows the values under the pointer. */
 export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
@@ -37,14 +37,17 @@ export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartPr
   )
   const [at, setAt] = useState<number | null>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a line is hidden below, without a new plot
+  // biome-ignore lint/correctness/useExhaustiveDependencies: hiding a line needs no new plot
   useEffect(() => {
     const element = box.current as HTMLDivElement
-    const style = getComputedStyle(document.documentElement)
-    const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
+    // A canvas needs resolved colors.
+    const color = (name: string) => {
+      element.style.color = `var(--${name})`
+      return getComputedStyle(element).color
+    }
     const axis = {
-      stroke: colour('faint'),
-      grid: { stroke: colour('line'), width: 1 },
+      stroke: color('faint'),
+      grid: { stroke: color('line'), width: 1 },
       ticks: { show: false },
       font: '11px system-ui',
     }
@@ -64,9 +67,9 @@ export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartPr
           {},
           ...series.map(({ name, values }, index) => ({
             label: name,
-            stroke: colour(`series-${(index % 6) + 1}`),
+            stroke: color(`series-${(index % 6) + 1}`),
             width: 1.6,
-            // There are six colours.
+            // There are six colors.
             dash: index < 6 ? [] : [5, 4],
             show: !hidden.has(name),
             spanGaps: false,
@@ -88,8 +91,7 @@ export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartPr
   }, [seconds, series, theme, zone])
 
   const toggle = (name: string) => {
-    const next = new Set(hidden)
-    if (!next.delete(name)) next.add(name)
+    const next = toggled(hidden, name)
     setHidden(next)
     plot.current?.setSeries(series.findIndex((one) => one.name === name) + 1, { show: !next.has(name) })
   }
@@ -116,7 +118,7 @@ export default function TimeChart({ seconds, series, isOneMeasure }: TimeChartPr
   )
 }
 
-/** Few values are points on their line; of many only those that have no line beside them. */
+/** Marks all points of a short line, and otherwise only points without a line. */
 function pointsOf(values: readonly (number | null)[]): uPlot.Series.Points {
   if (values.length < 40) return { show: true, size: 5 }
   const lone = loneValues(values)
@@ -127,7 +129,7 @@ function valueText(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : short(value)
 }
 
-/** Counts and times on one axis hide each other: at first only lines of about one size are drawn. */
+/** Initially draws only lines of similar size, because counts and durations on one axis hide each other. */
 function firstHidden(series: readonly Series[]): ReadonlySet<string> {
   const highest = (values: readonly (number | null)[]) => Math.max(0, ...values.map((value) => value ?? 0))
   const most = Math.max(...series.map(({ values }) => highest(values)))

@@ -1,16 +1,16 @@
-interface Values {
+export interface Series {
   name: string
   values: (number | null)[]
 }
 
 /**
- * Puts an empty point into every gap, so that no line is drawn over a time of which nothing is known. Takes milliseconds in
- * order, gives seconds. Where the times have no step to tell a gap by, there are none.
+ * Inserts an empty point into every gap, so that no line is drawn across it. Takes sorted milliseconds and returns seconds.
+ * Times without a regular step have no gaps.
  */
 export function withGaps(
   points: readonly number[],
-  series: readonly Values[],
-): { seconds: number[]; series: Values[] } {
+  series: readonly Series[],
+): { seconds: number[]; series: Series[] } {
   const step = stepOf(points)
   const seconds: number[] = []
   const places: (number | undefined)[] = []
@@ -28,14 +28,14 @@ export function withGaps(
   return { seconds, series: series.map(({ name, values }) => ({ name, values: spread(values) })) }
 }
 
-/** The time between two rows where none is missing. */
+/** The regular time between two rows. */
 export function stepOf(points: readonly number[]): number | undefined {
   const steps = points.slice(1).map((at, index) => Math.round(at - (points[index] as number)))
   const smallest = steps.reduce((least, step) => Math.min(least, step), Number.POSITIVE_INFINITY)
-  // Rows at any instant are events, and no series with a step.
+  // Rows closer than a second are events without a step.
   if (smallest < 1000 || !Number.isFinite(smallest)) return undefined
   const common = steps.reduce(commonDivisor)
-  // Months and days with a change of the clock have no common step, but nearly the same length.
+  // Months, and days with a clock change, differ slightly in length.
   return common * 4 < smallest ? smallest : common
 }
 
@@ -45,7 +45,7 @@ function commonDivisor(one: number, other: number): number {
   return large
 }
 
-/** Places of values between two empty ones: a line has no length there, so they are drawn as points. */
+/** Indexes of values between two empty ones, which have no line and are drawn as points. */
 export function loneValues(values: readonly (number | null)[]): number[] {
   const isEmpty = (index: number) => values[index] === null || values[index] === undefined
   return values.flatMap((_value, index) =>

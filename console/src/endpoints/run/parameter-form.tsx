@@ -1,31 +1,31 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentProps, useId, useLayoutEffect, useRef } from 'react'
-import type { Parameter, Parameters } from '../../api/api-types.ts'
 import { queries } from '../../api/queries.ts'
+import type { Parameter, Parameters } from '../../api/shapes.ts'
+import { Icon } from '../../ui/icon.tsx'
 import { fromLocalInput, toLocalInput } from '../../ui/instants.ts'
+import type { Run } from './use-run.ts'
 
-/** Where values of a parameter can be seen in the data. */
+/** Where values of a parameter occur in the data. */
 export interface SeenAt {
   source: string
   path: string
 }
 
-export interface ParameterFormProps {
+interface ParameterFormProps {
   parameters: Parameters
-  /** Fixed by the token, and only shown. */
+  /** Fixed by the token. */
   fixed: Record<string, string>
   values: Record<string, string>
-  /** The parameter that the service refused, and why. */
   problem?: { parameter: string; message: string } | undefined
   seenAt: (name: string) => SeenAt | undefined
   onChange: (name: string, value: string | undefined) => void
 }
 
-/** A form made from declarations. */
 export function ParameterForm({ parameters, fixed, values, problem, seenAt, onChange }: ParameterFormProps) {
   const names = Object.keys(parameters)
   if (names.length === 0 && Object.keys(fixed).length === 0)
-    return <p className="faint">This query takes no parameters.</p>
+    return <p className="faint">This query has no parameters.</p>
   return (
     <>
       {Object.entries(fixed).map(([name, value]) => (
@@ -98,7 +98,7 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
     return (
       <select {...common} value={value ?? ''} onChange={(event) => onChange(event.target.value || undefined)}>
         <option value="">
-          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Left out'}
+          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Not set'}
         </option>
         {choices.map((choice) => (
           <option key={choice}>{choice}</option>
@@ -120,7 +120,7 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
       />
     )
   }
-  // Whoever may not look into the data has at least what the declaration tells.
+  // Tokens that cannot read the data get suggestions from the declaration.
   const known = [...new Set([preset, example].filter((one) => one !== undefined && one !== ''))] as string[]
   return (
     <>
@@ -134,12 +134,12 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
         value={value ?? ''}
         onText={(text) => onChange(text || undefined)}
       />
-      {seen ? <Seen id={`${id}-seen`} {...seen} /> : <Offered id={`${id}-seen`} values={known} />}
+      {seen ? <SeenValues id={`${id}-seen`} {...seen} /> : <Suggestions id={`${id}-seen`} values={known} />}
     </>
   )
 }
 
-/** A value that is offered while the field is in use already comes selected, so that typing takes its place. */
+/** Selects a value that is suggested while the field has the focus, so that typing replaces it. */
 function TextInput({
   value,
   onText,
@@ -163,17 +163,34 @@ function TextInput({
   )
 }
 
-function Seen({ id, source, path }: SeenAt & { id: string }) {
-  const { data = [] } = useQuery(queries.values(source, path, 168))
-  return <Offered id={id} values={data.map(({ value }) => value)} />
+function SeenValues({ id, source, path }: SeenAt & { id: string }) {
+  const { data = [] } = useQuery(queries.values(source, path))
+  return <Suggestions id={id} values={data.map(({ value }) => value)} />
 }
 
-function Offered({ id, values }: { id: string; values: readonly string[] }) {
+function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
   return (
     <datalist id={id}>
       {values.map((value) => (
         <option key={value} value={value} />
       ))}
     </datalist>
+  )
+}
+
+/** Starts a run, or stops the current one. */
+export function RunButton({ run, stop }: { run: Run; stop: () => void }) {
+  if (run.state === 'running') {
+    return (
+      <button type="button" className="button small" onClick={stop}>
+        Stop
+      </button>
+    )
+  }
+  return (
+    <button type="submit" className="button primary small" aria-keyshortcuts="Control+Enter Meta+Enter">
+      <Icon name="run" />
+      Run <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} ⏎</kbd>
+    </button>
   )
 }

@@ -1,29 +1,28 @@
 import { useQueries } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
-import type { Parameters } from '../../api/api-types.ts'
 import { queries } from '../../api/queries.ts'
+import type { Parameters } from '../../api/shapes.ts'
 import { useAddress } from '../../ui/use-address.ts'
-
-type Place = { source: string; path: string } | undefined
+import type { SeenAt } from './parameter-form.tsx'
 
 export interface ParameterValues {
   values: Record<string, string>
-  /** Required, and without a value. */
+  /** Required parameters without a value. */
   missing: readonly string[]
-  /** Whether values are still being looked for in the data. */
+  /** Whether values are being looked up in the data. */
   isLooking: boolean
   change: (name: string, value: string | undefined) => void
-  /** Puts all values into the address, those too that nobody typed: so a link to it shows the same. */
+  /** Writes all values to the address, including suggested ones, so that a link shows the same. */
   keep: () => void
 }
 
 /**
- * Values of parameters, kept in the address. One that is required and was not touched yet has a value that makes
- * sense: the first that is allowed, or the most frequent one in the data.
+ * Values of parameters, kept in the address. A required parameter starts with a suggestion: the first allowed value, or the
+ * most frequent one in the data.
  */
 export function useParameterValues(
   parameters: Parameters,
-  seenAt: (name: string) => Place = () => undefined,
+  seenAt: (name: string) => SeenAt | undefined = () => undefined,
 ): ParameterValues {
   const [address, setAddress] = useAddress()
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
@@ -36,21 +35,21 @@ export function useParameterValues(
     const place = seenAt(name)
     return place ? [{ name, ...place }] : []
   })
-  const seen = useQueries({ queries: places.map(({ source, path }) => queries.values(source, path, 168)) })
-  const offered = JSON.stringify(
+  const seen = useQueries({ queries: places.map(({ source, path }) => queries.values(source, path)) })
+  const suggested = JSON.stringify(
     places.map(({ name }, index) => [
       name,
       seen[index]?.data?.find(({ value }) => value !== '')?.value ?? null,
     ]),
   )
   const values = useMemo(() => {
-    const found = new Map(JSON.parse(offered) as [string, string | null][])
+    const found = new Map(JSON.parse(suggested) as [string, string | null][])
     const all = Object.keys(parameters).map((name): [string, string | undefined] => {
       const first = parameters[name]?.required && !touched.has(name) ? parameters[name]?.enum?.[0] : undefined
       return [name, address.get(name) ?? first?.toString() ?? found.get(name) ?? undefined]
     })
     return Object.fromEntries(all.filter((pair): pair is [string, string] => pair[1] !== undefined))
-  }, [address, parameters, touched, offered])
+  }, [address, parameters, touched, suggested])
   const change = useCallback(
     (name: string, value: string | undefined) => {
       setTouched((now) => new Set(now).add(name))

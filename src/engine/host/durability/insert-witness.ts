@@ -1,177 +1,142 @@
-import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
 import { exceptions } from '../exceptions.ts'
+import type { SqlSession } from '../session.ts'
 import { quote } from '../statement.ts'
-import { insertLogFiles, insertLogFolder, parsePart, partsIn } from './insert-log.ts'
+import { syncPath, unlessMissing } from './disk.ts'
+import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
+import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
-/** The part of a session that the witness uses. */
-interface Asked {
-  run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
-}
-
-/** A table as it was before an insert. */
-export interface BegunInsert {
+/** An insert that is running, with what its table looked like before. */
+export interface PendingInsert {
   table: string
   directory: string
-  /** The newest file of the table's insert log, and where it ended. */
-  log: { name: string; bytes: number } | undefined
+  /** End of the table's log; undefined if it has none. */
+  log: LogPosition | undefined
 }
 
-/** Written last; without its content nothing in the directory can be believed. */
-export const sumsFile = 'checksums.txt'
+interface TableFiles {
+  /** Complete parts. */
+  parts: ReadonlySet<string>
+  /** The newest log file whose directory entry is on disk. */
+  syncedLog?: string
+}
 
-/** Neither merged nor changed since. */
-const asInserted = /^[^_]+_(\d+)_\1_0$/
+/** A part that was neither merged nor mutated since its insert. */
+const insertedPart = /^[^_]+_(\d+)_\1_0$/
 
 /**
- * Looks at what an insert left on disk before it is acknowledged. On a disk that takes no more bytes the engine was seen to
- * put a part in place whose files are all empty and to report the rows as stored; and it syncs rows, but not the line
- * of its log by which it knows the insert again.
+ * Checks on disk what an insert left, because the engine's word is not enough: on a full disk it has put a part in place
+ * whose files are empty and reported success, and it does not sync the log by which it recognizes a retry.
  */
 export class InsertWitness {
-  readonly #maxTables: number
-  readonly #directories = new Map<string, string>()
-  /** By the directory of a table: the parts that were there, and were not empty. */
-  readonly #parts = new Map<string, ReadonlySet<string>>()
-  /** By the directory of a table: the newest file of its log whose name is on disk. */
-  readonly #syncedLogs = new Map<string, string>()
+  readonly #directories: LRUCache<string, string>
+  /** By the directory of the table. */
+  readonly #files: LRUCache<string, TableFiles>
 
-  /** At most this many tables are remembered. */
   constructor(maxTables: number) {
-    this.#maxTables = maxTables
+    this.#directories = new LRUCache({ max: maxTables })
+    this.#files = new LRUCache({ max: maxTables })
   }
 
-  /** Undefined where the table has no directory. */
-  async begin(table: string, session: Asked): Promise<BegunInsert | undefined> {
+  /** Undefined for a table without a directory. */
+  async begin(table: string, session: SqlSession): Promise<PendingInsert | undefined> {
     const directory = await this.#directoryOf(table, session)
     if (directory === undefined) return undefined
-    if (!this.#parts.has(directory)) await this.#newParts(directory)
-    const name = (await logFiles(directory)).at(-1)
-    if (name === undefined) return { table, directory, log: undefined }
-    const { size = 0 } = (await stat(logPath(directory, name)).catch(unlessMissing)) ?? {}
-    return { table, directory, log: { name, bytes: size } }
+    if (!this.#files.has(directory)) await this.#findNewParts(directory)
+    const file = (await insertLogFiles(directory)).at(-1)
+    if (file === undefined) return { table, directory, log: undefined }
+    const stats = await stat(logPath(directory, file)).catch(unlessMissing)
+    return { table, directory, log: { file, bytes: stats?.size ?? 0 } }
   }
 
-  /**
-   * Whether the insert is on disk as a whole, with its line in the log, and will be after a power cut. Throws where the
-   * table is gone.
-   */
-  async confirm(since: BegunInsert, session: Asked): Promise<boolean> {
-    const begun = await this.#whereNow(since, session)
-    // That somebody dropped the table is no fault of the engine, so it need not start over.
-    if (begun === undefined) throw exceptions.tableDropped(since.table)
-    const { directory } = begun
-    const { inserted, isEmpty } = await this.#newParts(directory)
+  /** Whether a successful insert is complete on disk and in the log, and would survive a power cut. */
+  async confirm(pending: PendingInsert, session: SqlSession): Promise<boolean> {
+    const { directory, log } = await this.#locate(pending, session)
+    const { inserted, isEmpty } = await this.#findNewParts(directory)
     if (isEmpty) return false
-    const { files, named } = await readSince(begun, 'sync')
-    const unnamed = inserted.filter((part) => !named.includes(part))
-    // Others insert at the same time, and the line of a part may be older than this insert.
-    if (files.length > 0 && unnamed.length > 0 && !(await areNamed(unnamed, directory))) return false
+    const { files, parts } = await readInsertLog(directory, { since: log, sync: true })
     const newest = files.at(-1)
-    if (newest !== undefined && this.#syncedLogs.get(directory) !== newest) {
-      await sync(join(directory, insertLogFolder))
-      this.#syncedLogs.set(directory, newest)
+    if (newest === undefined) return true
+    const unlogged = inserted.filter((part) => !parts.has(part))
+    if (unlogged.length > 0) {
+      // A part of a concurrent insert may have been logged before this insert began.
+      const whole = await readInsertLog(directory)
+      if (unlogged.some((part) => !whole.parts.has(part))) return false
+    }
+    const known = this.#files.get(directory)
+    if (known?.syncedLog !== newest) {
+      await syncPath(join(directory, insertLogFolder))
+      if (known) known.syncedLog = newest
     }
     return true
   }
 
-  /** Parts that the log names since the insert began. */
-  async partsSince(begun: BegunInsert): Promise<string[]> {
-    return (await readSince(begun)).named
-  }
-
-  /** A table that was dropped and made again since is elsewhere, and all of it is newer than the insert. */
-  async #whereNow(begun: BegunInsert, session: Asked): Promise<BegunInsert | undefined> {
-    if ((await stat(begun.directory).catch(unlessMissing)) !== undefined) return begun
-    const directory = await this.#directoryOf(begun.table, session)
-    return directory === undefined ? undefined : { ...begun, directory, log: undefined }
-  }
-
-  /** Parts that appeared in a table's directory since the last look. */
-  async #newParts(directory: string): Promise<{ inserted: string[]; isEmpty: boolean }> {
-    const seen = this.#parts.get(directory)
-    const all = (await readdir(directory).catch(unlessMissing)) ?? []
-    const names = all.filter((name) => seen?.has(name) || parsePart(name))
-    const added = names.filter((name) => !seen?.has(name))
-    const sums = await Promise.all(
-      added.map((name) => stat(join(directory, name, sumsFile)).catch(unlessMissing)),
-    )
-    const isEmpty = sums.some((file) => file?.size === 0)
-    if (this.#parts.size >= this.#maxTables) this.#parts.clear()
-    if (!isEmpty) this.#parts.set(directory, new Set(names))
-    return { inserted: added.filter((name) => asInserted.test(name)), isEmpty }
-  }
-
-  async #directoryOf(table: string, session: Asked): Promise<string | undefined> {
-    const known = this.#directories.get(table)
-    // A table that was dropped and made again is elsewhere.
-    if (known !== undefined && (await stat(known).catch(unlessMissing)) !== undefined) return known
-    const [name, database] = table.split('.').reverse()
-    const of = database === undefined ? 'currentDatabase()' : quote(database)
-    const { bytes } = await session.run(
-      `SELECT data_paths[1] FROM system.tables WHERE database = ${of} AND name = ${quote(name ?? '')}`,
-      'TSVRaw',
-    )
-    const directory = Buffer.from(bytes).toString().trimEnd() || undefined
-    if (this.#directories.size >= this.#maxTables) {
-      this.#directories.clear()
-      this.#syncedLogs.clear()
+  /**
+   * Whether a failed insert left nothing behind. The engine logs the token before it puts the rows in place. If the
+   * second step fails, it takes a retry for a duplicate: it reports success and drops the rows.
+   */
+  async confirmFailed(
+    { table, directory, log }: PendingInsert,
+    open: () => Promise<SqlSession & { close(): Promise<void> }>,
+  ): Promise<boolean> {
+    const { tokens } = await readInsertLog(directory, { since: log })
+    if (tokens.size === 0) return true
+    const session = await open()
+    try {
+      const names = await readSystemTable(
+        session,
+        `SELECT name FROM system.parts WHERE active AND table`,
+        table,
+      )
+      const active = names.split('\n').flatMap((name) => parsePart(name) ?? [])
+      return [...tokens.values()].every((part) => isCovered(part, active))
+    } finally {
+      void session.close()
     }
+  }
+
+  /** A table that was dropped and recreated since has another directory, and its whole log is newer than the insert. */
+  async #locate(pending: PendingInsert, session: SqlSession): Promise<PendingInsert> {
+    if (await exists(pending.directory)) return pending
+    const directory = await this.#directoryOf(pending.table, session)
+    if (directory === undefined) throw exceptions.tableDropped(pending.table)
+    return { ...pending, directory, log: undefined }
+  }
+
+  /** Finds the parts that appeared in a table since the last time. */
+  async #findNewParts(directory: string): Promise<{ inserted: string[]; isEmpty: boolean }> {
+    const known = this.#files.get(directory)
+    const all = (await readdir(directory).catch(unlessMissing)) ?? []
+    const names = all.filter((name) => known?.parts.has(name) || parsePart(name))
+    const added = names.filter((name) => !known?.parts.has(name))
+    const checksums = await Promise.all(
+      added.map((name) => stat(join(directory, name, checksumsFile)).catch(unlessMissing)),
+    )
+    const isEmpty = checksums.some((file) => file?.size === 0)
+    if (!isEmpty) this.#files.set(directory, { ...known, parts: new Set(names) })
+    return { inserted: added.filter((name) => insertedPart.test(name)), isEmpty }
+  }
+
+  async #directoryOf(table: string, session: SqlSession): Promise<string | undefined> {
+    const known = this.#directories.get(table)
+    if (known !== undefined && (await exists(known))) return known
+    const paths = await readSystemTable(session, 'SELECT data_paths[1] FROM system.tables WHERE name', table)
+    const directory = paths.trimEnd() || undefined
     if (directory !== undefined) this.#directories.set(table, directory)
     return directory
   }
 }
 
-function logPath(directory: string, name: string): string {
-  return join(directory, insertLogFolder, name)
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(unlessMissing)) !== undefined
 }
 
-async function logFiles(directory: string): Promise<string[]> {
-  return insertLogFiles((await readdir(join(directory, insertLogFolder)).catch(unlessMissing)) ?? [])
-}
-
-/** Reads what was added to a table's log since an insert began; the engine begins a new file now and then. */
-async function readSince(
-  { directory, log }: BegunInsert,
-  then?: 'sync',
-): Promise<{ files: string[]; named: string[] }> {
-  const all = await logFiles(directory)
-  const files = log && all.includes(log.name) ? all.slice(all.indexOf(log.name)) : all
-  let text = ''
-  for (const name of files) {
-    const file = await open(logPath(directory, name), 'r').catch(unlessMissing)
-    // The oldest files go when newer ones are begun, and a table may be dropped at any moment.
-    if (file === undefined) continue
-    try {
-      const { size } = await file.stat()
-      const from = name === log?.name ? log.bytes : 0
-      const bytes = Buffer.alloc(Math.max(0, size - from))
-      const { bytesRead } = await file.read(bytes, 0, bytes.length, from)
-      text += bytes.toString('utf8', 0, bytesRead)
-      if (then === 'sync') await file.datasync()
-    } finally {
-      await file.close()
-    }
-  }
-  return { files, named: partsIn(text) }
-}
-
-async function areNamed(parts: readonly string[], directory: string): Promise<boolean> {
-  const files = await logFiles(directory)
-  const texts = await Promise.all(files.map((name) => readFile(logPath(directory, name), 'utf8')))
-  return parts.every((part) => texts.some((text) => text.includes(`\t${part}\t`)))
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r').catch(unlessMissing)
-  if (file === undefined) return
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-function unlessMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
+/** Runs a query that ends in the column of a table's name. */
+async function readSystemTable(session: SqlSession, query: string, table: string): Promise<string> {
+  const [name = '', database] = table.split('.').reverse()
+  const inDatabase = database === undefined ? 'currentDatabase()' : quote(database)
+  const { bytes } = await session.run(`${query} = ${quote(name)} AND database = ${inDatabase}`, 'TSVRaw')
+  return Buffer.from(bytes).toString()
 }

@@ -1,0 +1,41 @@
+import type { components, paths } from './schema.d.ts'
+
+type Schemas = components['schemas']
+type Json<Body> = { content: { 'application/json': Body } }
+/** What an operation returns. */
+type Result<Operation> = Operation extends { responses: { 200: Json<infer Body> } } ? Body : never
+
+export type Endpoint = Schemas['Endpoint']
+/** A parameter as people declare it: everything is optional. */
+export type Parameter = Schemas['ParameterFields']
+export type Parameters = Record<string, Parameter>
+export type Column = Endpoint['columns'][number]
+export type Source = Schemas['Source']
+export type TypedColumn = Source['hot_fields'][number]
+export type SourcePath = Schemas['SourcePath']
+export type JsonPath = Schemas['JsonPath']
+export type SlowCall = Pick<Schemas['SlowCall'], 'engine_ms' | 'rows_read' | 'version'>
+export type Plan = Schemas['Plan']
+export type Entry = Schemas['StoredEntry']
+export type Status = Schemas['Status']
+export type Token = Schemas['AccessToken']
+export type NewToken = Schemas['NewAccessToken']
+
+export type Whoami = Result<paths['/api/whoami']['get']>
+/** An endpoint as it is shown to tokens that can call it. */
+export type CallableEndpoint = Whoami['endpoints'][number]
+export type Usage = Result<paths['/api/usage']['get']>
+export type Cache = Result<paths['/api/cache']['get']>
+export type DraftCheck = Result<paths['/api/endpoints/check']['post']>
+export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']>
+export type ValueCount = Result<paths['/api/sources/{name}/values']['post']>[number]
+export type Row = Record<string, unknown>
+
+/** A row of the endpoint `wellhead.endpoint-stats`. */
+export interface EndpointStat {
+  endpoint: string
+  calls: number
+  errors: number
+  hit_ratio: number | null
+  p95_ms: number | null
+}

@@ -1,0 +1,71 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+
+interface FieldProps {
+  label: ReactNode
+  note?: ReactNode
+}
+
+function Field({ id, label, note, children }: FieldProps & { id: string; children: ReactNode }) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {note && <span className="note">{note}</span>}
+    </div>
+  )
+}
+
+type TextFieldProps = FieldProps &
+  Omit<ComponentProps<'input'>, 'onChange'> & { onChange: (value: string) => void }
+
+export function TextField({ label, note, onChange, className = '', ...rest }: TextFieldProps) {
+  const id = useId()
+  return (
+    <Field id={id} label={label} note={note}>
+      <input
+        {...rest}
+        id={id}
+        className={`input ${className}`}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </Field>
+  )
+}
+
+interface SelectFieldProps<T extends string> extends FieldProps {
+  value: T
+  /** Values, each with its text where that differs. */
+  options: readonly (readonly [value: T, text?: string])[]
+  onChange: (value: T) => void
+}
+
+export function SelectField<T extends string>(props: SelectFieldProps<T>) {
+  const { label, note, value, options, onChange } = props
+  const id = useId()
+  return (
+    <Field id={id} label={label} note={note}>
+      <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value as T)}>
+        {options.map(([key, text = key]) => (
+          <option key={key} value={key}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+}
+
+interface CheckFieldProps {
+  label: string
+  checked: boolean
+  onChange: (checked: boolean) => void
+}
+
+export function CheckField({ label, checked, onChange }: CheckFieldProps) {
+  return (
+    <label className="check">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      {label}
+    </label>
+  )
+}

@@ -1,0 +1,100 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Compute } from '../../cache/cache-request.ts'
+import type { Arrivals } from '../../catalog/arrivals.ts'
+import type { Blame } from '../../engine/engine.ts'
+import { callerSqlSettings } from '../../sql/isolation.ts'
+import type { BoundCall, EndpointPlan, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
+import type { PreparedCall } from './prepared-call.ts'
+import { Renewal, spanOf } from './renewal.ts'
+import type { Sandboxes } from './sandboxes.ts'
+
+export interface ComputationParts {
+  runner: EndpointRunner
+  sandboxes: Sandboxes
+  clock: Clock
+  /** Undefined if other services write to the same engine: then not all arrivals are known. */
+  arrivals: Arrivals | undefined
+}
+
+/** On whose behalf a query runs. */
+type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace'>
+
+/** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
+export const refresher = { caller: 'wellhead:warming', purpose: 'renewal' } as const
+export const follower = { caller: 'wellhead:following', purpose: 'follow' } as const
+
+/** Computes the result of a prepared call: the whole of it, or only what changed since the last run. */
+export class Computation {
+  readonly #call: PreparedCall
+  readonly #parts: ComputationParts
+  readonly #renewal: Renewal | undefined
+
+  constructor(call: PreparedCall, parts: ComputationParts) {
+    this.#call = call
+    this.#parts = parts
+    this.#renewal = renewalOf(call, parts)
+  }
+
+  /** What the cache calls on a miss and for each refresh. */
+  forCache({ caller, purpose, engineTime }: Requester): Compute {
+    return async ({ purpose: reason, signal, previous, trace }) => {
+      const requester = reason === 'refresh' ? refresher : { caller, purpose, engineTime }
+      const run = (part?: Part) => this.run({ ...requester, signal, trace }, part)
+      const result = await (this.#renewal ? this.#renewal.run(previous, run) : run())
+      return result === 'unchanged' ? result : { ...result, contentType: this.#call.format.contentType }
+    }
+  }
+
+  async run(requester: Requester, part?: Part): Promise<RunResult> {
+    return this.#parts.runner.run(await this.#bind(requester), part)
+  }
+
+  async explain(requester: Requester): Promise<EndpointPlan> {
+    return this.#parts.runner.explain(await this.#bind(requester))
+  }
+
+  async #bind({ caller, signal, purpose, engineTime, trace }: Requester): Promise<BoundCall> {
+    const { endpoint, values, sql, format, project } = this.#call
+    const { sandboxes, runner } = this.#parts
+    const blame = blameFor(this.#call, caller)
+    const bound = { endpoint, values, format, project, caller, signal, purpose, engineTime, trace, blame }
+    if (sql === undefined) return bound
+    let checkMs = 0
+    const sandboxed =
+      sandboxes.get(endpoint, sql) ??
+      // The check takes the engine's time, so it waits for its turn like a query.
+      (await runner.inTurn(bound, async () => {
+        const since = performance.now()
+        const compiled = await sandboxes.compile(endpoint, sql, blame)
+        checkMs = performance.now() - since
+        return compiled
+      }))
+    return { ...bound, endpoint: sandboxed, usedMs: checkMs, settings: callerSqlSettings }
+  }
+}
+
+function renewalOf({ endpoint, values, format }: PreparedCall, { clock, arrivals }: ComputationParts) {
+  const { incremental, max_rows: maxRows } = endpoint.definition
+  if (!arrivals || !incremental || format.name !== 'json') return undefined
+  const span = spanOf(incremental, values[incremental.by ?? ''])
+  if (!span) return undefined
+  const { column, whole_buckets: wholeBuckets } = incremental
+  const sources = [...endpoint.compiled.possibleSources]
+  return new Renewal({ clock, arrivals, sources, column, span, wholeBuckets, maxRows })
+}
+
+/** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, and of a saved query. */
+const tolerated = { callerSql: 1, sandbox: 10, saved: 3 }
+
+/**
+ * Who is refused for a while if the query crashes the engine. A caller whose own SQL does is refused in all sandboxes, and
+ * one who makes a saved query do it is refused that endpoint. An endpoint tolerates more crashes than one caller can
+ * cause, so that no caller can close it for the others.
+ */
+function blameFor({ endpoint, sql }: PreparedCall, caller: string): Blame[] {
+  const { id } = endpoint.definition
+  if (sql === undefined) return [{ key: `caller:${caller} endpoint:${id}`, crashes: tolerated.saved }]
+  const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
+  if (caller === refresher.caller || caller === follower.caller) return [sandbox]
+  return [{ key: `caller:${caller}`, crashes: tolerated.callerSql }, sandbox]
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { cacheKey } from '../../cache/cache-key.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
+import type { BoundValues } from '../definition/parameters.ts'
+import type { OutputFormat } from './output-formats.ts'
+
+export interface CallParameters {
+  endpoint: Endpoint
+  /** As sent, unchecked. */
+  parameters: Readonly<Record<string, string>>
+  format: OutputFormat
+  /** The project of a tenant's token. */
+  project: string | undefined
+}
+
+/** Everything that the result of a call depends on, checked and bound once. */
+export interface PreparedCall {
+  readonly endpoint: Endpoint
+  readonly values: BoundValues
+  /** The caller's SQL, if the endpoint is a sandbox. */
+  readonly sql: string | undefined
+  readonly format: OutputFormat
+  readonly project: string | undefined
+  readonly key: string
+}
+
+/** Throws if a parameter is missing or invalid. */
+export function prepareCall({ endpoint, parameters, format, project }: CallParameters): PreparedCall {
+  const { definition, compiled, version } = endpoint
+  const values = compiled.check(parameters)
+  const sql = definition.sandbox && Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
+  const key = cacheKey({
+    endpointId: definition.id,
+    version,
+    tenant: project ?? null,
+    parameters: sql === undefined ? values : { ...values, sql },
+    format: format.name,
+  })
+  return Object.freeze({ endpoint, values, sql, format, project, key })
+}
+
+/** Enough to repeat a call after a restart. */
+export const recipeShape = z.object({
+  endpoint: z.string(),
+  version: z.int(),
+  parameters: z.record(z.string(), z.string()),
+  project: z.string().optional(),
+  format: z.string(),
+})
+
+export function recipeOf({ endpoint, parameters, format, project }: CallParameters) {
+  const { definition, compiled, version } = endpoint
+  // Parameters that the endpoint does not know must not take up memory of the cache.
+  const names = new Set([...Object.keys(definition.parameters), ...compiled.names])
+  if (definition.sandbox) names.add('sql')
+  return {
+    endpoint: definition.id,
+    version,
+    parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))),
+    ...(project !== undefined && { project }),
+    format: format.name,
+  } satisfies z.output<typeof recipeShape>
+}

@@ -1,0 +1,202 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { manualClock } from '../../base/clock.ts'
+import { Arrivals } from '../../catalog/arrivals.ts'
+import type { Part, RunResult } from './endpoint-runner.ts'
+import { bodyOf, type PreviousResult, planRenewal, Renewal, rowsOf } from './renewal.ts'
+
+const second = 1_000_000n
+
+describe('a renewal computes', () => {
+  const span = { window_seconds: 3600, bucket_seconds: 60 }
+  const at = (seconds: number) => BigInt(seconds) * second
+  const plan = (before: number, now: number, earliest?: number, wholeBuckets = true) =>
+    planRenewal({
+      span,
+      wholeBuckets,
+      beforeMicros: at(before),
+      nowMicros: at(now),
+      earliestMicros: earliest === undefined ? undefined : at(earliest),
+    })
+  const part = (from: number, before: number) => ({
+    unchanged: undefined,
+    part: {
+      kept: { fromMicros: at(from), beforeMicros: at(before) },
+      range: { beforeMicros: at(from), fromMicros: at(before) },
+    },
+  })
+  const whole = { unchanged: undefined, part: undefined }
+
+  test('nothing if no entry arrived and no bucket ended', () => {
+    expect(plan(7200, 7259).unchanged).toEqual({ unlessIn: undefined })
+    // A window that starts within a bucket loses entries of that bucket.
+    expect(plan(7230, 7259, undefined, false)).toEqual({
+      ...part(3660, 7200),
+      unchanged: { unlessIn: at(3600) },
+    })
+  })
+
+  test('the newest buckets, and the first one if the window starts within it', () => {
+    expect(plan(7230, 7290)).toEqual(part(3660, 7200))
+    expect(plan(7230, 7290, undefined, false)).toEqual(part(3720, 7200))
+    expect(plan(7230, 7240, 7235)).toEqual(part(3600, 7200))
+  })
+
+  test('everything from the bucket of a late entry on', () => {
+    expect(plan(7230, 7240, 5000)).toEqual(part(3600, 4980))
+    expect(plan(7230, 7240, 3601)).toEqual(whole)
+    expect(plan(7230, 7240, 10)).toEqual(whole)
+  })
+
+  test('everything after a long pause, or if the clock was set back', () => {
+    expect(plan(7200, 90_000)).toEqual(whole)
+    expect(plan(7200, 7199)).toEqual(whole)
+  })
+})
+
+const everything = { sources: ['s'], column: 'timestamp', maxRows: 10_000 }
+
+function answerOf(rows: string[]): RunResult {
+  const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
+  return { body: bodyOf(rows), rows: rows.length, truncated: false, ...cost }
+}
+
+test('a result whose rows have no buckets, or are not in their order, is computed as a whole', async () => {
+  const clock = manualClock(Date.UTC(2026, 0, 2))
+  const span = { window_seconds: 3600, bucket_seconds: 60 }
+  for (const rows of [['{"timestamp":2}', '{"timestamp":1}'], ['{"timestamp":null}'], ['{"other":1}']]) {
+    const parts: Part[] = []
+    const run = async (part: Part) => {
+      parts.push(part)
+      return answerOf(rows)
+    }
+    const renewal = new Renewal({ ...everything, clock, arrivals: new Arrivals(), span, wholeBuckets: true })
+    const first = (await renewal.run(undefined, run)) as RunResult
+    expect(await renewal.run(first, run)).not.toBe('unchanged')
+    expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
+  }
+})
+
+test('a body is made of the rows that it was split into', () => {
+  for (const rows of [[], ['{"a":1}'], ['{"a":"],[\\n"}', '{"b":",\\n"}']]) {
+    expect(rowsOf(bodyOf(rows))).toEqual(rows)
+  }
+  expect(rowsOf(Buffer.from('a,b\n'))).toBeUndefined()
+})
+
+/** A query that counts entries in memory by bucket. With whole buckets, it also returns empty ones. */
+function counting(
+  entries: bigint[],
+  wholeBuckets: boolean,
+  span: { window_seconds: number; bucket_seconds: number },
+) {
+  const bucket = BigInt(span.bucket_seconds) * second
+  const window = BigInt(span.window_seconds) * second
+  const start = (micros: bigint) => micros - (micros % bucket)
+  let read = 0
+  const run = async ({ nowMicros = 0n, range }: Part): Promise<RunResult> => {
+    const from = wholeBuckets ? start(nowMicros - window) : nowMicros - window
+    const counts = new Map<bigint, number>()
+    if (wholeBuckets) for (let b = from; b <= start(nowMicros); b += bucket) counts.set(b, 0)
+    for (const micros of entries) {
+      if (range && micros >= range.beforeMicros && micros < range.fromMicros) continue
+      read++
+      if (micros < from || (wholeBuckets && start(micros) > start(nowMicros))) continue
+      counts.set(start(micros), (counts.get(start(micros)) ?? 0) + 1)
+    }
+    const rows = [...counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([t, n]) => `{"timestamp":${t},"n":${n}}`)
+    return answerOf(rows)
+  }
+  return { run, read: () => read }
+}
+
+type Step = { advance: number; arrive: number[]; lose: boolean }
+
+test('a renewed result equals the whole one, byte for byte, in random histories', async () => {
+  const step = fc.record({
+    advance: fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 1, max: 400 }),
+      fc.integer({ min: -50, max: 40_000 }),
+    ),
+    arrive: fc.array(fc.integer({ min: -9000, max: 3600 }), { maxLength: 4 }),
+    lose: fc.boolean(),
+  })
+  const shape = fc.record({
+    wholeBuckets: fc.boolean(),
+    span: fc.constantFrom(
+      { window_seconds: 3600, bucket_seconds: 60 },
+      { window_seconds: 3600, bucket_seconds: 3600 },
+      { window_seconds: 300, bucket_seconds: 1 },
+      { window_seconds: 7200, bucket_seconds: 3600 },
+    ),
+    steps: fc.array(step, { maxLength: 25, size: 'max' }),
+  })
+  await fc.assert(
+    fc.asyncProperty(shape, async ({ wholeBuckets, span, steps }) => {
+      const clock = manualClock(Date.UTC(2026, 0, 2))
+      const arrivals = new Arrivals()
+      const entries: bigint[] = []
+      const { run } = counting(entries, wholeBuckets, span)
+      const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+      let kept: PreviousResult | undefined
+      for (const { advance, arrive, lose } of steps as Step[]) {
+        clock.advance(advance * 1000)
+        for (const seconds of arrive) {
+          const micros = BigInt(clock.now() + seconds * 1000) * 1000n
+          entries.push(micros)
+          arrivals.note('s', micros)
+        }
+        const answer = await renewal.run(kept, run)
+        const result: PreviousResult = answer === 'unchanged' ? (kept as PreviousResult) : answer
+        const whole = await run({ nowMicros: BigInt(clock.now()) * 1000n })
+        expect(result.body.toString()).toBe(whole.body.toString())
+        // Not every result is stored.
+        if (!lose) kept = result
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+/** A week with an entry every minute, counted by day, and its first result. */
+async function weekOfEntries(wholeBuckets: boolean) {
+  const clock = manualClock(Date.UTC(2026, 0, 2, 12))
+  const now = BigInt(clock.now()) * 1000n
+  const entries = Array.from({ length: 12_000 }, (_, i) => now - BigInt(i) * 60n * second)
+  const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
+  const { run, read } = counting(entries, wholeBuckets, span)
+  const arrivals = new Arrivals()
+  const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+  const first = (await renewal.run(undefined, run)) as RunResult
+  const whole = read()
+  return {
+    clock,
+    arrive: () => {
+      entries.push(now)
+      arrivals.note('s', now)
+    },
+    renew: async () => (await renewal.run(first, run)) as RunResult,
+    whole: () => run({ nowMicros: BigInt(clock.now()) * 1000n }),
+    /** Entries read since the first result, as a share of those read for it. */
+    readShare: () => (read() - whole) / whole,
+  }
+}
+
+test('a renewal reads only what is new', async () => {
+  const { arrive, renew, readShare, whole } = await weekOfEntries(true)
+  arrive()
+  const answer = await renew()
+  expect(readShare()).toBeLessThan(0.2)
+  expect(answer.body.toString()).toBe((await whole()).body.toString())
+})
+
+test('a renewal of a quiet window that starts within a bucket reads only the first and the open bucket', async () => {
+  const { clock, renew, readShare, whole } = await weekOfEntries(false)
+  clock.advance(300_000)
+  const answer = await renew()
+  expect(readShare()).toBeLessThan(0.5)
+  expect(answer.body.toString()).toBe((await whole()).body.toString())
+})

@@ -1,0 +1,190 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import type { Arrivals } from '../../catalog/arrivals.ts'
+import type { TimeRange } from '../../sql/isolation.ts'
+import type { Incremental, Span } from '../definition/definition.ts'
+import type { Part, RunResult } from './endpoint-runner.ts'
+
+interface RenewalOptions {
+  clock: Clock
+  arrivals: Arrivals
+  /** Sources that the query may read. */
+  sources: readonly string[]
+  /** The column with the start of the bucket. */
+  column: string
+  span: Span
+  /** Whether the window starts with a whole bucket. */
+  wholeBuckets: boolean
+  maxRows: number
+}
+
+export interface PreviousResult {
+  readonly body: Buffer
+  readonly truncated: boolean
+}
+
+/** After this many renewals in a row, the whole result is computed. */
+const maxInARow = 11
+
+/** Computes an incremental endpoint's result again by running its query for as little time as gives the same result. */
+export class Renewal {
+  readonly #options: RenewalOptions
+  /** The last run: its time, and which arrivals it has seen. */
+  #last: { nowMicros: bigint; mark: number; digest: string } | undefined
+  #inARow = 0
+
+  constructor(options: RenewalOptions) {
+    this.#options = options
+  }
+
+  async run(
+    previous: PreviousResult | undefined,
+    run: (part: Part) => Promise<RunResult>,
+  ): Promise<RunResult | 'unchanged'> {
+    const { clock, arrivals } = this.#options
+    const nowMicros = BigInt(clock.now()) * 1000n
+    // Taken before the run: entries that arrive during the run may be missing from its result.
+    const mark = arrivals.mark()
+    // A result may have been discarded: only the one of the last run can be renewed.
+    const base = previous && this.#last?.digest === digestOf(previous.body) ? previous : undefined
+    const renewed = base && (await this.#renew(base, nowMicros, run))
+    const result = renewed ?? (await run({ nowMicros }))
+    this.#inARow = renewed === undefined ? 0 : this.#inARow + 1
+    const { body } = result === 'unchanged' ? (base as PreviousResult) : result
+    this.#last = { nowMicros, mark, digest: digestOf(body) }
+    return result
+  }
+
+  async #renew(
+    previous: PreviousResult,
+    nowMicros: bigint,
+    run: (part: Part) => Promise<RunResult>,
+  ): Promise<RunResult | 'unchanged' | undefined> {
+    const { arrivals, sources, column, span, wholeBuckets, maxRows } = this.#options
+    if (!this.#last || previous.truncated || this.#inARow >= maxInARow) return undefined
+    const rows = bucketRows(previous.body, column)
+    if (!rows) return undefined
+    const { unchanged, part } = planRenewal({
+      span,
+      wholeBuckets,
+      beforeMicros: this.#last.nowMicros,
+      nowMicros,
+      earliestMicros: arrivals.earliestSince(this.#last.mark, sources),
+    })
+    if (unchanged && !rows.some(({ bucket }) => bucket === unchanged.unlessIn)) return 'unchanged'
+    if (!part) return undefined
+    const result = await run({ nowMicros, range: part.range })
+    const fresh = result.truncated ? undefined : bucketRows(result.body, column)
+    const spliced = fresh && splice(rows, fresh, part.kept)
+    if (!spliced || spliced.length > maxRows) return undefined
+    return { ...result, body: bodyOf(spliced), rows: spliced.length }
+  }
+}
+
+function digestOf(body: Buffer): string {
+  return hash('sha256', body, 'base64')
+}
+
+/** The span for the value of the parameter. */
+export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): Span | undefined {
+  if (by !== null && typeof value === 'string' && Object.hasOwn(spans, value)) return spans[value]
+  return otherwise ?? undefined
+}
+
+interface RenewalTimes {
+  span: Span
+  wholeBuckets: boolean
+  /** Times of the previous run and of this one. */
+  beforeMicros: bigint
+  nowMicros: bigint
+  /** The earliest timestamp among entries that arrived since the previous run. */
+  earliestMicros: bigint | undefined
+}
+
+interface RenewalPlan {
+  /** Set if the result can only have changed by losing rows of the bucket that leaves the window. */
+  unchanged: { unlessIn: bigint | undefined } | undefined
+  /** The buckets to keep and the time range to compute again; undefined if that is everything. */
+  part: { kept: KeptBuckets; range: TimeRange } | undefined
+}
+
+interface KeptBuckets {
+  fromMicros: bigint
+  beforeMicros: bigint
+}
+
+/**
+ * Plans to compute the buckets that got new entries, those that were still open, and the first one if the window starts
+ * within it, since it loses entries all the time.
+ */
+export function planRenewal(times: RenewalTimes): RenewalPlan {
+  const { span, wholeBuckets, beforeMicros, nowMicros, earliestMicros } = times
+  const bucketMicros = BigInt(span.bucket_seconds) * 1_000_000n
+  const windowMicros = BigInt(span.window_seconds) * 1_000_000n
+  const start = (micros: bigint) => micros - (((micros % bucketMicros) + bucketMicros) % bucketMicros)
+  // The clock was set back.
+  if (nowMicros < beforeMicros) return { unchanged: undefined, part: undefined }
+  const first = start(nowMicros - windowMicros)
+  const turned = start(nowMicros) !== start(beforeMicros) || first !== start(beforeMicros - windowMicros)
+  const quiet = !turned && earliestMicros === undefined
+  const open = earliestMicros !== undefined && earliestMicros < beforeMicros ? earliestMicros : beforeMicros
+  const kept = { fromMicros: wholeBuckets ? first : first + bucketMicros, beforeMicros: start(open) }
+  const unchanged = quiet ? { unlessIn: wholeBuckets ? undefined : first } : undefined
+  if (kept.beforeMicros <= kept.fromMicros) return { unchanged, part: undefined }
+  const range = { beforeMicros: kept.fromMicros, fromMicros: kept.beforeMicros }
+  return { unchanged, part: { kept, range } }
+}
+
+const opening = '{"result":['
+const closing = ']}'
+
+/** The rows of a result as text; undefined if the body does not have the engine's layout. */
+export function rowsOf(body: Buffer): string[] | undefined {
+  const text = body.toString()
+  if (!text.startsWith(opening) || !text.endsWith(closing)) return undefined
+  const inside = text.slice(opening.length, -closing.length).trim()
+  return inside === '' ? [] : inside.split(',\n')
+}
+
+export function bodyOf(rows: readonly string[]): Buffer {
+  return Buffer.from(
+    rows.length === 0 ? `${opening}${closing}` : `${opening}\n${rows.join(',\n')}\n${closing}`,
+  )
+}
+
+interface BucketRow {
+  text: string
+  bucket: bigint
+}
+
+/** The rows with the starts of their buckets; undefined if a row has none or they are not in order. */
+function bucketRows(body: Buffer, column: string): BucketRow[] | undefined {
+  const rows: BucketRow[] = []
+  const texts = rowsOf(body)
+  for (const text of texts ?? []) {
+    const bucket = bucketOf(text, column)
+    const last = rows.at(-1)
+    if (bucket === undefined || (last && bucket < last.bucket)) return undefined
+    rows.push({ text, bucket })
+  }
+  return texts && rows
+}
+
+function bucketOf(row: string, column: string): bigint | undefined {
+  const value = (JSON.parse(row) as Record<string, unknown>)[column]
+  const micros = typeof value === 'number' ? value : Date.parse(`${value}Z`) * 1000
+  return Number.isSafeInteger(micros) ? BigInt(micros) : undefined
+}
+
+/** The kept rows of the previous result, with new rows around them. */
+function splice(
+  previous: readonly BucketRow[],
+  fresh: readonly BucketRow[],
+  { fromMicros, beforeMicros }: KeptBuckets,
+): string[] {
+  return [
+    ...fresh.filter(({ bucket }) => bucket < fromMicros),
+    ...previous.filter(({ bucket }) => bucket >= fromMicros && bucket < beforeMicros),
+    ...fresh.filter(({ bucket }) => bucket >= beforeMicros),
+  ].map(({ text }) => text)
+}

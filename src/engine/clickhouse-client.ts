@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import { traceHeaders } from '../base/tracing.ts'
+import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'
+import type { InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
+import { type RequestOutcome, toWellheadError } from './engine-errors.ts'
+
+/** Longer parameters are sent in the body, because the length of a URL is limited. */
+const maxUrlParameterBytes = 4096
+
+interface ClientLimits {
+  maxResultBytes: number
+  /** Time after its deadline in which the engine should report the end of a query. */
+  graceMs: number
+  /** Whether a query is repeated if its connection turns out to be closed. */
+  repeatQueries: boolean
+}
+
+type Settings = Record<string, string | number>
+type Values = NonNullable<Statement['parameters']>
+
+/** Runs statements over HTTP, each with a deadline and a signal. */
+export class ClickHouseClient {
+  readonly #server: ClickHouseHttp
+  readonly #limits: ClientLimits
+
+  constructor(server: ClickHouseHttp, limits: ClientLimits) {
+    this.#server = server
+    this.#limits = limits
+  }
+
+  async query(statement: Statement, limits: Limits): Promise<QueryResult> {
+    const { maxResultBytes, repeatQueries } = this.#limits
+    const settings = {
+      max_result_bytes: maxResultBytes,
+      ...statement.settings,
+      // Together they make a remote server stop the query when the connection closes.
+      readonly: 2,
+      cancel_http_readonly_queries_on_client_close: 1,
+    }
+    const message = messageOf(`${statement.sql}\nFORMAT ${statement.format}`, statement.parameters)
+    const response = await this.#run(limits, settings, { ...message, repeatable: repeatQueries })
+    return { ...summaryOf(response), body: response.body }
+  }
+
+  async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+    const columns = target.columns ? ` (${target.columns.join(', ')})` : ''
+    const query = `INSERT INTO ${target.table}${columns} FORMAT ${target.format}`
+    return summaryOf(await this.#run(limits, { ...target.settings, query }, { body: rows }))
+  }
+
+  async command({ sql, settings, parameters }: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+    return summaryOf(await this.#run(limits, { ...settings }, messageOf(sql, parameters)))
+  }
+
+  close(): void {
+    this.#server.close()
+  }
+
+  async #run(
+    limits: Limits,
+    settings: Settings,
+    { search, headers, ...request }: Omit<HttpRequest, 'maxResponseBytes'>,
+  ): Promise<HttpResponse> {
+    const { deadlineMs, signal, trace } = limits
+    let ended: RequestOutcome['ended'] = 'by-engine'
+    let cancel = () => {}
+    const onAbort = () => {
+      ended = 'by-caller'
+      cancel()
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    // The engine itself stops the query at the deadline; this timer helps if it does not.
+    const timer = setTimeout(() => {
+      ended = 'by-deadline'
+      cancel()
+    }, deadlineMs + this.#limits.graceMs)
+    try {
+      if (signal?.aborted) onAbort()
+      signal?.throwIfAborted()
+      const pending = this.#server.send({
+        ...request,
+        search: {
+          query_id: limits.queryId ?? randomUUID(),
+          ...(settings as Record<string, string>),
+          max_execution_time: String(deadlineMs / 1000),
+          wait_end_of_query: '1',
+          ...search,
+        },
+        headers: { ...headers, ...(trace && traceHeaders(trace)) },
+        maxResponseBytes: this.#limits.maxResultBytes,
+      })
+      cancel = pending.cancel
+      return await pending.response
+    } catch (error) {
+      throw toWellheadError(error, { deadlineMs, ended })
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+}
+
+/** ClickHouse's escaped text form of a value. */
+export function fieldText(value: Values[string]): string {
+  if (value === null) return '\\N'
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  if (typeof value === 'number') return String(value)
+  return value.replace(/[\\\t\n\r']/g, (character) => escapes[character] as string)
+}
+
+const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'" }
+
+/** Sends the values beside the statement, never inside its text. */
+function messageOf(sql: string, parameters: Values = {}): Pick<HttpRequest, 'search' | 'headers' | 'body'> {
+  const fields = Object.entries(parameters).map(
+    ([name, value]) => [`param_${name}`, fieldText(value)] as const,
+  )
+  let length = 0
+  for (const [name, value] of fields) length += name.length + Buffer.byteLength(value)
+  if (length <= maxUrlParameterBytes) return { search: Object.fromEntries(fields), body: Buffer.from(sql) }
+  const boundary = `wellhead-${randomUUID()}`
+  const parts = [['query', sql] as const, ...fields].map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  return {
+    body: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
+    headers: { 'Content-Type': `multipart/form-data; boundary=${boundary}` },
+  }
+}
+
+function summaryOf({ summary = '{}' }: HttpResponse): Summary {
+  const fields = JSON.parse(summary) as Record<string, string>
+  const count = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+  return {
+    readRows: count(fields.read_rows),
+    readBytes: count(fields.read_bytes),
+    writtenRows: Number(fields.written_rows ?? 0),
+    writtenBytes: Number(fields.written_bytes ?? 0),
+  }
+}

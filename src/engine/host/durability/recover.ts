@@ -1,0 +1,104 @@
+import { appendFile, mkdir, open, readdir, readFile, rename, stat, truncate } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { syncPath, unlessMissing } from './disk.ts'
+import { type InsertLog, insertLogFiles, insertLogFolder, logPath, readInsertLog } from './insert-log.ts'
+import { checksumsFile, isCovered, parsePart } from './part-name.ts'
+
+/** From the moment this file exists, the log entry of an insert is synced before the insert is confirmed. */
+const markName = 'insert-logs-are-synced'
+
+/** Repairs what a crash, a power cut or a full disk left of inserts. Must run before the engine opens the store. */
+export async function recover(storeDirectory: string): Promise<void> {
+  const mark = join(storeDirectory, markName)
+  const isMarked = (await stat(mark).catch(unlessMissing)) !== undefined
+  const tables = await tableDirectories(storeDirectory)
+  for (const table of tables) {
+    await detachEmptyParts(table)
+    await trimLog(table)
+    const log = await readInsertLog(table)
+    if (log.files.length === 0) continue
+    await forgetLostInserts(table, log)
+    // Without the mark, inserts may have been confirmed although their log entries were not on disk.
+    if (isMarked) await detachUnconfirmedInserts(table, log)
+    else await syncLog(table, log)
+  }
+  if (!isMarked) await createMark(mark)
+}
+
+/** `store/<first three digits of the id>/<id>`. */
+async function tableDirectories(storeDirectory: string): Promise<string[]> {
+  const root = join(storeDirectory, 'store')
+  const tables: string[] = []
+  for (const prefix of (await readdir(root).catch(unlessMissing)) ?? []) {
+    if (!/^[0-9a-f]{3}$/.test(prefix)) continue
+    for (const id of await readdir(join(root, prefix))) tables.push(join(root, prefix, id))
+  }
+  return tables
+}
+
+/**
+ * On a disk without space the engine can leave parts whose files are empty. Without them it rereads the parts that a
+ * merge started from.
+ */
+async function detachEmptyParts(table: string): Promise<void> {
+  const empty: string[] = []
+  for (const name of await readdir(table)) {
+    if (parsePart(name) === undefined) continue
+    const checksums = await stat(join(table, name, checksumsFile)).catch(unlessMissing)
+    if (checksums?.size === 0) empty.push(name)
+  }
+  await detach(table, empty, 'empty')
+}
+
+/** The engine cannot open a table whose log ends in half a line or in zeros, as after a power cut. */
+async function trimLog(table: string): Promise<void> {
+  const newest = (await insertLogFiles(table)).at(-1)
+  if (newest === undefined) return
+  const bytes = await readFile(logPath(table, newest))
+  const zeros = bytes.indexOf(0)
+  const whole = bytes.lastIndexOf(10, zeros < 0 ? bytes.length : zeros) + 1
+  if (whole < bytes.length) await truncate(logPath(table, newest), whole)
+}
+
+/**
+ * The engine logs the token of an insert just before it puts the rows in place. If it is killed in between, it would
+ * take a retry for a duplicate: it would report success and drop the rows. So tokens without rows are removed.
+ */
+async function forgetLostInserts(table: string, { files, tokens }: InsertLog): Promise<void> {
+  const parts = (await readdir(table)).flatMap((name) => parsePart(name) ?? [])
+  const lost = [...tokens].filter(([, part]) => !isCovered(part, parts))
+  const removals = lost.map(([token, part]) => `2\t${part}\t${token}\n`)
+  if (lost.length > 0) await appendFile(logPath(table, files.at(-1) as string), removals.join(''))
+}
+
+/**
+ * The engine syncs rows, but not their tokens, so a power cut can leave rows whose retry would be stored twice. The host
+ * syncs the token before it confirms an insert, so rows without a token were never confirmed, and the sender retries.
+ */
+async function detachUnconfirmedInserts(table: string, log: InsertLog): Promise<void> {
+  // Tokens are logged in the order of these numbers, and a power cut takes the last ones.
+  const newest = [...log.parts].reduce((most, name) => Math.max(most, parsePart(name)?.last ?? 0), 0)
+  const unconfirmed = (await readdir(table)).filter((name) => {
+    const part = parsePart(name)
+    // A merged part also holds confirmed inserts.
+    return part !== undefined && part.level === 0 && part.first > newest
+  })
+  await detach(table, unconfirmed, 'unanswered')
+}
+
+async function detach(table: string, parts: readonly string[], reason: string): Promise<void> {
+  if (parts.length > 0) await mkdir(join(table, 'detached'), { recursive: true })
+  for (const name of parts) await rename(join(table, name), join(table, 'detached', `${reason}_${name}`))
+}
+
+async function syncLog(table: string, { files }: InsertLog): Promise<void> {
+  for (const name of files) await syncPath(logPath(table, name))
+  await syncPath(join(table, insertLogFolder))
+}
+
+async function createMark(mark: string): Promise<void> {
+  await mkdir(dirname(mark), { recursive: true, mode: 0o700 })
+  await (await open(mark, 'a', 0o600)).close()
+  await syncPath(mark)
+  await syncPath(dirname(mark))
+}

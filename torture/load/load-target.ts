@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { isAlive } from '../../test/support/service-process.ts'
+import type { TortureRun } from '../support/scenario.ts'
+import { openTarget, type Target } from '../support/target.ts'
+
+/** The service that scenarios of load and hostility share in their short forms. */
+export function loadTarget(run: TortureRun): Promise<Target> {
+  // What a call writes down takes longer than the call where time is short.
+  const statistics = run.size(1, 0) === 1 ? 'on' : 'off'
+  return run.share('load', (directory) =>
+    openTarget(directory, { WELLHEAD_STATISTICS: statistics, WELLHEAD_LOG_LEVEL: 'error' }),
+  )
+}
+
+export async function engineRestarts(target: Target): Promise<number> {
+  const { engine } = await target.json<{ engine: { restarts: number } }>('/api/status')
+  return engine.restarts
+}
+
+/** Memory of the service itself, without its engine. */
+export function residentMiB(target: Target): number {
+  const status = readFileSync(`/proc/${target.pid}/status`, 'utf8')
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
+}
+
+/** Waits for what has to come true by itself; false where it does not in time. */
+export async function comesTrue(
+  holds: () => boolean | Promise<boolean>,
+  withinMs: number,
+  everyMs = 50,
+): Promise<boolean> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    if (await holds()) return true
+    if (performance.now() > until) return false
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+}
+
+/** Whether the service that was started first is still the one that runs. */
+export function stillRuns(target: Target): boolean {
+  return isAlive(target.pid)
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 50)
+}
+
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
+}

@@ -1,0 +1,49 @@
+import type { Dice } from '../fuzz/dice.ts'
+import { adminToken, type Target } from '../support/target.ts'
+import type { Call } from './http-caller.ts'
+
+export const soakEndpoints = { cached: 'torture.soak-cached', uncached: 'torture.soak-uncached' } as const
+
+const projects = Array.from({ length: 20 }, (_, index) => `soak-${index}`)
+
+/** Endpoints that look at the newest entries, so that what a call costs stays the same while entries come in. */
+export async function makeSoakEndpoints(target: Target): Promise<void> {
+  const query =
+    'SELECT project, count() AS n, max(timestamp) AS newest FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 10 SECOND GROUP BY project'
+  const parameters = { project: { required: true } }
+  for (const [name, cache] of [
+    [soakEndpoints.cached, 60],
+    [soakEndpoints.uncached, null],
+  ] as const) {
+    await target.json('/api/endpoints', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name, query, parameters, cache_seconds: cache }),
+    })
+  }
+}
+
+/** What callers and senders do, in the shares that a service meets: mostly the same questions again. */
+export function mixedCall(dice: Dice): Call & { kind: 'cached' | 'uncached' | 'sending' } {
+  const project = dice.pick(projects)
+  const roll = dice.below(100)
+  if (roll < 70) return { kind: 'cached', ...asked(soakEndpoints.cached, project) }
+  if (roll < 90) return { kind: 'uncached', ...asked(soakEndpoints.uncached, project) }
+  const entries = Array.from({ length: 20 }, (_, index) => ({
+    project,
+    event_message: `GET /rest/v1/${index}`,
+    metadata: {
+      request: { url: `https://${project}.example.com/rest/v1/${index}`, path: `/rest/v1/${index}` },
+    },
+  }))
+  return {
+    kind: 'sending',
+    path: '/api/logs?source=edge_logs',
+    token: adminToken,
+    body: JSON.stringify(entries),
+  }
+}
+
+function asked(name: string, project: string): Call {
+  return { path: `/api/endpoints/query/${name}?project=${project}`, token: adminToken }
+}

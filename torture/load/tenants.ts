@@ -1,0 +1,108 @@
+import { counters, markOf, projects, readers, secretOf } from '../../test/journeys/access/tenant-queries.ts'
+import type { Target } from '../support/target.ts'
+
+export { projects }
+
+export interface Tenants {
+  /** The token of each project. */
+  tokens: ReadonlyMap<string, string>
+  /** Calls that must be answered with rows of the caller, and with nothing of the others. */
+  paths: readonly string[]
+}
+
+/** A view for SQL of callers, over entries of everybody. */
+export const sandboxName = 'torture.sandbox'
+
+const sandboxed = [
+  'SELECT * FROM entries',
+  "SELECT count() AS n FROM entries WHERE project != 'x'",
+  'SELECT max(event_message) AS m FROM entries WHERE toUInt8OrZero(id) = 0',
+  'SELECT a.event_message AS m FROM entries AS a JOIN entries AS b ON a.id = b.id',
+  'SELECT event_message FROM entries WHERE id IN (SELECT id FROM entries)',
+]
+
+const endpoints = [
+  ...Object.entries({ ...readers, ...counters }).map(([name, query]) => ({ name: `torture.${name}`, query })),
+  {
+    name: sandboxName,
+    sandbox: true,
+    query: 'WITH entries AS (SELECT id, project, event_message FROM edge_logs) SELECT * FROM entries',
+  },
+  {
+    name: 'torture.failing',
+    query:
+      'SELECT id, event_message, intDiv(1, number < 100) AS q FROM edge_logs CROSS JOIN numbers(1000) AS n ORDER BY number',
+  },
+  {
+    name: 'torture.slow',
+    query:
+      'SELECT event_message FROM edge_logs UNION ALL SELECT toString(sum(sipHash64(number))) FROM numbers(100000000000)',
+    timeout_seconds: 1,
+  },
+  { name: 'torture.cached', query: 'SELECT id, project, event_message FROM edge_logs', cache_seconds: 2 },
+]
+
+const made = new WeakMap<Target, Promise<Tenants>>()
+
+/** Entries of several projects in two sources, a token for each, and endpoints to read them. Made once. */
+export function tenantsOf(target: Target): Promise<Tenants> {
+  const known = made.get(target) ?? makeTenants(target)
+  made.set(target, known)
+  return known
+}
+
+async function makeTenants(target: Target): Promise<Tenants> {
+  const post = <T>(path: string, body: unknown) =>
+    target.json<T>(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const timestamp = new Date(Date.now() - 60_000).toISOString()
+  for (const source of ['edge_logs', 'auth_logs']) {
+    const entries = projects.flatMap((project) =>
+      [1, 2].map((n) => ({
+        id: `${project}/${n} ${markOf(project)}`,
+        project,
+        timestamp,
+        event_message: secretOf(project),
+        metadata: { request: { url: 'https://any.example.com/rest/v1', path: '/rest/v1' } },
+      })),
+    )
+    await post(`/api/logs?source=${source}`, entries)
+  }
+  const tokens = new Map<string, string>()
+  for (const project of projects) {
+    const scopes = ['query', 'ingest']
+    const { token } = await post<{ token: string }>('/api/access-tokens', { scopes, project })
+    tokens.set(project, token)
+  }
+  // All of them are looked at in one go.
+  await post('/api/deployments', {
+    endpoints: endpoints.map((endpoint) => ({ ...endpoint, expected_version: 0 })),
+  })
+  const call = (name: string) => `/api/endpoints/query/${name}`
+  return {
+    tokens,
+    paths: [
+      ...Object.keys({ ...readers, ...counters }).map((name) => call(`torture.${name}`)),
+      ...['logs.all', 'usage.api-counts?interval=daily', 'functions.invocation-stats?interval=7day'].map(
+        call,
+      ),
+      ...sandboxed.map((sql) => call(`${sandboxName}?sql=${encodeURIComponent(sql)}`)),
+      ...Array.from({ length: 6 }, () => call('torture.cached')),
+    ],
+  }
+}
+
+/** Projects other than this one that a text of an answer gives away, also where its letters were changed or escaped. */
+export function strangersIn(text: string, project: string): string[] {
+  return projects.filter((other) => other !== project && text.includes(markOf(other)))
+}
+
+/** Rows that say whose they are, and are not the caller's. */
+export function strangeRows(text: string, project: string): number {
+  if (!text.startsWith('{"result":[')) return 0
+  const { result } = JSON.parse(text) as { result: { project?: unknown }[] }
+  return result.filter((row) => typeof row.project === 'string' && row.project !== project).length
+}
