@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { type Caller, withFixedParameters } from '../../access/caller.ts'
 import {
   endpointNotFound,
@@ -15,11 +16,13 @@ import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import type { CallNotes, CallRecorder } from '../call-recording.ts'
-import type { HotCalls } from '../hot-lane/hot-calls.ts'
-import { queryRoute } from '../hot-lane/hot-calls.ts'
+import { type HotCalls, queryRoute } from '../hot-lane/hot-calls.ts'
+import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
 import { sendResult } from '../send-result.ts'
 import { type EventStreams, eventStreamType } from '../streams/event-streams.ts'
 import { followResult } from '../streams/follow-result.ts'
+import { goneSignal } from './management.ts'
+import { jsonBody, type Response, routesOf } from './route.ts'
 
 export interface QueryRoutes {
   endpoints: Endpoints
@@ -29,7 +32,31 @@ export interface QueryRoutes {
 
 type Call = { Params: { reference: string } }
 
-/** GET and POST of a saved query. */
+const params = z.object({
+  reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
+})
+const explain = z
+  .string()
+  .optional()
+  .describe('Returns the query plan of the engine instead of rows. Admins only.')
+const postQuery = callQuery.extend({ _explain: explain })
+const getQuery = postQuery.extend({
+  parameters: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({
+      description: 'Parameters of the endpoint, each under its own name.',
+      example: { project: 'demo' },
+    }),
+})
+const body = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+
+function responses(streamed: boolean): Record<number, Response> {
+  const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
+  return resultResponses(rows, { explained: true, streamed })
+}
+
+/** Calling a saved endpoint. */
 export function addQueryRoutes(
   server: FastifyInstance,
   { endpoints, calls, results }: QueryRoutes,
@@ -38,7 +65,7 @@ export function addQueryRoutes(
   recorder: CallRecorder | undefined,
 ): void {
   const following = { endpoints, calls, results, streams }
-  const answer = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
+  const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
     const notes: CallNotes = { engineTime }
@@ -62,54 +89,79 @@ export function addQueryRoutes(
     }
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
-      if (!caller.isAdmin) throw forbidden('_explain needs a token with the scope admin.')
+      if (!caller.isAdmin) throw forbidden('_explain requires a token with the scope admin.')
       notes.done = true
       return calls.explain(call)
     }
     if (format === 'events') return followResult(following, request, reply, call)
-    const answered = calls.call(call)
-    if (answered instanceof Promise) notes.explain = () => calls.explain(explained(call))
-    const result = answered instanceof Promise ? await answered : answered
+    const called = calls.call(call)
+    if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
+    const result = called instanceof Promise ? await called : called
     notes.answer = result
-    // What had to be waited for may be of an endpoint that changed meanwhile.
-    if (result.kind === 'cached' && result === answered && request.method === 'GET') {
+    // If the result was not available at once, the endpoint may have changed in the meantime.
+    if (result.kind === 'cached' && result === called && request.method === 'GET') {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
       const { version, definition } = endpoint
-      const known = { caller, key: result.key, version, endpoint: definition.name, subject }
-      hot.learn(request.url, request.headers.accept ?? '', known)
+      const entry = { caller, key: result.key, version, endpoint: definition.name, subject }
+      hot.learn(request.url, request.headers.accept ?? '', entry)
     }
     return sendResult(request, reply, result, format.contentType, since)
   }
+  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
   const options = {
-    config: { access: 'query' },
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       recorder?.answered(request, reply)
       done()
     },
-  } as const
-  server.get<Call>(queryRoute, options, (request, reply) => answer(request, reply, inAddress(request)))
-  server.post<Call>(queryRoute, options, (request, reply) => {
-    const body = request.body ?? {}
-    if (typeof body !== 'object' || Array.isArray(body)) throw invalidBody('The body must be a JSON object.')
-    return answer(request, reply, [...inAddress(request), ...Object.entries(body)])
+  }
+  route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
+    description:
+      'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +
+      'and each change of the result is sent as an event `result`.',
+    params,
+    query: getQuery,
+    headers: followHeaders,
+    responses: responses(true),
+    errors: callErrors,
+    unchecked: true,
+    options,
+    handler: (request, reply) => respond(request, reply, queryParameters(request)),
+  })
+  route(`POST ${queryRoute}`, 'callEndpointWithBody', 'Call an endpoint with parameters in the body', {
+    description: 'Parameters can be in the query string or in the body, but each in only one of them.',
+    params,
+    query: postQuery,
+    headers: callHeaders,
+    body: jsonBody(body, { project: 'demo', _format: 'json' }, false),
+    responses: responses(false),
+    errors: callErrors,
+    unchecked: true,
+    options,
+    handler: async (request, reply) => {
+      const body = request.body ?? {}
+      if (typeof body !== 'object' || Array.isArray(body)) {
+        throw invalidBody('The body must be a JSON object.')
+      }
+      return respond(request, reply, [...queryParameters(request), ...Object.entries(body)])
+    },
   })
 }
 
-/** Read by hand: the framework's own reading cannot tell one that is sent twice from a list. */
-function inAddress(request: FastifyRequest): [string, unknown][] {
+/** The framework cannot tell a repeated parameter from a list. */
+function queryParameters(request: FastifyRequest): [string, unknown][] {
   const at = request.url.indexOf('?')
   if (at < 0) return []
   const search = request.url.slice(at + 1)
   const sent = [...new URLSearchParams(search)]
-  // Bytes that are no UTF-8 were read as this character, which is seldom sent itself.
+  // Invalid UTF-8 decodes to this character, which callers rarely send.
   const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
   if (replaced && !isUtf8(search)) {
-    throw invalidParameter(replaced[0], `${replaced[0]} must be UTF-8, escaped with %.`)
+    throw invalidParameter(replaced[0], `${replaced[0]} must be percent-encoded UTF-8.`)
   }
   return sent
 }
 
-/** A percent sign that escapes nothing is taken for itself, as URLSearchParams does. */
+/** A percent sign that escapes nothing stands for itself, as in URLSearchParams. */
 function isUtf8(search: string): boolean {
   try {
     decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, '%25'))
@@ -119,23 +171,29 @@ function isUtf8(search: string): boolean {
   }
 }
 
-/** The endpoint, in the version that the caller was made for if it names one. */
-function allowedEndpoint(endpoints: Endpoints, caller: Caller, reference: string, asked: string | undefined) {
+/** The endpoint, in the requested version if there is one. */
+function allowedEndpoint(
+  endpoints: Endpoints,
+  caller: Caller,
+  reference: string,
+  requested: string | undefined,
+) {
   const endpoint = endpoints.find(reference)
-  // Whoever may call some endpoints only is not told which others there are.
+  // A token for some endpoints must not reveal which others exist.
   if (!caller.mayQuery(endpoint?.definition.name ?? ''))
-    throw forbidden('This token may not call this endpoint.')
+    throw forbidden('This token is not allowed to call this endpoint.')
   if (!endpoint) throw endpointNotFound(reference)
-  if (asked === undefined) return endpoint
-  const version = /^[1-9]\d{0,8}$/.test(asked) ? endpoints.version(reference, Number(asked)) : undefined
+  if (requested === undefined) return endpoint
+  const isNumber = /^[1-9]\d{0,8}$/.test(requested)
+  const version = isNumber ? endpoints.version(reference, Number(requested)) : undefined
   if (version) return version
   throw invalidParameter(
     '_version',
-    `_version must be a version of the endpoint; the newest is ${endpoint.version}.`,
+    `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
   )
 }
 
-/** What begins with an underscore steers the call and cannot meet a parameter of a query. */
+/** Names that begin with an underscore control the request; parameters of a query cannot have them. */
 function readParameters(sent: [string, unknown][]) {
   const parameters: Record<string, string> = Object.create(null)
   const control = new Map<string, string>()
@@ -144,7 +202,7 @@ function readParameters(sent: [string, unknown][]) {
     if (Object.hasOwn(parameters, name) || control.has(name)) {
       throw invalidParameter(name, `${name} was sent twice.`)
     }
-    // Null in a body is the same as leaving the parameter out.
+    // Null in a body means that the parameter is omitted.
     if (text === undefined) continue
     if (name.startsWith('_')) control.set(name, text)
     else parameters[name] = text
@@ -159,15 +217,15 @@ function textOf(name: string, value: unknown): string | undefined {
     throw invalidParameter(name, `${name} ${notWellFormed}.`)
   }
   if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
-    throw invalidParameter(name, `${name} is too large for a number of JSON; send it as a text.`)
+    throw invalidParameter(name, `${name} is too large for a JSON number. Send it as text.`)
   }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw invalidParameter(name, `${name} must be a text.`)
+  throw invalidParameter(name, `${name} must be text.`)
 }
 
 const [jsonFormat] = outputFormats as [OutputFormat]
 
-/** What is named goes before what is accepted. */
+/** `_format` takes precedence over Accept. */
 function chooseFormat(
   named: string | undefined,
   accept: string | undefined,
@@ -188,7 +246,7 @@ function chooseFormat(
   throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
 }
 
-/** The types that a caller takes, the most wanted first. */
+/** Accepted media types, the most preferred first. */
 function acceptedTypes(accept: string): string[] {
   return accept
     .split(',')
@@ -202,24 +260,12 @@ function acceptedTypes(accept: string): string[] {
     .map(({ type }) => type)
 }
 
-/** So long a look at a call that is over may take. */
 const explainWithinMs = 10_000
-/** Such looks stand in one line of their own. */
+/** Explaining slow requests has a queue of its own. */
 const explainer = 'wellhead:explaining'
 
-/** The same call for somebody who only directives to know what it does. */
+/** The same request, to explain it after its caller has left. */
 function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
   const signal = AbortSignal.timeout(explainWithinMs)
   return { endpoint, parameters, format, project, directives, caller: explainer, signal }
-}
-
-/** Aborted when the caller's connection ends before the answer. */
-export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (reply.raw.writableFinished) return
-    gone.abort(new Error(`The caller of ${request.id} went away.`))
-    onGone?.()
-  })
-  return gone.signal
 }
