@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hotFieldShape, newSourceShape, sourceName } from '../catalog/source.ts'
+import { newSourceShape, sourceName, typedColumnShape } from '../catalog/source.ts'
 import type { ChangeKind } from '../endpoints/manage/contract-changes.ts'
 
 /** The response fields that commands rely on. Additional fields of newer services are kept for --json. */
@@ -37,7 +37,7 @@ export const endpointList = z.array(endpointResponse)
 export const sourceResponse = z.looseObject({
   ...newSourceShape.shape,
   name: sourceName,
-  hot_fields: z.array(hotFieldShape.loose()),
+  hot_fields: z.array(typedColumnShape.loose()),
   id: z.string(),
   updated_at: z.string(),
 })

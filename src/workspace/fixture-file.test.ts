@@ -34,6 +34,6 @@ test('reports entries that the intake would reject, and entries without a timest
     '1 The entry would be rejected: the line is not valid JSON.',
     '3 The entry would be rejected: an entry must be a JSON object.',
     '4 The entry needs a timestamp.',
-    '5 The entry would be rejected: timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns.',
+    '5 The entry would be rejected: timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns.',
   ])
 })

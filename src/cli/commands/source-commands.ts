@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
-import type { HotField } from '../../catalog/source.ts'
+import type { TypedColumn } from '../../catalog/source.ts'
 import { collect, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -14,7 +14,7 @@ interface SourceOptions {
   description?: string
   alias?: string[]
   retentionDays?: number
-  hotField?: HotField[]
+  hotField?: TypedColumn[]
   removeHotField?: string[]
 }
 
@@ -144,7 +144,7 @@ function addUpdate(source: Command, io: CommandIo): void {
   })
 }
 
-function collectHotField(value: string, before: readonly HotField[] | undefined): HotField[] {
+function collectHotField(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {
   const [field = '', ...words] = value.split(',')
   const [column = '', path = ''] = field.split('=')
   const known = words.every((word) => word === 'number' || word === 'text' || word === 'searched')

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type Answer, ask } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** Calls as an operation of the document says, and holds the answer against what it says of it. */
+/** Sends the request of an operation, and checks the response against the document. */
 export function answerChecker(service: RunningService, document: object) {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(document, 'document')
@@ -27,7 +27,7 @@ export function answerChecker(service: RunningService, document: object) {
   }
 }
 
-/** Where the answer is described, there or where it refers to. */
+/** Where the response is described, following a reference. */
 function responseOf(document: object, path: string[]): string {
   const found = path.reduce((part, key) => (part as Record<string, object>)[key] ?? {}, document)
   const reference = '$ref' in found ? String(found.$ref).slice(2) : undefined

@@ -155,7 +155,7 @@ test('an unreadable catalog prevents a start with a reason, and running services
     },
     { deadlineMs: 60_000 },
   )
-  await expect(openOn()).rejects.toThrow(/catalog cannot be read: version 1 of endpoint broken-one/)
+  await expect(openOn()).rejects.toThrow(/catalog is damaged: version 1 of endpoint broken-one/)
   expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
   // Endpoints cannot change while one is unreadable, and no attempt is stored; tokens can.
   const rows = async () => {
