@@ -1,0 +1,59 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const page = readFileSync(`${root}docs/architecture.md`, 'utf8')
+
+/** Layers from top to bottom. */
+const layers = [
+  ['main.ts'],
+  ['cli'],
+  ['workspace'],
+  ['app.ts', 'app'],
+  ['http'],
+  ['live'],
+  // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
+  ['access', 'backup', 'cache', 'endpoints', 'intake', 'observability', 'sources'],
+  ['catalog'],
+  ['engine'],
+  ['sql'],
+  ['base'],
+]
+const rankOf = (file: string) => layers.findIndex((layer) => layer.includes(file.split('/')[1] ?? ''))
+
+/** The files of a numbered list below a heading. */
+function walk(heading: string): string[] {
+  const section = page.split(/^## /m).find((text) => text.startsWith(heading)) ?? ''
+  return [...section.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file]) => file as string)
+}
+
+describe('docs/architecture.md', () => {
+  test('names only files and folders that exist', () => {
+    const named = [...page.matchAll(/`((?:src|test|console|scripts|shipped|bench|torture|docs)\/[^`* ]*)`/g)]
+    expect(named.length).toBeGreaterThan(40)
+    expect(named.map(([, path]) => path as string).filter((path) => !existsSync(root + path))).toEqual([])
+  })
+
+  test('describes every folder of src', () => {
+    const folders = readdirSync(`${root}src`, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `src/${name}/`)
+    expect(folders.filter((folder) => !page.includes(`\`${folder}\``))).toEqual([])
+  })
+
+  test('draws every layer', () => {
+    const drawing = /```mermaid\n([\s\S]+?)```/.exec(page)?.[1] ?? ''
+    const names = layers.flat().map((name) => name.replace('.ts', ''))
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(drawing))).toEqual([])
+  })
+
+  test.each(['A request', 'An entry'])('walks down, through every file once: %s', (heading) => {
+    const files = walk(heading)
+    expect(files.length).toBeGreaterThan(6)
+    expect(new Set(files).size).toBe(files.length)
+    const ranks = files.map(rankOf)
+    expect(ranks).not.toContain(-1)
+    expect(ranks).toEqual(ranks.toSorted((one, other) => one - other))
+  })
+})
