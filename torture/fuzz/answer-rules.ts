@@ -1,33 +1,32 @@
 import type { Outcome, WireAnswer } from './wire.ts'
 
-/** Failures of the service that are specified, each with what the caller is to do. */
+/** Documented failures of the service. */
 const specified = new Set([503, 504, 507])
 
-/** Those that tell when to come back. */
+/** Statuses that need `Retry-After`. */
 const waiting = new Set([429, 503, 507])
 
 export interface AnswerContext {
-  /** Whether the request had an end that the service could see. */
+  /** Whether the service can tell where the request ends. */
   framed: boolean
   operation: string
   method: string
 }
 
-/** What is wrong with what came back, if anything is. */
+/** Returns what is wrong with the outcome, or undefined. */
 export function checkAnswer(
   outcome: Outcome,
   { framed, operation, method }: AnswerContext,
 ): string | undefined {
-  if (outcome === 'silent') return framed ? 'no answer in time' : undefined
-  // To somebody who asks for another protocol nothing can be said.
-  if (outcome === 'closed') return framed ? 'the connection was closed without an answer' : undefined
+  if (outcome === 'silent') return framed ? 'no response in time' : undefined
+  if (outcome === 'closed') return framed ? 'the connection was closed without a response' : undefined
   const { status } = outcome
-  if (status < 200 || status > 599) return `the status ${status}`
+  if (status < 200 || status > 599) return `invalid status ${status}`
   if (status >= 500 && !specified.has(status)) return `${status}: ${textOf(outcome)}`
   if (waiting.has(status) && !/^\d+$/.test(outcome.headers.get('retry-after') ?? '')) {
     return `${status} without Retry-After`
   }
-  // An answer to HEAD has no body.
+  // Responses to HEAD have no body.
   if (status < 400 || method === 'HEAD') return undefined
   return operation.endsWith('/v1/logs') ? otlpFault(outcome) : errorFault(outcome)
 }
@@ -40,7 +39,7 @@ function errorFault(answer: WireAnswer): string | undefined {
   const whole =
     error &&
     ['code', 'message', 'request_id'].every((name) => typeof error[name] === 'string' && error[name] !== '')
-  return whole ? undefined : `${answer.status} in another shape: ${textOf(answer)}`
+  return whole ? undefined : `${answer.status} with an unexpected body: ${textOf(answer)}`
 }
 
 function errorOf(answer: WireAnswer): Record<string, unknown> | undefined {
@@ -53,7 +52,7 @@ function errorOf(answer: WireAnswer): Record<string, unknown> | undefined {
   }
 }
 
-/** OpenTelemetry has a shape of its own, in the form that was sent. */
+/** OTLP defines its own error body, in the encoding of the request. */
 function otlpFault(answer: WireAnswer): string | undefined {
   if (answer.headers.get('content-type')?.startsWith('application/x-protobuf')) {
     return undefined

@@ -10,7 +10,6 @@ export interface AttackOptions {
   port: number
 }
 
-/** What an attack did, and what the service should not have done. */
 export interface AttackResult {
   count: number
   faults: string[]
@@ -23,10 +22,10 @@ const head = (line: string, ...headers: string[]) =>
 
 const logs = 'POST /api/logs?source=edge_logs'
 
-/** So many connections are being opened at once: what is tried here is not how fast the system can open them. */
+/** Limits concurrent connects, so that the listen backlog is not what is tested. */
 const openedAtOnce = 50
 
-/** Connections that do this, side by side; what it returns is a fault. */
+/** Runs `each` on many connections in parallel and collects the faults that it returns. */
 async function inParallel(
   count: number,
   port: number,
@@ -47,13 +46,13 @@ const statusOf = (outcome: Outcome) => (typeof outcome === 'string' ? outcome : 
 
 function unless(outcome: Outcome, allowed: readonly (number | string)[], what: string): string | undefined {
   const status = statusOf(outcome)
-  return allowed.includes(status) ? undefined : `${what} was answered with ${status}`
+  return allowed.includes(status) ? undefined : `${what} got ${status}`
 }
 
-/** Longer than the service gives headers, with room for a machine that is busy. */
+/** Longer than the service waits for headers, with a margin for a busy machine. */
 const headersPatienceMs = 40_000
 
-/** A byte now and then, so that the connection never looks idle. */
+/** Sends a byte at a time, so that the connection is never idle. */
 async function trickle(wire: Wire, text: string, everyMs: number, patienceMs: number): Promise<Outcome> {
   let at = 0
   const timer = setInterval(() => wire.write(text[at++ % text.length] as string), everyMs)
@@ -72,10 +71,10 @@ export const slowHeaders: Attack = ({ run, port }) =>
 
 export const nothingSent: Attack = ({ run, port }) =>
   inParallel(run.size(500, 30), port, async (wire) =>
-    unless(await wire.answer(headersPatienceMs), [408, 'closed'], 'A connection without a word'),
+    unless(await wire.answer(headersPatienceMs), [408, 'closed'], 'A silent connection'),
   )
 
-/** The service gives a request two minutes to arrive. */
+/** The service waits two minutes for a request. */
 export const slowBodies: Attack = ({ run, port }) =>
   inParallel(run.size(200, 10), port, async (wire) => {
     wire.write(head(logs, 'Content-Length: 100000'))
@@ -93,10 +92,10 @@ export const halfClosed: Attack = ({ run, port }) =>
       head(logs, 'Content-Length: 9'),
     ]
     wire.socket.end(kinds[index % kinds.length] as string)
-    return unless(await wire.answer(60_000), [200, 400, 503, 'closed'], 'A connection that is half closed')
+    return unless(await wire.answer(60_000), [200, 400, 503, 'closed'], 'A half-closed connection')
   })
 
-/** They ask once, and then hold what they have. */
+/** Each sends one request and then stays open. */
 export const idleConnections: Attack = async ({ run, port }) => {
   const count = run.size(natively(5_000, 2_000), 300)
   const result = await inParallel(count, port, async (wire) => {
@@ -113,7 +112,7 @@ export const hugeHeaders: Attack = ({ run, port }) =>
     const line =
       index % 2 === 0 ? `X-Long: ${'x'.repeat(1_000_000)}` : 'X-Many: x\r\n'.repeat(20_000).trimEnd()
     wire.write(head(index % 3 === 0 ? `GET /${'a'.repeat(100_000)}` : 'GET /health', line))
-    return unless(await wire.answer(60_000), [431, 'closed'], 'Headers without an end')
+    return unless(await wire.answer(60_000), [431, 'closed'], 'A request with huge headers')
   })
 
 export const garbage: Attack = ({ run, port }) =>
@@ -122,13 +121,13 @@ export const garbage: Attack = ({ run, port }) =>
     for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(run.random() * 256)
     if (index % 2 === 0) {
       wire.write(bytes)
-      // Some bytes are the beginning of something that could go on.
+      // Some bytes look like the start of a request, so the service waits for the rest.
       return unless(await wire.answer(1_000), [400, 431, 'closed', 'silent'], 'Garbage')
     }
     wire.write(Buffer.concat([Buffer.from(head('GET /health')), bytes, Buffer.from('\r\n\r\n')]))
     return (
       unless(await wire.answer(60_000), [200], 'A request before garbage') ??
-      unless(await wire.answer(60_000), [400, 431, 'closed'], 'Garbage behind a request')
+      unless(await wire.answer(60_000), [400, 431, 'closed'], 'Garbage after a request')
     )
   })
 
@@ -143,7 +142,7 @@ export const pipelines: Attack = ({ run, port }) =>
     return undefined
   })
 
-/** Little to send, and ten times what may be unpacked. */
+/** Small bodies that unpack to ten times the limit. */
 export const gzipBombs: Attack = ({ run, port }) => {
   const member = gzipSync(Buffer.alloc(16 * 2 ** 20))
   const bomb = Buffer.concat(Array.from({ length: 40 }, () => member))
@@ -173,7 +172,7 @@ export const cutOff: Attack = ({ run, port }) =>
 
 const body = '[{"event_message":"x"}]'
 
-/** Each with what it may be answered with. A request whose end nobody can see may be waited for. */
+/** Invalid requests and their allowed outcomes. */
 const wrongFrames: readonly [string, readonly (number | string)[]][] = [
   [`${head(logs, 'Content-Length: 5')}${body}`, [400]],
   [`${head(logs, 'Content-Length: 23', 'Content-Length: 24')}${body}`, [400]],
@@ -194,7 +193,7 @@ const wrongFrames: readonly [string, readonly (number | string)[]][] = [
   [`${head(logs, 'Transfer-Encoding: chunked, identity')}${body}`, [400]],
   [`GET /health HTTP/1.1\r\n\r\n`, [200, 400]],
   [`GET /health HTTP/9.9\r\nHost: x\r\n\r\n`, [400, 505]],
-  // This is how the first version of HTTP asked.
+  // HTTP/0.9.
   [`GET /health\r\n\r\n`, [200, 400]],
   [head('GET /health', ' folded: x'), [400]],
   [head('GET /health', 'Bad Name: x'), [400]],
@@ -213,14 +212,13 @@ export const brokenFrames: Attack = async ({ run, port }) => {
   })
 }
 
-/** Whoever asks before sending hears at once whether it is worth it. */
 export const expectations: Attack = ({ run, port }) =>
   inParallel(run.size(200, 8), port, async (wire, index) => {
     if (index % 2 === 0) {
       wire.write(head(logs, 'Expect: 100-continue', `Content-Length: ${body.length}`))
       wire.write(body)
-      return unless(await wire.answer(60_000), [200], 'A body that was announced')
+      return unless(await wire.answer(60_000), [200], 'A body after 100-continue')
     }
     wire.write(head('GET /health', 'Expect: wonders'))
-    return unless(await wire.answer(60_000), [200], 'A strange expectation')
+    return unless(await wire.answer(60_000), [200], 'An unknown expectation')
   })

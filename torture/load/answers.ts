@@ -1,6 +1,6 @@
 import type { Target } from '../support/target.ts'
 
-/** What a call came to: its status, and the code of its error; status 0 is no answer. */
+/** Status and error code of a response; status 0 means no response. */
 export interface Answer {
   status: number
   code: string | undefined
@@ -26,7 +26,7 @@ export function sendOne(target: Target, project: string, id: string): Promise<An
   return answerOf(target.call('/api/logs?source=edge_logs', { method: 'POST', body }))
 }
 
-/** Asks until the answer is as wanted; gives the ms that it took. Throws when it takes too long. */
+/** Polls until the condition holds and returns the ms that it took. Throws after `withinMs`. */
 export async function until(
   what: string,
   ask: () => Promise<boolean>,
@@ -35,7 +35,7 @@ export async function until(
 ): Promise<number> {
   const since = performance.now()
   while (!(await ask())) {
-    if (performance.now() - since > withinMs) throw new Error(`Not within ${withinMs / 1000} s: ${what}.`)
+    if (performance.now() - since > withinMs) throw new Error(`Waited ${withinMs / 1000} s in vain for ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   return performance.now() - since

@@ -5,7 +5,7 @@ const table = 'FROM edge_logs WHERE project = @project'
 const pauseMs = 20
 const parameters = { project: { required: true } }
 
-/** Endpoints that tell what is stored of a project. */
+/** Endpoints that return what is stored for a project. */
 const endpoints = [
   {
     name: 'torture.count',
@@ -32,10 +32,10 @@ export async function saveCountingEndpoints(target: Target): Promise<void> {
     body: JSON.stringify({ endpoints }),
     headers: { 'Content-Type': 'application/json' },
   })
-  if (status !== 200) throw new Error(`The endpoints could not be saved: ${status}`)
+  if (status !== 200) throw new Error(`Saving the endpoints returned ${status}`)
 }
 
-/** How often each id of a project is stored. */
+/** Number of times that each id of a project is stored. */
 export async function storedIds(target: Target, project: string): Promise<Map<string, number>> {
   const { result } = await target.json<{ result: { found: [string, number][] }[] }>(
     `/api/endpoints/query/torture.ids?project=${project}`,
@@ -48,21 +48,21 @@ export interface CounterOptions {
   project: string
   ledger: Ledger
   cached: boolean
-  /** Whether what was seen once is seen again though nobody acknowledged it: a power cut may take it. */
+  /** Whether visible entries must stay visible even if they were not acknowledged. A power cut may remove them. */
   keepsSeen: boolean
   stopped: () => boolean
 }
 
 export interface Counted {
   answers: number
-  /** Calls that got an error, or none. */
+  /** Requests with an error or without a response. */
   failed: number
   wrong: string[]
 }
 
 /**
- * Asks again and again how many entries there are, until it is told to stop. An answer may not be less than what was
- * acknowledged before the call began, as long ago as the answer is old, nor more than was sent until it came.
+ * Counts the entries until it is stopped. A count must be at least the number acknowledged before the request began (minus
+ * the age of a cached response), and at most the number sent.
  */
 export async function countUntilStopped(options: CounterOptions): Promise<Counted> {
   const { target, project, ledger, cached } = options
@@ -71,7 +71,7 @@ export async function countUntilStopped(options: CounterOptions): Promise<Counte
   const path = `/api/endpoints/query/torture.${cached ? 'cached-count' : 'count'}?project=${project}`
   let last = 0
   while (!options.stopped()) {
-    // Cached answers come so fast that whoever asks for them leaves no processor for the others.
+    // Without a pause, cached requests would take the CPU from the others.
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
     const begun = performance.now()
     acknowledgedAt.push({ at: begun, ids: ledger.acknowledgedIds })
@@ -82,7 +82,7 @@ export async function countUntilStopped(options: CounterOptions): Promise<Counte
         counted.failed++
         continue
       }
-      // The header is in whole seconds.
+      // `Age` is in whole seconds.
       const madeAfter = begun - (Number(response.headers.get('age') ?? 0) + 1) * 1000
       const atLeast = cached
         ? (acknowledgedAt.findLast(({ at }) => at <= madeAfter)?.ids ?? 0)
@@ -92,7 +92,7 @@ export async function countUntilStopped(options: CounterOptions): Promise<Counte
       if (n < Math.max(atLeast, last) || n > ledger.sentIds || n !== ids) {
         const seen = `${n} entries with ${ids} ids, ${last} before`
         counted.wrong.push(
-          `${cached ? 'a cached' : 'an'} answer is wrong: ${seen}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
+          `${cached ? 'a cached' : 'an uncached'} response is wrong: ${seen}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
         )
       }
       if (options.keepsSeen) last = Math.max(last, n)

@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
 export interface Answer {
-  /** 0 where the connection ended before there was one. */
+  /** 0 if the connection ended without a response. */
   status: number
   headers: IncomingHttpHeaders
   text: string
@@ -17,7 +17,7 @@ export interface Call {
   signal?: AbortSignal
 }
 
-/** A client that keeps its connections and can have very many of them. */
+/** An HTTP client with many keep-alive connections. */
 export class HttpCaller {
   readonly #url: URL
   readonly #agent: Agent

@@ -6,7 +6,7 @@ export const soakEndpoints = { cached: 'torture.soak-cached', uncached: 'torture
 
 const projects = Array.from({ length: 20 }, (_, index) => `soak-${index}`)
 
-/** Endpoints that look at the newest entries, so that what a call costs stays the same while entries come in. */
+/** They read the last ten seconds only, so that a request costs the same however many entries are stored. */
 export async function makeSoakEndpoints(target: Target): Promise<void> {
   const query =
     'SELECT project, count() AS n, max(timestamp) AS newest FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 10 SECOND GROUP BY project'
@@ -23,7 +23,7 @@ export async function makeSoakEndpoints(target: Target): Promise<void> {
   }
 }
 
-/** What callers and senders do, in the shares that a service meets: mostly the same questions again. */
+/** 70 % cached queries, 20 % uncached queries, 10 % logs. */
 export function mixedCall(dice: Dice): Call & { kind: 'cached' | 'uncached' | 'sending' } {
   const project = dice.pick(projects)
   const roll = dice.below(100)

@@ -7,19 +7,19 @@ import { deploymentFaults, deployUntilStopped, descriptions } from './deployer.t
 export interface MixedLoadOptions {
   target: Target
   project: string
-  /** Half of them with a key for every batch. */
+  /** Half of them send an idempotency key with every batch. */
   senders: number
   deploying: boolean
-  /** Whether what was seen once must be seen again; so it is unless something else is said. */
+  /** Whether visible entries must stay visible; true by default. */
   keepsSeen?: boolean
 }
 
-/** Senders, a deployer, and callers of a cached endpoint and of one that is not, all at once. */
+/** Concurrent senders, a deployer, and callers of a cached and an uncached endpoint. */
 export class MixedLoad {
   readonly ledger = new Ledger()
-  /** How often each status was heard by senders, with its code where it was an error; 0 is no answer. */
+  /** Number of responses to senders by status and error code; 0 means no response. */
   readonly statuses = new Map<string, number>()
-  /** The last message of each. */
+  /** The last error message by status and code. */
   readonly #words = new Map<string, string>()
   readonly #options: MixedLoadOptions
   readonly #senders: Promise<unknown>
@@ -55,7 +55,7 @@ export class MixedLoad {
     this.#deployer = options.deploying ? deployUntilStopped({ call: target.call, stopped }) : undefined
   }
 
-  /** The load goes on while the work does, unless the work stops it. */
+  /** Runs the load until the work ends or stops it. */
   static async during<T>(options: MixedLoadOptions, work: (load: MixedLoad) => Promise<T>): Promise<T> {
     await saveCountingEndpoints(options.target)
     const load = new MixedLoad(options)
@@ -66,22 +66,22 @@ export class MixedLoad {
     }
   }
 
-  /** How often senders heard such a status. */
+  /** Number of responses to senders with a matching status. */
   heard(which: (status: string) => boolean): number {
     return [...this.statuses].reduce((sum, [status, times]) => sum + (which(status) ? times : 0), 0)
   }
 
-  /** What senders heard and must not hear. */
+  /** Responses to senders that are not allowed, as faults. */
   unexpected(allowed: readonly string[]): string[] {
     return [...this.statuses]
       .filter(([heard]) => !allowed.includes(heard))
-      .map(([heard, times]) => `senders heard ${heard}, ${times} times: ${this.#words.get(heard)}`)
+      .map(([heard, times]) => `senders got ${heard} ${times} times: ${this.#words.get(heard)}`)
   }
 
-  /** Resolves when so many more batches were acknowledged; throws when that takes too long. */
+  /** Resolves when this many more batches are acknowledged; throws after `withinMs`. */
   async acknowledgesMore(batches: number, withinMs: number): Promise<void> {
     const wanted = this.ledger.acknowledgedBatches + batches
-    await this.happens(() => this.ledger.acknowledgedBatches >= wanted, withinMs, 'nothing is acknowledged')
+    await this.happens(() => this.ledger.acknowledgedBatches >= wanted, withinMs, 'no batch was acknowledged')
   }
 
   async happens(what: () => boolean, withinMs: number, complaint: string): Promise<void> {
@@ -90,13 +90,13 @@ export class MixedLoad {
       if (performance.now() > until) {
         const heard = JSON.stringify(Object.fromEntries(this.statuses))
         const words = this.#options.target.words()
-        throw new Error(`${complaint} for ${withinMs / 1000} s; senders heard ${heard}; ${words}`)
+        throw new Error(`${complaint} for ${withinMs / 1000} s; responses to senders: ${heard}; ${words}`)
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
 
-  /** Resolves when every sender and every caller is done. */
+  /** Resolves when all senders and callers have finished. */
   async stop(): Promise<{ counts: Record<string, number>; faults: string[] }> {
     this.#stopped = true
     await this.#senders
@@ -112,9 +112,9 @@ export class MixedLoad {
       counts: {
         'batches sent': this.ledger.batches.length,
         'batches acknowledged': this.ledger.acknowledgedBatches,
-        'cached answers checked': cached.answers,
-        'other answers checked': uncached.answers,
-        'calls without an answer': cached.failed + uncached.failed,
+        'cached responses checked': cached.answers,
+        'uncached responses checked': uncached.answers,
+        'requests without a response': cached.failed + uncached.failed,
         ...(deployed && { deployments: deployed.acknowledged }),
       },
       faults,

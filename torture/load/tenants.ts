@@ -4,13 +4,13 @@ import type { Target } from '../support/target.ts'
 export { projects }
 
 export interface Tenants {
-  /** The token of each project. */
+  /** Token by project. */
   tokens: ReadonlyMap<string, string>
-  /** Calls that must be answered with rows of the caller, and with nothing of the others. */
+  /** Requests that must return rows of the caller's project only. */
   paths: readonly string[]
 }
 
-/** A view for SQL of callers, over entries of everybody. */
+/** A sandbox whose view does not filter by project. */
 export const sandboxName = 'torture.sandbox'
 
 const sandboxed = [
@@ -44,7 +44,7 @@ const endpoints = [
 
 const made = new WeakMap<Target, Promise<Tenants>>()
 
-/** Entries of several projects in two sources, a token for each, and endpoints to read them. Made once. */
+/** Entries of several projects in two sources, a token for each, and endpoints to read them. Created once per service. */
 export function tenantsOf(target: Target): Promise<Tenants> {
   const known = made.get(target) ?? makeTenants(target)
   made.set(target, known)
@@ -77,7 +77,7 @@ async function makeTenants(target: Target): Promise<Tenants> {
     const { token } = await post<{ token: string }>('/api/access-tokens', { scopes, project })
     tokens.set(project, token)
   }
-  // All of them are looked at in one go.
+  // One deployment checks all of them together, which is faster.
   await post('/api/deployments', {
     endpoints: endpoints.map((endpoint) => ({ ...endpoint, expected_version: 0 })),
   })
@@ -95,12 +95,12 @@ async function makeTenants(target: Target): Promise<Tenants> {
   }
 }
 
-/** Projects other than this one that a text of an answer gives away, also where its letters were changed or escaped. */
+/** Other projects whose mark is in a response. Marks have no letters, so changing case or escaping does not hide them. */
 export function strangersIn(text: string, project: string): string[] {
   return projects.filter((other) => other !== project && text.includes(markOf(other)))
 }
 
-/** Rows that say whose they are, and are not the caller's. */
+/** Number of rows with the `project` of another tenant. */
 export function strangeRows(text: string, project: string): number {
   if (!text.startsWith('{"result":[')) return 0
   const { result } = JSON.parse(text) as { result: { project?: unknown }[] }

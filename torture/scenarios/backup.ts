@@ -18,7 +18,7 @@ import { type RunningCommand, runWellhead } from '../support/wellhead-command.ts
 
 const project = 'backup'
 
-/** What happens while a backup is taken or restored, in turn. */
+/** Troubles during a backup or restore; the rounds cycle through them. */
 const troubles = [
   'none',
   'full disk',
@@ -30,13 +30,13 @@ const troubles = [
 ] as const
 type Trouble = (typeof troubles)[number]
 
-/** As every message of a command that fails must do. */
+/** Every error message must say what to do next. */
 const saysWhatToDo = /\b(?:again|Free|Choose|take a new one|Start a service)\b/
 
 export const backup: Scenario = {
   name: 'backup',
   title:
-    'every backup that is reported as complete restores, with what was acknowledged before it began, and nothing twice',
+    'every complete backup restores with all entries acknowledged before it began, none of them twice',
   needs: needsForLoopDisk,
   async run(run) {
     const rounds = run.cycles(21, 1)
@@ -59,7 +59,7 @@ export const backup: Scenario = {
         const safe = load.ledger.acknowledged()
         const to = join(directory, `backup-${round}`)
         const taking = runWellhead('backup', to, '--url', await target.url(), '--token', adminToken)
-        // In other rounds than those with trouble: what is disturbed by it may not fail.
+        // Not in rounds with trouble, because these changes must succeed.
         const disturbing = trouble === 'none' ? tables.disturb() : Promise.resolve({ deleted: false })
         await during(taking, trouble, service, dice.below(many(300, 2_000)))
         const { code, stderr } = await taking.ended
@@ -68,10 +68,10 @@ export const backup: Scenario = {
         run.say(`round ${round + 1}, ${trouble}: ${code === 0 ? 'complete' : stderr || 'ended'}`)
         if (code !== 0) {
           counts['backups that failed']++
-          if (trouble === 'none') faults.push(`a backup failed without trouble: ${stderr}`)
-          if (trouble !== 'interrupted' && !saysWhatToDo.test(stderr)) faults.push(`no advice: ${stderr}`)
+          if (trouble === 'none') faults.push(`a backup failed without a cause: ${stderr}`)
+          if (trouble !== 'interrupted' && !saysWhatToDo.test(stderr)) faults.push(`the error does not say what to do: ${stderr}`)
           const left = readdirSync(directory)
-          if (left.length > 0) faults.push(`a backup that failed left ${left.join(', ')}`)
+          if (left.length > 0) faults.push(`a failed backup left ${left.join(', ')}`)
         } else {
           counts['backups complete']++
           const atRestore = trouble === 'full disk at restore'
@@ -96,7 +96,7 @@ export const backup: Scenario = {
   },
 }
 
-/** Makes the trouble some time after the service began to send, and resolves when the backup has ended. */
+/** Causes the trouble `afterMs` after the service began to send, and resolves when the backup has ended. */
 async function during(
   { child, ended }: RunningCommand,
   trouble: Trouble,
@@ -104,7 +104,7 @@ async function during(
   afterMs: number,
 ): Promise<void> {
   const isSending = () => existsSync(heldFor(target))
-  const begun = until('the backup begins', async () => child.exitCode !== null || isSending(), patienceMs, 5)
+  const begun = until('the backup to begin', async () => child.exitCode !== null || isSending(), patienceMs, 5)
   await Promise.race([begun.then(() => delay(afterMs)), ended])
   const filler = join(disk.path, 'filler')
   if (trouble === 'full disk') fillDisk(disk.path, filler, 0)
@@ -117,13 +117,13 @@ async function during(
   rmSync(filler, { force: true })
 }
 
-/** Resolves when the service serves and holds nothing for a backup any more. */
+/** Resolves when the service responds and has removed its snapshot. */
 async function recovered({ target }: MountedService): Promise<void> {
   await whenAnswering(target, patienceMs)
-  await until('nothing is held for a backup', async () => !existsSync(heldFor(target)), patienceMs)
+  await until('the snapshot of the backup to be removed', async () => !existsSync(heldFor(target)), patienceMs)
 }
 
-/** Where a service holds what it sends. */
+/** Snapshot that the service makes for a backup. */
 function heldFor(target: Target): string {
   return join(target.dataDir, 'engine', 'store', 'shadow', 'wellhead_backup')
 }
@@ -135,7 +135,7 @@ interface Expected {
   load: MixedLoad
 }
 
-/** Restores a backup, serves it, and compares what is there with what was promised. */
+/** Restores a backup, starts a service on it, and compares its entries with what is expected. */
 async function restore(
   { disk }: MountedService,
   from: string,
@@ -152,11 +152,11 @@ async function restore(
     rmSync(filler)
     refused++
     if (code === 0) faults.push('a restore succeeded on a full disk')
-    if (!/Free/.test(stderr)) faults.push(`no advice: ${stderr}`)
-    if (existsSync(dataDir)) faults.push('a restore that failed left its directory')
+    if (!/Free/.test(stderr)) faults.push(`the error does not say what to do: ${stderr}`)
+    if (existsSync(dataDir)) faults.push('a failed restore left its directory')
   }
   const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
-  if (code !== 0) return { refused, faults: [...faults, `a complete backup is not restored: ${stderr}`] }
+  if (code !== 0) return { refused, faults: [...faults, `a complete backup could not be restored: ${stderr}`] }
   const restored = new Target({ dataDir, environment: { WELLHEAD_DISK_RESERVE: `${reserveMegabytes}MiB` } })
   try {
     await whenAnswering(restored, patienceMs)
@@ -165,7 +165,7 @@ async function restore(
     if (lost.length > 0) faults.push(`${lost.length} entries not restored: ${lost.slice(0, 10).join(', ')}`)
     const { doubled, strange } = load.ledger.compare(found)
     if (doubled.length > 0) faults.push(`restored twice: ${doubled.slice(0, 10).join(', ')}`)
-    if (strange.length > 0) faults.push(`nobody sent: ${strange.slice(0, 10).join(', ')}`)
+    if (strange.length > 0) faults.push(`restored but never sent: ${strange.slice(0, 10).join(', ')}`)
     faults.push(...(await faultsOfRestored(restored, promised, deleted)))
   } finally {
     await restored.close()

@@ -21,7 +21,7 @@ import { tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
 
-/** Those that only wait: they last from the beginning to the end, side by side. */
+/** Attacks that mostly wait. They run in parallel for the whole scenario. */
 const waiting: Record<string, Attack> = {
   'slow headers': slowHeaders,
   'silent connections': nothingSent,
@@ -30,7 +30,7 @@ const waiting: Record<string, Attack> = {
   'slow readers': slowReaders,
 }
 
-/** Those that keep the service busy, one after the other: together they would be a trial of the machine. */
+/** Attacks that keep the service busy. They run one after the other; together they would test the machine. */
 const working: Record<string, Attack> = {
   'half-closed': halfClosed,
   'huge headers': hugeHeaders,
@@ -42,12 +42,12 @@ const working: Record<string, Attack> = {
   expectations,
 }
 
-/** What the attacks may add to the memory of the service: bodies and answers on their way are bounded by 256 MiB each. */
+/** Allowed growth of the service's memory. Bodies and responses in flight are limited to 256 MiB each. */
 const mayAddMiB = 900
 
 export const clients: Scenario = {
   name: 'clients',
-  title: 'slow and hostile clients are sent away in time, and everybody else is served meanwhile',
+  title: 'slow and hostile clients are refused or closed in time while other clients are served',
   async run(run) {
     const target = await loadTarget(run)
     await tenantsOf(target)
@@ -68,18 +68,18 @@ export const clients: Scenario = {
     const worst = residentMiB(target)
     over = true
     const { served, refused, slowest } = await bystander
-    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service is gone.'] }
-    for (const refusal of refused.slice(0, 5)) faults.push(`Somebody else was not served: ${refusal}`)
-    // Connections that were cut are let go of; a few of others may be kept.
+    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service has ended.'] }
+    for (const refusal of refused.slice(0, 5)) faults.push(`Another client was not served: ${refusal}`)
+    // Closed connections are freed; a few keep-alive ones may remain.
     const free = await comesTrue(() => socketsOf(target) <= before.sockets + 20, 30_000)
     if (!free)
-      faults.push(`${socketsOf(target)} sockets are open after the end, ${before.sockets} were before.`)
+      faults.push(`${socketsOf(target)} sockets are open at the end; ${before.sockets} were open before.`)
     if (worst > before.memory + mayAddMiB) faults.push(`Memory grew from ${before.memory} to ${worst} MiB.`)
     return {
       counts: {
         ...counts,
-        'others served': served,
-        'ms at most': Math.round(slowest),
+        'other requests served': served,
+        'slowest, ms': Math.round(slowest),
         'MiB before': before.memory,
         'MiB at the end': worst,
       },
@@ -88,9 +88,9 @@ export const clients: Scenario = {
   },
 }
 
-/** Somebody who only wants to be served, from the first attack to the last. */
+/** A well-behaved client that sends requests during all attacks. */
 async function stand(target: Target, over: () => boolean) {
-  // With a token of its own, which has its own turns.
+  // Its own token has its own share of the query slots.
   const { token } = await target.json<{ token: string }>('/api/access-tokens', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

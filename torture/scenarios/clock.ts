@@ -7,9 +7,9 @@ import { openTarget, type Target } from '../support/target.ts'
 
 const project = 'clock'
 const hour = 3_600
-/** Offsets of the clock in seconds, one after the other. */
+/** Offsets of the clock in seconds. */
 const steps = [0, hour, 0, -hour, 0, 24 * hour + 60, 0]
-/** A service that answers by a clock that was just set may have asked it a moment before. */
+/** The service may have read the clock shortly before it was set. */
 const slackMs = 2_000
 
 const windowMinutes = 10
@@ -34,7 +34,7 @@ const endpoints = [
 
 export const clock: Scenario = {
   name: 'clock',
-  title: 'a clock that is set an hour back or forth, or a day ahead, makes no answer wrong and nothing hang',
+  title: 'responses are correct and nothing hangs when the clock is set an hour back or forward, or a day forward',
   needs: needsForFakedClock,
   async run(run) {
     const rounds = run.cycles(5, 1)
@@ -73,13 +73,13 @@ async function deploy(target: Target, list: object[]): Promise<void> {
   })
 }
 
-/** What is looked at after every step. */
+/** The checks after every step of the clock. */
 class ClockJourney {
   readonly faults: string[] = []
   checks = 0
   readonly #target: Target
   readonly #clock: FakedClock
-  /** When each entry was sent, by the clock of the service. */
+  /** When each entry was sent, by the service's clock. */
   readonly #sentAt: number[] = []
   #number = 0
   #mortal = { token: '', expiresAt: 0 }
@@ -127,7 +127,7 @@ class ClockJourney {
     return { row: result[0], age: Number(response.headers.get('age') ?? 0) }
   }
 
-  /** What is sent without a timestamp gets the clock's, and windows that end now have it. */
+  /** An entry without a timestamp gets the clock's, and windows that end now include it. */
   async #send(step: string): Promise<void> {
     const id = `at-${this.#number}`
     const begun = this.#clock.now()
@@ -141,9 +141,9 @@ class ClockJourney {
     this.#sentAt.push(at)
     this.#expect(
       at >= begun - slackMs && at <= ended + slackMs,
-      `${step}: sent at ${begun}, stored as of ${at}`,
+      `${step}: sent at ${begun}, stored with timestamp ${at}`,
     )
-    // Those that are surely in the window before it is asked for, and those that may have been until it was told.
+    // Entries that are certainly in the window, and those that may be, depending on when the query ran.
     const windowMs = windowMinutes * 60_000
     const sure = this.#sentAt.filter(
       (ms) => ms > ended - windowMs + patienceMs && ms <= ended - slackMs,
@@ -155,21 +155,21 @@ class ClockJourney {
     ).length
     this.#expect(
       n >= Math.max(1, sure) && n <= possible,
-      `${step}: the window has ${n} entries, of ${possible}`,
+      `${step}: the window has ${n} entries; at most ${possible} are possible`,
     )
   }
 
-  /** A cached result lives as long as it may and no longer. */
+  /** A cached result is used until it expires, and no longer. */
   async #renew(step: string): Promise<void> {
     const stored = this.#number + (this.#number > 1 ? 1 : 0)
     const fresh = async () => (await this.#query<{ n: number }>('torture.cached-count')).row.n >= stored
-    await until(`${step}: a result that lives two seconds is renewed`, fresh, patienceMs)
+    await until(`${step}: a result cached for 2 s to be renewed`, fresh, patienceMs)
     this.checks++
     const { age } = await this.#query('torture.kept')
-    this.#expect(age >= 0 && age <= 900, `${step}: a result for 900 s is ${age} s old`)
+    this.#expect(age >= 0 && age <= 900, `${step}: a result cached for 900 s is ${age} s old`)
   }
 
-  /** The same key stores once, whatever the time is. */
+  /** An idempotency key stores once, whatever the clock says. */
   async #answerOnce(step: string): Promise<void> {
     const { accepted } = await this.#target.json<{ accepted: number }>('/api/logs?source=edge_logs', {
       method: 'POST',
@@ -180,7 +180,7 @@ class ClockJourney {
     this.#expect(accepted === 1 && n === 1, `${step}: the same key stored ${n} entries`)
   }
 
-  /** Tokens end when the clock says so, and a quota locks nobody out for longer than its minute. */
+  /** Tokens expire by the clock, and a quota refuses requests for at most a minute. */
   async #tokens(step: string): Promise<void> {
     const call = async (token: string) =>
       answerOf(
@@ -191,20 +191,20 @@ class ClockJourney {
       )
     const { status } = await call(this.#mortal.token)
     const wanted = this.#clock.now() < this.#mortal.expiresAt ? 200 : 401
-    this.#expect(status === wanted, `${step}: a token answers ${status}, not ${wanted}`)
+    this.#expect(status === wanted, `${step}: a token got ${status} instead of ${wanted}`)
     for (let calls = 0; calls < 5; calls++) {
       const { status: limited, retryAfter } = await call(this.#limited)
       const ok = limited === 200 || (limited === 429 && Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
-      this.#expect(ok, `${step}: a token with a quota answers ${limited}, Retry-After ${retryAfter}`)
+      this.#expect(ok, `${step}: a token with a quota got ${limited}, Retry-After ${retryAfter}`)
     }
   }
 
-  /** The last change counts, whatever its time. */
+  /** The last change wins, whatever its time. */
   async #change(step: string): Promise<void> {
     await deploy(this.#target, [{ name: 'torture.step', description: step, query: 'SELECT 1 AS n' }])
     const { description } = await this.#target.json<{ description: string }>('/api/endpoints/torture.step')
-    this.#expect(description === step, `${step}: the endpoint is still that of "${description}"`)
+    this.#expect(description === step, `${step}: the endpoint still has the description "${description}"`)
     const { status } = await answerOf(this.#target.call('/ready'))
-    this.#expect(status === 200, `${step}: /ready answers ${status}`)
+    this.#expect(status === 200, `${step}: /ready returned ${status}`)
   }
 }

@@ -15,7 +15,7 @@ const project = 'descriptors'
 export const descriptors: Scenario = {
   name: 'descriptors',
   title:
-    'without file descriptors service and engine answer what they can, and heal when there are some again',
+    'service and engine serve what they can without file descriptors, and recover when there are some',
   needs: () => (spawnSync('prlimit', ['--version']).error ? 'needs prlimit (Debian: util-linux)' : undefined),
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -31,15 +31,15 @@ export const descriptors: Scenario = {
         const engine = target.enginePid as number
         const before = load.heard((status) => status.startsWith('503'))
         const limit = limitDescriptors(engine, 0)
-        // Whatever becomes of it: the service says so, and gives what it has.
+        // Either logs are refused or the engine ends.
         await load.happens(
           () => load.heard((status) => status.startsWith('503')) > before || target.enginePid !== engine,
           patienceMs,
-          'no sender is told',
+          'no log was refused',
         )
         const path = `/api/endpoints/query/torture.cached-count?project=${project}`
         const { status, code } = await answerOf(target.call(path))
-        if (status !== 200) faults.push(`a cached call without descriptors: ${status} ${code}`)
+        if (status !== 200) faults.push(`a cached query without descriptors: ${status} ${code}`)
         limit.lift()
         await whenAnswering(target, patienceMs)
         await load.acknowledgesMore(2, patienceMs)
@@ -53,7 +53,7 @@ export const descriptors: Scenario = {
       return {
         counts: {
           'connections refused': refused,
-          'refusals with 503': load.heard((status) => status.startsWith('503')),
+          'logs refused with 503': load.heard((status) => status.startsWith('503')),
           ...counts,
         },
         faults,
@@ -62,7 +62,7 @@ export const descriptors: Scenario = {
   },
 }
 
-/** Takes every descriptor that the service has left; whoever is connected already is served on. */
+/** Uses up the descriptors of the service. Existing connections must still be served. */
 async function fillConnections(target: Target): Promise<number> {
   const url = new URL(await target.url())
   const limit = limitDescriptors(target.pid, 20)
@@ -70,7 +70,7 @@ async function fillConnections(target: Target): Promise<number> {
   let refused = 0
   try {
     await until(
-      'connections are refused',
+      'connections to be refused',
       async () => {
         const socket = connect(Number(url.port), url.hostname)
         socket.on('error', () => {})
@@ -87,7 +87,7 @@ async function fillConnections(target: Target): Promise<number> {
     limit.lift()
     for (const socket of sockets) socket.destroy()
   }
-  await until('it takes connections again', async () => (await freshHealth(url)) === 200, patienceMs)
+  await until('connections to be accepted', async () => (await freshHealth(url)) === 200, patienceMs)
   return refused
 }
 
@@ -96,11 +96,11 @@ async function freshHealth(url: URL): Promise<number> {
   return status
 }
 
-/** Leaves a process so many descriptors beside those that it has open. */
+/** Allows a process `left` more descriptors than it has open. */
 function limitDescriptors(pid: number, left: number): { lift(): void } {
   const line = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
   const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
-  // The limit is on their numbers, and there are holes between those that are open.
+  // The limit applies to descriptor numbers, and unused numbers below it remain available.
   let limit = 0
   for (let free = 0; free < left || open.has(limit); limit++) if (!open.has(limit)) free++
   const set = (soft: number | string) =>
@@ -111,7 +111,7 @@ function limitDescriptors(pid: number, left: number): { lift(): void } {
       try {
         set(line?.[1] ?? 1024)
       } catch {
-        // It may have ended over it.
+        // The process may have ended.
       }
     },
   }

@@ -11,7 +11,7 @@ const project = 'fsync'
 export const fsync: Scenario = {
   name: 'fsync',
   title:
-    'logs that cannot be synced are not acknowledged, and a slow disk makes senders wait and loses nothing',
+    'logs that cannot be synced are not acknowledged, and a slow disk delays senders but loses nothing',
   needs: needsForStrace,
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -24,7 +24,7 @@ export const fsync: Scenario = {
         const every = 2 + Math.floor(run.random() * 30)
         const before = refusals()
         const failing = await injectFaults(target.enginePid as number, `error=EIO:when=1+${every}`)
-        await load.happens(() => refusals() > before, patienceMs, 'no sender is told of the disk')
+        await load.happens(() => refusals() > before, patienceMs, 'no log was refused')
         failures += await failing.stop()
         await load.acknowledgesMore(2, patienceMs)
         const slow = await injectFaults(
@@ -38,7 +38,7 @@ export const fsync: Scenario = {
       const { counts, faults } = await load.stop()
       faults.push(...load.unexpected(['200', '503 engine_unavailable']))
       faults.push(...load.ledger.faults(await storedIds(target, project)))
-      return { counts: { 'syncs that failed': failures, 'refusals with 503': refusals(), ...counts }, faults }
+      return { counts: { 'failed syncs': failures, 'logs refused with 503': refusals(), ...counts }, faults }
     })
   },
 }

@@ -12,13 +12,13 @@ import { adminToken } from '../support/target.ts'
 
 const callers = 4
 
-/** Failures that are specified: a query that takes too long or too much, and an engine that is being started. */
+/** Documented failures: a query over its limits, and an engine that is starting. */
 const specified = [503, 504, 507]
 
 export const fuzzSql: Scenario = {
   name: 'fuzz-sql',
   title:
-    'made-up and mutated SQL is answered or refused, reads nothing of others, and no file and no address',
+    'generated and mutated SQL runs or is refused, and reaches no other tenant, no file and no address',
   async run(run) {
     const target = await loadTarget(run)
     const { tokens } = await tenantsOf(target)
@@ -56,11 +56,11 @@ export const fuzzSql: Scenario = {
       if (status < 300) counts.taken++
       else if (status < 500) counts.refused++
       else counts.stopped++
-      const told = `${JSON.stringify(sql)} was answered with ${status}: ${text.slice(0, 300)}`
+      const details = `${JSON.stringify(sql)} returned ${status}: ${text.slice(0, 300)}`
       if (status === 0 || (status >= 500 && !specified.includes(status))) faults.push(told)
-      if (text.includes(place.secret)) faults.push(`A file was read: ${told}`)
+      if (text.includes(place.secret)) faults.push(`A file was read: ${details}`)
       if (project !== undefined && strangersIn(text, project).length > 0)
-        faults.push(`${project} saw others: ${told}`)
+        faults.push(`${project} saw other tenants: ${details}`)
       return status < 300
     }
     const admin = (path: string, body: object, method = 'POST') =>
@@ -106,26 +106,26 @@ export const fuzzSql: Scenario = {
     http.close()
     faults.push(...place.faults())
     place.close()
-    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service is gone.'] }
+    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service has ended.'] }
     const restarts = (await engineRestarts(target)) - before
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
     return { counts: { ...counts, 'engine restarts': restarts }, faults }
   },
 }
 
-/** Half of them made up, half of them mutated from what is known. */
+/** Half of them generated, half of them mutated from samples. */
 function statements(dice: Dice, known: readonly string[], made: () => string): () => string {
   return () => {
     let sql = dice.percent(50) ? made() : dice.pick(known)
     for (let times = dice.percent(50) ? 0 : 1 + dice.below(2); times > 0; times--) {
       sql = dice.percent(50) ? spliced(sql, dice.pick(known), dice) : mutatedText(sql, dice)
     }
-    // The body that holds it is well-formed, so that SQL is what is tried here.
+    // Lone surrogates would be refused before the SQL is parsed.
     return sql.toWellFormed()
   }
 }
 
-/** The beginning of one and the end of another, cut between words. */
+/** The start of one and the end of another, cut between words. */
 function spliced(one: string, other: string, dice: Dice): string {
   const [head, tail] = [one.split(' '), other.split(' ')]
   return [...head.slice(0, dice.below(head.length + 1)), ...tail.slice(dice.below(tail.length + 1))].join(' ')

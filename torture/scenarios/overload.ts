@@ -7,18 +7,18 @@ import { adminToken, type Target } from '../support/target.ts'
 const name = 'torture.overload'
 const path = (index: number) => `/api/endpoints/query/${name}?n=${index}`
 
-/** What the service says of itself: nobody waits longer for a turn, and so many of one caller do. */
+/** Documented limits of the service: the longest wait for a slot, and the waiting requests of one caller. */
 const queue = { maxWaitMs: natively(2_000, 20_000), maxWaitingPerCaller: 1000 } as const
 
-/** What a turn may take on top of waiting for it, where three times as much is asked for. */
+/** Time that a request may take in addition to waiting for a slot. */
 const slackMs = natively(1_000, 20_000)
 
-/** What answers and connections on their way may add. */
+/** Allowed growth of memory, for responses and connections. */
 const mayAddMiB = 600
 
 export const overload: Scenario = {
   name: 'overload',
-  title: 'three times what can be served is answered or refused with Retry-After, and then all is as before',
+  title: 'three times the capacity is served or refused with Retry-After, and the service recovers',
   async run(run) {
     const target = await loadTarget(run)
     await makeEndpoint(target)
@@ -27,7 +27,7 @@ export const overload: Scenario = {
     const { answers, counts, p99 } = run.size(1, 0) === 1 ? await offered(run, url) : await flooded(run, url)
     const faults = judged(answers)
     if (p99 > queue.maxWaitMs + slackMs)
-      faults.push(`The slowest hundredth waited for ${Math.round(p99)} ms.`)
+      faults.push(`p99 is ${Math.round(p99)} ms.`)
     const recoveredAt = performance.now()
     const http = new HttpCaller(url, 1)
     const again = await comesTrue(async () => {
@@ -35,11 +35,11 @@ export const overload: Scenario = {
       return status === 200
     }, 60_000)
     http.close()
-    if (!again) faults.push('Calls are not answered a minute after the end.')
+    if (!again) faults.push('Requests fail a minute after the end.')
     const memory = residentMiB(target)
     if (memory > before.memory + mayAddMiB) faults.push(`Memory grew from ${before.memory} to ${memory} MiB.`)
     const restarts = (await engineRestarts(target)) - before.restarts
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
     return {
       counts: {
         ...counts,
@@ -55,7 +55,7 @@ export const overload: Scenario = {
   },
 }
 
-/** A query that takes the engine some time, and whose results are not kept. */
+/** An uncached query that takes the engine some time. */
 async function makeEndpoint(target: Target): Promise<void> {
   await target.json('/api/endpoints', {
     method: 'POST',
@@ -68,24 +68,24 @@ async function makeEndpoint(target: Target): Promise<void> {
   })
 }
 
-/** Answered, or told to come back later, and nothing else. */
+/** Only 200, or a refusal with `Retry-After`, is allowed. */
 function judged(answers: readonly Answer[]): string[] {
   const faults: string[] = []
   for (const { status, headers, text } of answers) {
     const told = `${status}: ${text.slice(0, 200)}`
     if (status === 200) {
       if (!/^\{"result":\[\s*\{"n":-?\d+,"s":[^[\]]*\]\}$/.test(text.trim()))
-        faults.push(`An answer is not whole: ${told}`)
+        faults.push(`A response is incomplete: ${told}`)
     } else if (status === 503 || status === 429) {
       if (!/^\d+$/.test(String(headers['retry-after']))) faults.push(`Retry-After is missing: ${told}`)
       if (!/"code":"(?:overloaded|rate_limited)"/.test(text))
-        faults.push(`Refused with something else: ${told}`)
-    } else if (status !== 0) faults.push(`Answered with ${told}`)
+        faults.push(`An unexpected refusal: ${told}`)
+    } else if (status !== 0) faults.push(`Unexpected response ${told}`)
   }
   return [...new Set(faults)].slice(0, 10)
 }
 
-/** First what can be served is found, then three times of it is sent, whether or not it is answered. */
+/** Measures the capacity, then sends three times as much without waiting for responses. */
 async function offered(run: TortureRun, url: string) {
   const http = new HttpCaller(url, 20_000)
   let index = 0
@@ -98,7 +98,7 @@ async function offered(run: TortureRun, url: string) {
   }
   await Promise.all(Array.from({ length: 8 }, caller))
   const rate = (served / measureMs) * 1000
-  run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * 3).toFixed(1)} are sent`)
+  run.say(`capacity ${rate.toFixed(1)} requests per second; sending ${(rate * 3).toFixed(1)}`)
   const pending: Promise<Answer>[] = []
   const seconds = Math.min(run.minutes * 60, natively(60, 90))
   const since = performance.now()
@@ -124,7 +124,7 @@ async function offered(run: TortureRun, url: string) {
     answers,
     p99: slowest,
     counts: {
-      'served a second before': Math.round(rate * 10) / 10,
+      'capacity per second': Math.round(rate * 10) / 10,
       sent: answers.length,
       'ms p50': Math.round(percentile(waits, 50)),
       'ms p99': Math.round(slowest),
@@ -134,7 +134,7 @@ async function offered(run: TortureRun, url: string) {
   }
 }
 
-/** More at once than may wait; all who are not let in hear of it, and the others leave when some were served. */
+/** Sends more requests at once than may wait. The excess must be refused; the rest is aborted after some were served. */
 async function flooded(run: TortureRun, url: string) {
   const http = new HttpCaller(url, 20_000)
   const left = new AbortController()
@@ -151,7 +151,7 @@ async function flooded(run: TortureRun, url: string) {
     }),
   )
   http.close()
-  // Times say nothing of so few.
+  // Too few requests for percentiles.
   return {
     answers,
     p99: 0,

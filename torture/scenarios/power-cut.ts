@@ -14,7 +14,7 @@ const maxEvents = natively(60, 16)
 
 export const powerCut: Scenario = {
   name: 'power-cut',
-  title: 'nothing acknowledged is lost and nothing is doubled when the power goes under load',
+  title: 'nothing acknowledged is lost and nothing is stored twice after power cuts under load',
   needs: needsForLoopDisk,
   async run(run) {
     const cuts = run.cycles(50, 1)
@@ -30,8 +30,8 @@ export const powerCut: Scenario = {
           await load.acknowledgesMore(1, patienceMs)
           const events = () => ledger.batches.length + ledger.acknowledgedBatches
           const wanted = events() + Math.floor(run.random() * maxEvents)
-          await load.happens(() => events() >= wanted, patienceMs, 'nothing is sent')
-          // The worst of moments: rows can be seen that nobody was told of yet, and whose sender will try again.
+          await load.happens(() => events() >= wanted, patienceMs, 'nothing was sent')
+          // The worst moment: rows are visible but not acknowledged, and their sender will retry.
           if (cut % 2 === 0) {
             await seen(target, ledger, patienceMs)
             atTheWorst++
@@ -56,9 +56,9 @@ export const powerCut: Scenario = {
         return {
           counts: {
             cuts,
-            'of them between rows and answer': atTheWorst,
+            'cuts before the acknowledgement of visible rows': atTheWorst,
             ...counts,
-            'batches without an answer at a cut': unanswered,
+            'batches in flight at a cut': unanswered,
           },
           faults,
         }
@@ -69,7 +69,7 @@ export const powerCut: Scenario = {
 
 async function seen(target: Target, ledger: Ledger, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
-  // What was stored and never acknowledged before is seen all the time.
+  // Ignores rows that were stored before but never acknowledged.
   let seenBefore = Number.POSITIVE_INFINITY
   while (performance.now() < until) {
     const { result } = await target.json<{ result: [{ n: number }] }>(
@@ -79,5 +79,5 @@ async function seen(target: Target, ledger: Ledger, withinMs: number): Promise<v
     if (unheard > Math.max(0, seenBefore)) return
     seenBefore = Math.min(seenBefore, unheard)
   }
-  throw new Error('Nothing can be seen before it is acknowledged.')
+  throw new Error('No row became visible before it was acknowledged.')
 }

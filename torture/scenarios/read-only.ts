@@ -13,7 +13,7 @@ const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
 export const readOnly: Scenario = {
   name: 'read-only',
   title:
-    'a disk that can only be read refuses logs with 503 while calls go on, and nothing acknowledged is lost',
+    'a read-only disk refuses logs with 503 while queries continue, and no acknowledged entry is lost',
   needs: needsForLoopDisk,
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -30,28 +30,28 @@ export const readOnly: Scenario = {
         }
         for (let round = 0; round < rounds; round++) {
           await load.acknowledgesMore(2, patienceMs)
-          // An engine that comes up on such a disk cannot work, until the disk can be written again.
+          // An engine cannot start on a read-only disk.
           if (run.size(1, 0) > 0) {
             process.kill(target.enginePid as number, 'SIGKILL')
             await until(
-              'the disk can be made read-only',
+              'the disk to become read-only',
               async () => attempt(() => disk.readOnly()),
               patienceMs,
               1,
             )
-            await answers('torture.cached-count', 'without an engine, on a disk that can only be read')
+            await answers('torture.cached-count', 'without an engine, on a read-only disk')
             disk.writable()
             await load.acknowledgesMore(2, patienceMs)
             await whenAnswering(target, patienceMs)
             timesReadOnly++
           }
-          // And one that works while its disk fails can still read.
+          // A running engine can still read when its disk fails.
           const before = refusals()
           disk.fail()
           timesReadOnly++
-          await load.happens(() => refusals() > before, patienceMs, 'senders are not told')
+          await load.happens(() => refusals() > before, patienceMs, 'no log was refused')
           for (const name of ['torture.count', 'torture.cached-count']) {
-            await answers(name, 'on a disk that can only be read')
+            await answers(name, 'on a read-only disk')
           }
           await target.kill()
           await disk.repair()
@@ -63,7 +63,7 @@ export const readOnly: Scenario = {
         faults.push(...wrong, ...load.unexpected(['0', '200', '503 engine_unavailable']))
         faults.push(...load.ledger.faults(await storedIds(target, project)))
         return {
-          counts: { 'times read-only': timesReadOnly, 'refusals with 503': refusals(), ...counts },
+          counts: { 'times read-only': timesReadOnly, 'logs refused with 503': refusals(), ...counts },
           faults,
         }
       },

@@ -10,7 +10,7 @@ const project = 'refusedwrites'
 
 export const refusedWrites: Scenario = {
   name: 'writes',
-  title: 'what a disk does not take is not acknowledged, also where the engine does not notice',
+  title: 'entries that were not written are not acknowledged, even if the engine reports success',
   needs: () => (spawnSync('prlimit', ['--version']).error ? 'needs prlimit (Debian: util-linux)' : undefined),
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -21,11 +21,11 @@ export const refusedWrites: Scenario = {
         await load.acknowledgesMore(2, patienceMs)
         const before = refusals()
         const { enginePid } = target
-        // No file of this engine can grow from now on. Senders are refused, or wait for the next one.
+        // No file of this engine can grow any more. Logs are refused or wait for the next engine.
         spawnSync('prlimit', ['--pid', String(enginePid), '--fsize=0:'])
         const isNoticed = () => refusals() > before || target.enginePid !== enginePid
-        await load.happens(isNoticed, patienceMs, 'nobody notices')
-        // Where it is the same one still.
+        await load.happens(isNoticed, patienceMs, 'no log was refused and the engine did not restart')
+        // If the engine did not restart.
         spawnSync('prlimit', ['--pid', String(enginePid), '--fsize=unlimited:'])
         await load.acknowledgesMore(2, patienceMs)
         await whenAnswering(target, patienceMs)
@@ -33,7 +33,7 @@ export const refusedWrites: Scenario = {
       const { counts, faults } = await load.stop()
       faults.push(...load.unexpected(['200', '503 engine_unavailable', '507 disk_full']))
       faults.push(...load.ledger.faults(await storedIds(target, project)))
-      return { counts: { 'times no write was taken': rounds, refusals: refusals(), ...counts }, faults }
+      return { counts: { 'times writes failed': rounds, refusals: refusals(), ...counts }, faults }
     })
   },
 }

@@ -8,17 +8,16 @@ import { makeSoakEndpoints, mixedCall, soakEndpoints } from '../load/mixed-calls
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
-/** Of what can be served, so much is asked for. */
+/** Load as a share of the capacity. */
 const share = 0.7
 
-/** How much the last third may be above the first, in medians; the engine fills its own caches up to their bounds. */
+/** Allowed growth from the first to the last third, in medians. The engine fills its caches up to their limits. */
 const flat = {
   memory: { factor: 1.25, added: 64 },
   engineMemory: { factor: 1.5, added: 512 },
   p99: { factor: 3, added: natively(50, 1_000) },
 } as const
 
-/** One line of the table. */
 interface Stretch {
   calls: number
   errors: number
@@ -30,7 +29,7 @@ interface Stretch {
 
 export const soak: Scenario = {
   name: 'soak',
-  title: 'under mixed load at 70 % of what can be served, for as long as asked, times and memory stay flat',
+  title: 'response times and memory stay flat under mixed load at 70 % of capacity for --minutes',
   async run(run) {
     const target = await loadTarget(run)
     await makeSoakEndpoints(target)
@@ -47,14 +46,14 @@ export const soak: Scenario = {
     http.close()
     if (run.minutes >= 2) faults.push(...steepness(stretches))
     const restarts = (await engineRestarts(target)) - restartsBefore
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
     const of = (what: keyof Stretch) => stretches.map((stretch) => stretch[what])
     const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
     return {
       counts: {
         calls: sum(of('calls')),
         errors: sum(of('errors')),
-        'calls a second': Math.round(rate * share * 10) / 10,
+        'requests per second': Math.round(rate * share * 10) / 10,
         'ms p50': Math.round(median(of('p50'))),
         'ms p99 first': Math.round(median(thirds(of('p99'))[0])),
         'ms p99 last': Math.round(median(thirds(of('p99'))[1])),
@@ -72,7 +71,7 @@ export const soak: Scenario = {
 
 type Dice = ReturnType<typeof diceOf>
 
-/** The worst of several stretches: what else the machine has to do comes and goes. */
+/** The lowest of several measurements, because other load on the machine varies. */
 async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promise<number> {
   const lengthMs = run.size(10_000, 1_500)
   const rates: number[] = []
@@ -88,13 +87,13 @@ async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promis
     await Promise.all(Array.from({ length: 8 }, caller))
     rates.push((served / (performance.now() - until + lengthMs)) * 1000)
   }
-  // The first fills the cache.
+  // The first measurement fills the cache.
   const rate = Math.min(...rates.slice(1))
-  run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * share).toFixed(1)} are sent`)
+  run.say(`capacity ${rate.toFixed(1)} requests per second; sending ${(rate * share).toFixed(1)}`)
   return rate
 }
 
-/** Sends on, whether or not what was sent before is answered. */
+/** Sends at a steady rate without waiting for responses. */
 async function stretchesOf(
   run: TortureRun,
   target: Target,
@@ -117,7 +116,7 @@ async function stretchesOf(
     times.push(ms)
     if (status === 200) return
     errors++
-    faults.push(`${kind} was answered with ${status}: ${text.slice(0, 200)}`)
+    faults.push(`a ${kind} request returned ${status}: ${text.slice(0, 200)}`)
   }
   while (performance.now() - since < totalMs) {
     const passedMs = performance.now() - since
@@ -150,7 +149,7 @@ async function stretchesOf(
 function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, passedMs: number): string {
   const cells = [
     `${(passedMs / 60_000).toFixed(1)} min`,
-    `${calls} calls`,
+    `${calls} requests`,
     `${errors} errors`,
     `p50 ${p50.toFixed(1)} ms`,
     `p99 ${p99.toFixed(1)} ms`,
@@ -160,7 +159,7 @@ function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, pass
   return cells.map((cell) => cell.padStart(16)).join(' |')
 }
 
-/** Readers of results and of entries, from the beginning to the end; gives how many events they read. */
+/** Reads live results and entries until the end and returns the number of events. */
 async function followers(
   target: Target,
   run: TortureRun,
@@ -173,7 +172,7 @@ async function followers(
     Array.from({ length: run.size(10, 2) }, async (_, index) => {
       const reader = await openEvents(url + paths[index % paths.length], adminToken)
       if (reader.status !== 200) {
-        faults.push(`A stream was answered with ${reader.status}.`)
+        faults.push(`A stream returned ${reader.status}.`)
         return 0
       }
       over.addEventListener('abort', () => reader.close(), { once: true })
@@ -183,7 +182,7 @@ async function followers(
         if (event === undefined) break
         events++
       }
-      if (!over.aborted) faults.push(`A stream ended by itself after ${events} events.`)
+      if (!over.aborted) faults.push(`A stream ended unexpectedly after ${events} events.`)
       return events
     }),
   )
@@ -200,13 +199,12 @@ async function deployments(target: Target, over: AbortSignal, faults: string[]):
       body: JSON.stringify({ endpoints }),
     })
     if (response.status === 200) deployed++
-    else faults.push(`A deployment was answered with ${response.status}: ${await response.text()}`)
+    else faults.push(`A deployment returned ${response.status}: ${await response.text()}`)
     await new Promise((resolve) => setTimeout(resolve, 2_000))
   }
   return deployed
 }
 
-/** The first and the last third. */
 function thirds(values: readonly number[]): [number[], number[]] {
   const third = Math.max(1, Math.floor(values.length / 3))
   return [values.slice(0, third), values.slice(-third)]

@@ -4,10 +4,10 @@ import { scenarios } from '../scenarios.ts'
 import { runScenario, type TortureOptions } from './run-scenario.ts'
 import { SharedThings } from './shared-things.ts'
 
-/** What `npm run torture` asks for. */
+/** The command line of `npm run torture`. */
 interface Order extends Pick<TortureOptions, 'seed' | 'minutes' | 'cycles' | 'match'> {
   names: string[]
-  /** Gets a line of JSON for every scenario. */
+  /** File that gets one line of JSON per scenario. */
   results: string
   list: boolean
 }
@@ -19,8 +19,8 @@ const chosen = scenarios.filter(({ name }) => order.names.length === 0 || order.
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 if (unknown.length > 0 || order.list) {
-  test('the scenarios', () => {
-    for (const name of unknown) print(`There is no scenario "${name}". There are:`)
+  test('lists the scenarios', () => {
+    for (const name of unknown) print(`Unknown scenario "${name}". Choose one of:`)
     for (const { name, title } of scenarios) print(`${name.padEnd(14)}${title}`)
     expect(unknown).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import type { Shared } from './scenario.ts'
 
-/** What scenarios share: opened when the first of them asks, closed after the last. */
+/** Resources that scenarios share: opened at first use, closed after the last scenario. */
 export class SharedThings {
   readonly #things = new Map<string, Promise<Shared>>()
   readonly #directories: ReturnType<typeof scratchDirectory>[] = []
@@ -17,7 +17,7 @@ export class SharedThings {
     return thing
   }
 
-  /** Leaves the directories where they are; gives their paths. */
+  /** Keeps the directories and returns their paths. */
   keep(): string[] {
     this.#kept = true
     return this.#directories.map(({ path }) => path)

@@ -4,7 +4,7 @@ import { runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { SharedThings } from './shared-things.ts'
 
-/** A test for the short form of each scenario; one that cannot run here is skipped and says why. */
+/** Registers a test for the short form of each scenario. If one cannot run here, its name says why it is skipped. */
 export function testShortForms(file: string, scenarios: readonly Scenario[]): void {
   const shared = new SharedThings()
   afterAll(() => shared.close())
