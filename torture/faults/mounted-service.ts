@@ -1,9 +1,9 @@
-import type { Shared } from '../support/scenario.ts'
+import type { SharedResource } from '../support/scenario.ts'
 import { openTarget, type Target } from '../support/target.ts'
 import { LoopDisk, needsForLoopDisk } from './loop-disk.ts'
 
 /** A service with its data on a separate disk. */
-export interface MountedService extends Shared {
+export interface MountedService extends SharedResource {
   disk: LoopDisk
   target: Target
 }

@@ -23,7 +23,7 @@ const head = (line: string, ...headers: string[]) =>
 const logs = 'POST /api/logs?source=edge_logs'
 
 /** Limits concurrent connects, so that the listen backlog is not what is tested. */
-const openedAtOnce = 50
+const concurrentConnects = 50
 
 /** Runs `each` on many connections in parallel and collects the faults that it returns. */
 async function inParallel(
@@ -32,8 +32,8 @@ async function inParallel(
   each: (wire: Wire, index: number) => Promise<string | undefined>,
 ): Promise<AttackResult> {
   const working: Promise<string | undefined>[] = []
-  for (let index = 0; index < count; index += openedAtOnce) {
-    const opening = Array.from({ length: Math.min(openedAtOnce, count - index) }, () => Wire.open(port))
+  for (let index = 0; index < count; index += concurrentConnects) {
+    const opening = Array.from({ length: Math.min(concurrentConnects, count - index) }, () => Wire.open(port))
     for (const wire of await Promise.all(opening)) {
       working.push(each(wire, working.length).finally(() => wire.close()))
     }
@@ -44,7 +44,11 @@ async function inParallel(
 
 const statusOf = (outcome: Outcome) => (typeof outcome === 'string' ? outcome : outcome.status)
 
-function unless(outcome: Outcome, allowed: readonly (number | string)[], what: string): string | undefined {
+function faultUnless(
+  outcome: Outcome,
+  allowed: readonly (number | string)[],
+  what: string,
+): string | undefined {
   const status = statusOf(outcome)
   return allowed.includes(status) ? undefined : `${what} got ${status}`
 }
@@ -57,7 +61,7 @@ async function trickle(wire: Wire, text: string, everyMs: number, patienceMs: nu
   let at = 0
   const timer = setInterval(() => wire.write(text[at++ % text.length] as string), everyMs)
   try {
-    return await wire.answer(patienceMs)
+    return await wire.nextResponse(patienceMs)
   } finally {
     clearInterval(timer)
   }
@@ -66,12 +70,12 @@ async function trickle(wire: Wire, text: string, everyMs: number, patienceMs: nu
 export const slowHeaders: Attack = ({ run, port }) =>
   inParallel(run.size(500, 30), port, async (wire) => {
     wire.write('GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
-    return unless(await trickle(wire, 'slow', 1000, headersPatienceMs), [408, 'closed'], 'Slow headers')
+    return faultUnless(await trickle(wire, 'slow', 1000, headersPatienceMs), [408, 'closed'], 'Slow headers')
   })
 
-export const nothingSent: Attack = ({ run, port }) =>
+export const silentConnections: Attack = ({ run, port }) =>
   inParallel(run.size(500, 30), port, async (wire) =>
-    unless(await wire.answer(headersPatienceMs), [408, 'closed'], 'A silent connection'),
+    faultUnless(await wire.nextResponse(headersPatienceMs), [408, 'closed'], 'A silent connection'),
   )
 
 /** The service waits two minutes for a request. */
@@ -80,7 +84,11 @@ export const slowBodies: Attack = ({ run, port }) =>
     wire.write(head(logs, 'Content-Length: 100000'))
     const patienceMs = run.size(180_000, 5_000)
     const outcome = await trickle(wire, '[{"message":"slow"},', 500, patienceMs)
-    return unless(outcome, run.size(1, 0) === 1 ? [408, 'closed'] : [408, 'closed', 'silent'], 'A slow body')
+    return faultUnless(
+      outcome,
+      run.size(1, 0) === 1 ? [408, 'closed'] : [408, 'closed', 'silent'],
+      'A slow body',
+    )
   })
 
 export const halfClosed: Attack = ({ run, port }) =>
@@ -92,7 +100,7 @@ export const halfClosed: Attack = ({ run, port }) =>
       head(logs, 'Content-Length: 9'),
     ]
     wire.socket.end(kinds[index % kinds.length] as string)
-    return unless(await wire.answer(60_000), [200, 400, 503, 'closed'], 'A half-closed connection')
+    return faultUnless(await wire.nextResponse(60_000), [200, 400, 503, 'closed'], 'A half-closed connection')
   })
 
 /** Each sends one request and then stays open. */
@@ -100,9 +108,9 @@ export const idleConnections: Attack = async ({ run, port }) => {
   const count = run.size(natively(5_000, 2_000), 300)
   const result = await inParallel(count, port, async (wire) => {
     wire.write(head('GET /health'))
-    const outcome = await wire.answer(60_000)
+    const outcome = await wire.nextResponse(60_000)
     await new Promise((resolve) => setTimeout(resolve, run.size(20_000, 3_000)))
-    return unless(outcome, [200], 'One of many connections')
+    return faultUnless(outcome, [200], 'One of many connections')
   })
   return result
 }
@@ -112,7 +120,7 @@ export const hugeHeaders: Attack = ({ run, port }) =>
     const line =
       index % 2 === 0 ? `X-Long: ${'x'.repeat(1_000_000)}` : 'X-Many: x\r\n'.repeat(20_000).trimEnd()
     wire.write(head(index % 3 === 0 ? `GET /${'a'.repeat(100_000)}` : 'GET /health', line))
-    return unless(await wire.answer(60_000), [431, 'closed'], 'A request with huge headers')
+    return faultUnless(await wire.nextResponse(60_000), [431, 'closed'], 'A request with huge headers')
   })
 
 export const garbage: Attack = ({ run, port }) =>
@@ -122,12 +130,12 @@ export const garbage: Attack = ({ run, port }) =>
     if (index % 2 === 0) {
       wire.write(bytes)
       // Some bytes look like the start of a request, so the service waits for the rest.
-      return unless(await wire.answer(1_000), [400, 431, 'closed', 'silent'], 'Garbage')
+      return faultUnless(await wire.nextResponse(1_000), [400, 431, 'closed', 'silent'], 'Garbage')
     }
     wire.write(Buffer.concat([Buffer.from(head('GET /health')), bytes, Buffer.from('\r\n\r\n')]))
     return (
-      unless(await wire.answer(60_000), [200], 'A request before garbage') ??
-      unless(await wire.answer(60_000), [400, 431, 'closed'], 'Garbage after a request')
+      faultUnless(await wire.nextResponse(60_000), [200], 'A request before garbage') ??
+      faultUnless(await wire.nextResponse(60_000), [400, 431, 'closed'], 'Garbage after a request')
     )
   })
 
@@ -136,7 +144,7 @@ export const pipelines: Attack = ({ run, port }) =>
     const count = run.size(natively(10_000, 1_000), 500)
     wire.write(head('GET /health').repeat(count))
     for (let at = 0; at < count; at++) {
-      const fault = unless(await wire.answer(120_000), [200], `Request ${at} of a pipeline`)
+      const fault = faultUnless(await wire.nextResponse(120_000), [200], `Request ${at} of a pipeline`)
       if (fault !== undefined) return fault
     }
     return undefined
@@ -156,7 +164,7 @@ export const gzipBombs: Attack = ({ run, port }) => {
       `Content-Length: ${body.length}`,
     ]
     wire.write(Buffer.concat([Buffer.from(head(path, ...headers)), body]))
-    return unless(await wire.answer(120_000), [413, 429, 503], 'A gzip bomb')
+    return faultUnless(await wire.nextResponse(120_000), [413, 429, 503], 'A gzip bomb')
   })
 }
 
@@ -208,7 +216,7 @@ export const brokenFrames: Attack = async ({ run, port }) => {
   return inParallel(wrongFrames.length * times, port, async (wire, index) => {
     const [bytes, allowed] = wrongFrames[index % wrongFrames.length] as (typeof wrongFrames)[number]
     wire.write(bytes)
-    return unless(await wire.answer(60_000), allowed, JSON.stringify(bytes.slice(0, 300)))
+    return faultUnless(await wire.nextResponse(60_000), allowed, JSON.stringify(bytes.slice(0, 300)))
   })
 }
 
@@ -217,8 +225,8 @@ export const expectations: Attack = ({ run, port }) =>
     if (index % 2 === 0) {
       wire.write(head(logs, 'Expect: 100-continue', `Content-Length: ${body.length}`))
       wire.write(body)
-      return unless(await wire.answer(60_000), [200], 'A body after 100-continue')
+      return faultUnless(await wire.nextResponse(60_000), [200], 'A body after 100-continue')
     }
     wire.write(head('GET /health', 'Expect: wonders'))
-    return unless(await wire.answer(60_000), [200], 'An unknown expectation')
+    return faultUnless(await wire.nextResponse(60_000), [200], 'An unknown expectation')
   })

@@ -2,7 +2,7 @@ import type { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { engineCodeOf } from '../../src/engine/engine-errors.ts'
 import { readJsonRows } from '../../src/engine/json-rows.ts'
 import { callerSqlSettings, isolationSettings } from '../../src/sql/isolation.ts'
-import { comesTrue } from '../load/load-target.ts'
+import { becomesTrue } from '../load/load-target.ts'
 import { patienceMs } from '../support/patience.ts'
 import {
   aggregateArguments,
@@ -17,7 +17,7 @@ export interface EngineFunction {
   aggregate: boolean
 }
 
-export type TrialResult = { kind: 'stops' | 'no arguments' } | { kind: 'runs on'; sql: string }
+export type TrialResult = { kind: 'stops' | 'no arguments' } | { kind: 'ignores limit'; sql: string }
 
 export interface FunctionTrialsOptions {
   /** Size of the largest argument, in elements or bytes; aggregates get ten times as many rows. */
@@ -78,7 +78,7 @@ export class FunctionTrials {
     for (const { sql, endless } of forms) {
       for (const size of endless ? [this.#options.maxSize] : this.#sizes()) {
         const outcome = await this.#run(sql(size), endless ? rowsDeadlineMs : this.#options.deadlineMs)
-        if (outcome === 'ended the engine') return { kind: 'runs on', sql: sql(size) }
+        if (outcome === 'ended the engine') return { kind: 'ignores limit', sql: sql(size) }
         // A larger argument would only stop later.
         if (outcome !== 'finished' && outcome !== 'stopped late') break
       }
@@ -165,7 +165,7 @@ export class FunctionTrials {
     if (lateMs > lateAfterMs)
       this.#options.say(`${survives ? 'late' : 'the engine ended'}, ${lateMs} ms after the limit: ${sql}`)
     if (survives) return outcome === 'stopped' && lateMs > lateAfterMs ? 'stopped late' : outcome
-    await comesTrue(() => this.#engine.state().kind === 'ready', patienceMs)
+    await becomesTrue(() => this.#engine.state().kind === 'ready', patienceMs)
     return 'ended the engine'
   }
 }

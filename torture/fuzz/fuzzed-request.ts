@@ -1,6 +1,6 @@
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { type Dice, nastyTexts } from './dice.ts'
-import { mutatedBytes, mutatedText, mutatedValue, nested } from './mutate.ts'
+import { mutatedBytes, mutatedText, mutatedValue, nested } from './mutations.ts'
 import { type NamedValues, type Schema, type SchemaSource, schemaValue } from './schema-value.ts'
 
 interface Parameter {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-export interface WireAnswer {
+export interface WireResponse {
   status: number
   /** By lowercase name. */
   headers: ReadonlyMap<string, string>
@@ -11,7 +11,7 @@ export interface WireAnswer {
 }
 
 /** A response, a connection closed without one, or nothing in time. */
-export type Outcome = WireAnswer | 'closed' | 'silent'
+export type Outcome = WireResponse | 'closed' | 'silent'
 
 /** A TCP connection for arbitrary bytes, including ones that no HTTP client would send. */
 export class Wire {
@@ -50,7 +50,7 @@ export class Wire {
   }
 
   /** The next response on this connection. */
-  async answer(patienceMs: number, toHead = false): Promise<Outcome> {
+  async nextResponse(patienceMs: number, toHead = false): Promise<Outcome> {
     let late = false
     const timer = setTimeout(() => {
       late = true
@@ -58,8 +58,8 @@ export class Wire {
     }, patienceMs)
     try {
       for (;;) {
-        const answer = this.#take(toHead)
-        if (answer) return answer
+        const response = this.#take(toHead)
+        if (response) return response
         if (this.#closed) return 'closed'
         if (late) return 'silent'
         await new Promise<void>((resolve) => {
@@ -75,7 +75,7 @@ export class Wire {
     this.socket.destroy()
   }
 
-  #take(toHead: boolean): WireAnswer | undefined {
+  #take(toHead: boolean): WireResponse | undefined {
     const end = this.#received.indexOf('\r\n\r\n')
     if (end < 0) return undefined
     const [line = '', ...lines] = this.#received.toString('latin1', 0, end).split('\r\n')

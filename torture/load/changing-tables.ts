@@ -9,7 +9,7 @@ const retentions = { long: 90, short: 5 }
 const oldDays = 10
 
 /** Entries that a backup which begins now must and must not contain. */
-export interface Promised {
+export interface SourceExpectation {
   source: string
   ids: string[]
   /** Entries of deleted sources. */
@@ -58,7 +58,7 @@ export class ChangingTables {
     if (this.#dice.percent(50)) await this.#fillColumn()
   }
 
-  promised(): Promised[] {
+  expected(): SourceExpectation[] {
     return [
       { source: expiring, ids: [...this.#lasting], gone: [] },
       { source: passing, ids: [...this.#passing], gone: [...this.#gone] },
@@ -125,11 +125,11 @@ export class ChangingTables {
 /** Compares these sources and the filled columns of a restored service with what is expected. */
 export async function faultsOfRestored(
   restored: Target,
-  promised: readonly Promised[],
+  expected: readonly SourceExpectation[],
   deletedMeanwhile: boolean,
 ): Promise<string[]> {
   const faults: string[] = []
-  for (const { source, ids, gone } of promised) {
+  for (const { source, ids, gone } of expected) {
     const mayBeLost = source === passing && deletedMeanwhile
     const counted = `SELECT id, toString(count()) FROM wellhead.${source} GROUP BY id`
     const table = await askEngine(restored.dataDir, counted).catch((error) => {

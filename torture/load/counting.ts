@@ -49,12 +49,12 @@ export interface CounterOptions {
   ledger: Ledger
   cached: boolean
   /** Whether visible entries must stay visible even if they were not acknowledged. A power cut may remove them. */
-  keepsSeen: boolean
+  visibleEntriesStay: boolean
   stopped: () => boolean
 }
 
-export interface Counted {
-  answers: number
+export interface CountChecks {
+  responses: number
   /** Requests with an error or without a response. */
   failed: number
   wrong: string[]
@@ -64,9 +64,9 @@ export interface Counted {
  * Counts the entries until it is stopped. A count must be at least the number acknowledged before the request began (minus
  * the age of a cached response), and at most the number sent.
  */
-export async function countUntilStopped(options: CounterOptions): Promise<Counted> {
+export async function countUntilStopped(options: CounterOptions): Promise<CountChecks> {
   const { target, project, ledger, cached } = options
-  const counted: Counted = { answers: 0, failed: 0, wrong: [] }
+  const checks: CountChecks = { responses: 0, failed: 0, wrong: [] }
   const acknowledgedAt: { at: number; ids: number }[] = []
   const path = `/api/endpoints/query/torture.${cached ? 'cached-count' : 'count'}?project=${project}`
   let last = 0
@@ -79,26 +79,26 @@ export async function countUntilStopped(options: CounterOptions): Promise<Counte
       const response = await target.call(path)
       const { result } = (await response.json()) as { result?: [{ n: number; ids: number }] }
       if (response.status !== 200 || !result) {
-        counted.failed++
+        checks.failed++
         continue
       }
       // `Age` is in whole seconds.
-      const madeAfter = begun - (Number(response.headers.get('age') ?? 0) + 1) * 1000
+      const computedAfter = begun - (Number(response.headers.get('age') ?? 0) + 1) * 1000
       const atLeast = cached
-        ? (acknowledgedAt.findLast(({ at }) => at <= madeAfter)?.ids ?? 0)
+        ? (acknowledgedAt.findLast(({ at }) => at <= computedAfter)?.ids ?? 0)
         : (acknowledgedAt.at(-1)?.ids ?? 0)
       const [{ n, ids }] = result
-      counted.answers++
+      checks.responses++
       if (n < Math.max(atLeast, last) || n > ledger.sentIds || n !== ids) {
-        const seen = `${n} entries with ${ids} ids, ${last} before`
-        counted.wrong.push(
-          `${cached ? 'a cached' : 'an uncached'} response is wrong: ${seen}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
+        const details = `${n} entries with ${ids} ids, ${last} before`
+        checks.wrong.push(
+          `${cached ? 'a cached' : 'an uncached'} response is wrong: ${details}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
         )
       }
-      if (options.keepsSeen) last = Math.max(last, n)
+      if (options.visibleEntriesStay) last = Math.max(last, n)
     } catch {
-      counted.failed++
+      checks.failed++
     }
   }
-  return counted
+  return checks
 }

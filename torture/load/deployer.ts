@@ -11,21 +11,21 @@ const names = ['torture.one', 'torture.two', 'torture.three']
  */
 export async function deployUntilStopped(
   options: DeployerOptions,
-): Promise<{ looks: string[][]; acknowledged: number }> {
-  const looks: string[][] = []
+): Promise<{ snapshots: string[][]; acknowledged: number }> {
+  const snapshots: string[][] = []
   let acknowledged = 0
-  for (let mark = 1; !options.stopped(); mark++) {
-    const endpoints = names.map((name) => ({ name, description: `${mark}`, query: 'SELECT 1 AS n' }))
+  for (let number = 1; !options.stopped(); number++) {
+    const endpoints = names.map((name) => ({ name, description: `${number}`, query: 'SELECT 1 AS n' }))
     const deployment = { method: 'POST', body: JSON.stringify({ endpoints }), headers: json }
     const status = await options.call('/api/deployments', deployment).then(
       (response) => response.status,
       () => 0,
     )
-    if (status === 200) acknowledged = mark
-    const look = await descriptions(options).catch(() => undefined)
-    if (look) looks.push(look)
+    if (status === 200) acknowledged = number
+    const snapshot = await descriptions(options).catch(() => undefined)
+    if (snapshot) snapshots.push(snapshot)
   }
-  return { looks, acknowledged }
+  return { snapshots, acknowledged }
 }
 
 const json = { 'Content-Type': 'application/json' }
@@ -39,12 +39,12 @@ export async function descriptions({ call }: Pick<DeployerOptions, 'call'>): Pro
 }
 
 /** Deployments must be atomic at every read, and acknowledged ones must persist. */
-export function deploymentFaults(looks: string[][], last: string[], acknowledged: number): string[] {
-  const torn = [...looks, last].filter(
-    (look) => new Set(look).size > 1 || (look.length !== 0 && look.length !== 3),
+export function deploymentFaults(snapshots: string[][], last: string[], acknowledged: number): string[] {
+  const partial = [...snapshots, last].filter(
+    (snapshot) => new Set(snapshot).size > 1 || (snapshot.length !== 0 && snapshot.length !== 3),
   )
   return [
-    ...torn.map((look) => `a deployment was partly visible: ${JSON.stringify(look)}`),
+    ...partial.map((snapshot) => `a deployment was partly visible: ${JSON.stringify(snapshot)}`),
     ...(Number(last[0] ?? 0) < acknowledged
       ? [`deployment ${acknowledged} was acknowledged and is lost`]
       : []),

@@ -24,7 +24,7 @@ export function residentMiB(target: Target): number {
 }
 
 /** Polls a condition; returns false if it does not hold in time. */
-export async function comesTrue(
+export async function becomesTrue(
   holds: () => boolean | Promise<boolean>,
   withinMs: number,
   everyMs = 50,
@@ -37,7 +37,7 @@ export async function comesTrue(
   }
 }
 
-export function stillRuns(target: Target): boolean {
+export function isRunning(target: Target): boolean {
   return isAlive(target.pid)
 }
 

@@ -1,7 +1,7 @@
 import { Ledger } from '../../test/support/ledger.ts'
 import { sendUntilStopped } from '../../test/support/sender.ts'
 import type { Target } from '../support/target.ts'
-import { type Counted, countUntilStopped, saveCountingEndpoints } from './counting.ts'
+import { type CountChecks, countUntilStopped, saveCountingEndpoints } from './counting.ts'
 import { deploymentFaults, deployUntilStopped, descriptions } from './deployer.ts'
 
 export interface MixedLoadOptions {
@@ -11,7 +11,7 @@ export interface MixedLoadOptions {
   senders: number
   deploying: boolean
   /** Whether visible entries must stay visible; true by default. */
-  keepsSeen?: boolean
+  visibleEntriesStay?: boolean
 }
 
 /** Concurrent senders, a deployer, and callers of a cached and an uncached endpoint. */
@@ -20,10 +20,10 @@ export class MixedLoad {
   /** Number of responses to senders by status and error code; 0 means no response. */
   readonly statuses = new Map<string, number>()
   /** The last error message by status and code. */
-  readonly #words = new Map<string, string>()
+  readonly #messages = new Map<string, string>()
   readonly #options: MixedLoadOptions
   readonly #senders: Promise<unknown>
-  readonly #counters: Promise<Counted>[]
+  readonly #counters: Promise<CountChecks>[]
   readonly #deployer: ReturnType<typeof deployUntilStopped> | undefined
   #stopped = false
 
@@ -42,15 +42,22 @@ export class MixedLoad {
           stopped,
           ledger,
           onStatus: (status, error) => {
-            const heard = error === undefined ? `${status}` : `${status} ${error.code}`
-            if (error !== undefined) this.#words.set(heard, error.message)
-            this.statuses.set(heard, (this.statuses.get(heard) ?? 0) + 1)
+            const label = error === undefined ? `${status}` : `${status} ${error.code}`
+            if (error !== undefined) this.#messages.set(label, error.message)
+            this.statuses.set(label, (this.statuses.get(label) ?? 0) + 1)
           },
         }),
       ),
     )
     this.#counters = [true, false].map((cached) =>
-      countUntilStopped({ target, project, ledger, cached, stopped, keepsSeen: options.keepsSeen ?? true }),
+      countUntilStopped({
+        target,
+        project,
+        ledger,
+        cached,
+        stopped,
+        visibleEntriesStay: options.visibleEntriesStay ?? true,
+      }),
     )
     this.#deployer = options.deploying ? deployUntilStopped({ call: target.call, stopped }) : undefined
   }
@@ -67,30 +74,30 @@ export class MixedLoad {
   }
 
   /** Number of responses to senders with a matching status. */
-  heard(which: (status: string) => boolean): number {
+  countResponses(which: (status: string) => boolean): number {
     return [...this.statuses].reduce((sum, [status, times]) => sum + (which(status) ? times : 0), 0)
   }
 
   /** Responses to senders that are not allowed, as faults. */
   unexpected(allowed: readonly string[]): string[] {
     return [...this.statuses]
-      .filter(([heard]) => !allowed.includes(heard))
-      .map(([heard, times]) => `senders got ${heard} ${times} times: ${this.#words.get(heard)}`)
+      .filter(([status]) => !allowed.includes(status))
+      .map(([status, times]) => `senders got ${status} ${times} times: ${this.#messages.get(status)}`)
   }
 
   /** Resolves when this many more batches are acknowledged; throws after `withinMs`. */
-  async acknowledgesMore(batches: number, withinMs: number): Promise<void> {
+  async waitForBatches(batches: number, withinMs: number): Promise<void> {
     const wanted = this.ledger.acknowledgedBatches + batches
-    await this.happens(() => this.ledger.acknowledgedBatches >= wanted, withinMs, 'no batch was acknowledged')
+    await this.waitFor(() => this.ledger.acknowledgedBatches >= wanted, withinMs, 'no batch was acknowledged')
   }
 
-  async happens(what: () => boolean, withinMs: number, complaint: string): Promise<void> {
+  async waitFor(condition: () => boolean, withinMs: number, complaint: string): Promise<void> {
     const until = performance.now() + withinMs
-    while (!what()) {
+    while (!condition()) {
       if (performance.now() > until) {
-        const heard = JSON.stringify(Object.fromEntries(this.statuses))
-        const words = this.#options.target.words()
-        throw new Error(`${complaint} for ${withinMs / 1000} s; responses to senders: ${heard}; ${words}`)
+        const statuses = JSON.stringify(Object.fromEntries(this.statuses))
+        const output = this.#options.target.output()
+        throw new Error(`${complaint} for ${withinMs / 1000} s; responses to senders: ${statuses}; ${output}`)
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
@@ -105,15 +112,15 @@ export class MixedLoad {
     const faults = counted.flatMap(({ wrong }) => wrong.slice(0, 5))
     if (deployed) {
       const last = await descriptions(this.#options.target)
-      faults.push(...deploymentFaults(deployed.looks, last, deployed.acknowledged))
+      faults.push(...deploymentFaults(deployed.snapshots, last, deployed.acknowledged))
     }
-    const [cached, uncached] = counted as [Counted, Counted]
+    const [cached, uncached] = counted as [CountChecks, CountChecks]
     return {
       counts: {
         'batches sent': this.ledger.batches.length,
         'batches acknowledged': this.ledger.acknowledgedBatches,
-        'cached responses checked': cached.answers,
-        'uncached responses checked': uncached.answers,
+        'cached responses checked': cached.responses,
+        'uncached responses checked': uncached.responses,
         'requests without a response': cached.failed + uncached.failed,
         ...(deployed && { deployments: deployed.acknowledged }),
       },

@@ -1,6 +1,6 @@
 import { FakedClock, needsForFakedClock } from '../faults/faked-clock.ts'
-import { answerOf, until } from '../load/answers.ts'
 import { saveCountingEndpoints, storedIds } from '../load/counting.ts'
+import { summaryOf, waitUntil } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { openTarget, type Target } from '../support/target.ts'
@@ -20,13 +20,13 @@ const endpoints = [
     parameters: { project: { required: true } },
   },
   {
-    name: 'torture.kept',
+    name: 'torture.long-cached',
     query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
     parameters: { project: { required: true } },
     cache_seconds: 900,
   },
   {
-    name: 'torture.moment',
+    name: 'torture.entry',
     query: 'SELECT max(timestamp) AS at, count() AS n FROM edge_logs WHERE project = @project AND id = @id',
     parameters: { project: { required: true }, id: { required: true } },
   },
@@ -34,7 +34,8 @@ const endpoints = [
 
 export const clock: Scenario = {
   name: 'clock',
-  title: 'responses are correct and nothing hangs when the clock is set an hour back or forward, or a day forward',
+  title:
+    'responses are correct and nothing hangs when the clock is set an hour back or forward, or a day forward',
   needs: needsForFakedClock,
   async run(run) {
     const rounds = run.cycles(5, 1)
@@ -43,20 +44,21 @@ export const clock: Scenario = {
     try {
       await saveCountingEndpoints(target)
       await deploy(target, endpoints)
-      const journey = new ClockJourney(target, faked)
-      await journey.prepare()
+      const checks = new ClockChecks(target, faked)
+      await checks.prepare()
       for (let round = 0; round < rounds; round++) {
         for (const offset of steps) {
           faked.set(offset)
-          await journey.step(offset)
+          await checks.step(offset)
         }
       }
       const stored = await storedIds(target, project)
-      const doubled = [...stored].filter(([, count]) => count !== 1)
-      if (doubled.length > 0) journey.faults.push(`stored twice: ${doubled.map(([id]) => id).join(', ')}`)
+      const duplicated = [...stored].filter(([, count]) => count !== 1)
+      if (duplicated.length > 0)
+        checks.faults.push(`stored twice: ${duplicated.map(([id]) => id).join(', ')}`)
       return {
-        counts: { 'steps of the clock': rounds * steps.length, checks: journey.checks },
-        faults: journey.faults,
+        counts: { 'steps of the clock': rounds * steps.length, checks: checks.count },
+        faults: checks.faults,
       }
     } finally {
       await target.close()
@@ -74,15 +76,15 @@ async function deploy(target: Target, list: object[]): Promise<void> {
 }
 
 /** The checks after every step of the clock. */
-class ClockJourney {
+class ClockChecks {
   readonly faults: string[] = []
-  checks = 0
+  count = 0
   readonly #target: Target
   readonly #clock: FakedClock
   /** When each entry was sent, by the service's clock. */
   readonly #sentAt: number[] = []
   #number = 0
-  #mortal = { token: '', expiresAt: 0 }
+  #expiring = { token: '', expiresAt: 0 }
   #limited = ''
   readonly #begun = new Date(Date.now() - 2 * hour * 1000).toISOString()
 
@@ -100,7 +102,7 @@ class ClockJourney {
       ).token
     }
     const expiresAt = this.#clock.now() + (hour / 2) * 1000
-    this.#mortal = { token: await make({ expires_at: new Date(expiresAt).toISOString() }), expiresAt }
+    this.#expiring = { token: await make({ expires_at: new Date(expiresAt).toISOString() }), expiresAt }
     this.#limited = await make({ requests_per_minute: 3 })
   }
 
@@ -108,13 +110,13 @@ class ClockJourney {
     const step = `step ${++this.#number} (${offset} s)`
     await this.#send(step)
     await this.#renew(step)
-    await this.#answerOnce(step)
+    await this.#sendKeyed(step)
     await this.#tokens(step)
     await this.#change(step)
   }
 
   #expect(holds: boolean, what: string): void {
-    this.checks++
+    this.count++
     if (!holds) this.faults.push(what)
   }
 
@@ -136,7 +138,7 @@ class ClockJourney {
       body: JSON.stringify([{ id, project }]),
     })
     const ended = this.#clock.now()
-    const { row } = await this.#query<{ at: number }>('torture.moment', { id })
+    const { row } = await this.#query<{ at: number }>('torture.entry', { id })
     const at = row.at / 1000
     this.#sentAt.push(at)
     this.#expect(
@@ -163,34 +165,34 @@ class ClockJourney {
   async #renew(step: string): Promise<void> {
     const stored = this.#number + (this.#number > 1 ? 1 : 0)
     const fresh = async () => (await this.#query<{ n: number }>('torture.cached-count')).row.n >= stored
-    await until(`${step}: a result cached for 2 s to be renewed`, fresh, patienceMs)
-    this.checks++
-    const { age } = await this.#query('torture.kept')
+    await waitUntil(`${step}: a result cached for 2 s to be renewed`, fresh, patienceMs)
+    this.count++
+    const { age } = await this.#query('torture.long-cached')
     this.#expect(age >= 0 && age <= 900, `${step}: a result cached for 900 s is ${age} s old`)
   }
 
   /** An idempotency key stores once, whatever the clock says. */
-  async #answerOnce(step: string): Promise<void> {
+  async #sendKeyed(step: string): Promise<void> {
     const { accepted } = await this.#target.json<{ accepted: number }>('/api/logs?source=edge_logs', {
       method: 'POST',
       body: JSON.stringify([{ id: 'keyed', project, timestamp: this.#begun }]),
       headers: { 'Idempotency-Key': 'one' },
     })
-    const { n } = (await this.#query<{ n: number }>('torture.moment', { id: 'keyed' })).row
+    const { n } = (await this.#query<{ n: number }>('torture.entry', { id: 'keyed' })).row
     this.#expect(accepted === 1 && n === 1, `${step}: the same key stored ${n} entries`)
   }
 
   /** Tokens expire by the clock, and a quota refuses requests for at most a minute. */
   async #tokens(step: string): Promise<void> {
     const call = async (token: string) =>
-      answerOf(
+      summaryOf(
         this.#target.call(`/api/endpoints/query/torture.cached-count?project=${project}`, {
           headers: { 'X-API-KEY': token },
           signal: AbortSignal.timeout(patienceMs),
         }),
       )
-    const { status } = await call(this.#mortal.token)
-    const wanted = this.#clock.now() < this.#mortal.expiresAt ? 200 : 401
+    const { status } = await call(this.#expiring.token)
+    const wanted = this.#clock.now() < this.#expiring.expiresAt ? 200 : 401
     this.#expect(status === wanted, `${step}: a token got ${status} instead of ${wanted}`)
     for (let calls = 0; calls < 5; calls++) {
       const { status: limited, retryAfter } = await call(this.#limited)
@@ -204,7 +206,7 @@ class ClockJourney {
     await deploy(this.#target, [{ name: 'torture.step', description: step, query: 'SELECT 1 AS n' }])
     const { description } = await this.#target.json<{ description: string }>('/api/endpoints/torture.step')
     this.#expect(description === step, `${step}: the endpoint still has the description "${description}"`)
-    const { status } = await answerOf(this.#target.call('/ready'))
+    const { status } = await summaryOf(this.#target.call('/ready'))
     this.#expect(status === 200, `${step}: /ready returned ${status}`)
   }
 }

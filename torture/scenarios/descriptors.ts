@@ -2,20 +2,19 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { openPlain } from '../faults/mounted-service.ts'
-import { answerOf, until } from '../load/answers.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
+import { summaryOf, waitUntil } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'descriptors'
 
 export const descriptors: Scenario = {
   name: 'descriptors',
-  title:
-    'service and engine serve what they can without file descriptors, and recover when there are some',
+  title: 'service and engine serve what they can without file descriptors, and recover when there are some',
   needs: () => (spawnSync('prlimit', ['--version']).error ? 'needs prlimit (Debian: util-linux)' : undefined),
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -24,25 +23,26 @@ export const descriptors: Scenario = {
       const faults: string[] = []
       let refused = 0
       for (let round = 0; round < rounds; round++) {
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
         refused += await fillConnections(target)
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
 
         const engine = target.enginePid as number
-        const before = load.heard((status) => status.startsWith('503'))
+        const before = load.countResponses((status) => status.startsWith('503'))
         const limit = limitDescriptors(engine, 0)
         // Either logs are refused or the engine ends.
-        await load.happens(
-          () => load.heard((status) => status.startsWith('503')) > before || target.enginePid !== engine,
+        await load.waitFor(
+          () =>
+            load.countResponses((status) => status.startsWith('503')) > before || target.enginePid !== engine,
           patienceMs,
           'no log was refused',
         )
         const path = `/api/endpoints/query/torture.cached-count?project=${project}`
-        const { status, code } = await answerOf(target.call(path))
+        const { status, code } = await summaryOf(target.call(path))
         if (status !== 200) faults.push(`a cached query without descriptors: ${status} ${code}`)
         limit.lift()
-        await whenAnswering(target, patienceMs)
-        await load.acknowledgesMore(2, patienceMs)
+        await waitForRecovery(target, patienceMs)
+        await load.waitForBatches(2, patienceMs)
       }
       const { counts, faults: wrong } = await load.stop()
       faults.push(
@@ -53,7 +53,7 @@ export const descriptors: Scenario = {
       return {
         counts: {
           'connections refused': refused,
-          'logs refused with 503': load.heard((status) => status.startsWith('503')),
+          'logs refused with 503': load.countResponses((status) => status.startsWith('503')),
           ...counts,
         },
         faults,
@@ -69,7 +69,7 @@ async function fillConnections(target: Target): Promise<number> {
   const sockets: Socket[] = []
   let refused = 0
   try {
-    await until(
+    await waitUntil(
       'connections to be refused',
       async () => {
         const socket = connect(Number(url.port), url.hostname)
@@ -87,12 +87,12 @@ async function fillConnections(target: Target): Promise<number> {
     limit.lift()
     for (const socket of sockets) socket.destroy()
   }
-  await until('connections to be accepted', async () => (await freshHealth(url)) === 200, patienceMs)
+  await waitUntil('connections to be accepted', async () => (await freshHealth(url)) === 200, patienceMs)
   return refused
 }
 
 async function freshHealth(url: URL): Promise<number> {
-  const { status } = await answerOf(fetch(new URL('/health', url), { headers: { Connection: 'close' } }))
+  const { status } = await summaryOf(fetch(new URL('/health', url), { headers: { Connection: 'close' } }))
   return status
 }
 

@@ -34,7 +34,7 @@ export const functions: Scenario = {
         }
         const found = await trials.try(each)
         if (found.kind === 'no arguments') counts['without working arguments']++
-        if (found.kind === 'runs on') faults.push(`${each.name} ignores its time limit: ${found.sql}`)
+        if (found.kind === 'ignores limit') faults.push(`${each.name} ignores its time limit: ${found.sql}`)
       }
       counts.statements = trials.statements
       return { counts, faults }

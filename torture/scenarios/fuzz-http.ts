@@ -1,9 +1,9 @@
 import { natively } from '../../test/support/engines.ts'
-import { checkAnswer } from '../fuzz/answer-rules.ts'
 import { diceOf } from '../fuzz/dice.ts'
 import { type ApiDocument, requestFuzzer } from '../fuzz/fuzzed-request.ts'
+import { checkResponse } from '../fuzz/response-rules.ts'
 import { Wire } from '../fuzz/wire.ts'
-import { engineRestarts, loadTarget, residentMiB, stillRuns } from '../load/load-target.ts'
+import { engineRestarts, isRunning, loadTarget, residentMiB } from '../load/load-target.ts'
 import { tenantsOf } from '../load/tenants.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
@@ -43,12 +43,15 @@ export const fuzzHttp: Scenario = {
         counts.requests++
         if (counts.requests % Math.ceil(total / 30) === 0) memory.push(residentMiB(target))
         if (counts.requests % 10_000 === 0) run.say(`${counts.requests} of ${total} requests`)
-        if (counts.requests % 500 === 1) await makeThings(target)
+        if (counts.requests % 500 === 1) await createObjects(target)
         const { operation, method, bytes, framed } = next()
         wire = wire && !wire.closed ? wire : await Wire.open(port)
         wire.write(bytes)
-        const outcome = await wire.answer(framed ? patienceMs.framed : patienceMs.broken, method === 'HEAD')
-        const fault = checkAnswer(outcome, { framed, operation, method })
+        const outcome = await wire.nextResponse(
+          framed ? patienceMs.framed : patienceMs.broken,
+          method === 'HEAD',
+        )
+        const fault = checkResponse(outcome, { framed, operation, method })
         if (fault !== undefined) {
           faults.push(
             `${operation}: ${fault} after ${JSON.stringify(bytes.toString('latin1').slice(0, 2000))}`,
@@ -67,21 +70,26 @@ export const fuzzHttp: Scenario = {
       wire?.close()
     }
     await Promise.all(Array.from({ length: callers }, fuzzing))
-    faults.push(...(await aftermath(run, target, before, memory)))
+    faults.push(...(await finalFaults(run, target, before, memory)))
     const restarts = (await engineRestarts(target)) - before
-    const answered = Object.fromEntries(
+    const byStatus = Object.fromEntries(
       Object.entries(statuses).map(([status, n]) => [`status ${status}`, n]),
     )
     return {
-      counts: { ...counts, ...answered, 'engine restarts': restarts, 'MiB at the end': memory.at(-1) ?? 0 },
+      counts: { ...counts, ...byStatus, 'engine restarts': restarts, 'MiB at the end': memory.at(-1) ?? 0 },
       faults,
     }
   },
 }
 
-async function aftermath(run: TortureRun, target: Target, restartsBefore: number, memory: readonly number[]) {
+async function finalFaults(
+  run: TortureRun,
+  target: Target,
+  restartsBefore: number,
+  memory: readonly number[],
+) {
   const faults: string[] = []
-  if (!stillRuns(target)) return ['The service has ended.']
+  if (!isRunning(target)) return ['The service has ended.']
   const restarts = (await engineRestarts(target)) - restartsBefore
   if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
   const early = Math.max(0, ...memory.slice(0, Math.ceil(memory.length / 3)))
@@ -139,7 +147,7 @@ const named = {
 } as const
 
 /** Creates what requests refer to. Some requests delete it, so this runs again from time to time. */
-async function makeThings(target: Target): Promise<void> {
+async function createObjects(target: Target): Promise<void> {
   const post = (path: string, body: unknown) =>
     target.call(path, {
       method: 'POST',

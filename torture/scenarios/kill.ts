@@ -3,8 +3,8 @@ import { openPlain } from '../faults/mounted-service.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'kill'
 const victims = ['engine', 'service', 'both'] as const
@@ -14,8 +14,7 @@ const maxEvents = natively(60, 12)
 
 export const kill: Scenario = {
   name: 'kill',
-  title:
-    'nothing is lost or stored twice and no response is wrong when service and engine are killed',
+  title: 'nothing is lost or stored twice and no response is wrong when service and engine are killed',
   async run(run) {
     const cycles = run.cycles(200, 1)
     const { target } = await run.share('disk', openPlain)
@@ -27,13 +26,13 @@ export const kill: Scenario = {
       const faults: string[] = []
       const shift = Math.floor(run.random() * victims.length)
       for (let cycle = 0; cycle < cycles; cycle++) {
-        await load.acknowledgesMore(1, patienceMs)
+        await load.waitForBatches(1, patienceMs)
         const events = () => ledger.batches.length + ledger.acknowledgedBatches
         const wanted = events() + Math.floor(run.random() * maxEvents)
-        await load.happens(() => events() >= wanted, patienceMs, 'nothing was sent')
+        await load.waitFor(() => events() >= wanted, patienceMs, 'nothing was sent')
         const victim = victims[(cycle + shift) % victims.length] as (typeof victims)[number]
         killed[victim]++
-        const onTheirWay = ledger.batches.filter(({ state, keyed }) => state === 'on its way' && !keyed)
+        const inFlight = ledger.batches.filter(({ state, keyed }) => state === 'in flight' && !keyed)
         const since = performance.now()
         const { enginePid } = target
         if (victim !== 'service' && enginePid !== undefined) process.kill(enginePid, 'SIGKILL')
@@ -43,24 +42,24 @@ export const kill: Scenario = {
         }
         // Not waiting for the recovery makes some of the next kills fall into it.
         if (cycle > 0 && run.random() < 0.3) continue
-        await whenAnswering(target, patienceMs)
+        await waitForRecovery(target, patienceMs)
         recoveriesMs.push(performance.now() - since)
         if (victim !== 'engine') continue
         // The service repeats inserts that the engine lost, with the same deduplication token, so senders see no error.
-        await load.happens(
-          () => onTheirWay.every(({ state }) => state !== 'on its way'),
+        await load.waitFor(
+          () => inFlight.every(({ state }) => state !== 'in flight'),
           patienceMs,
           'batches got no response',
         )
-        caught += onTheirWay.length
-        for (const { ids, state } of onTheirWay) {
+        caught += inFlight.length
+        for (const { ids, state } of inFlight) {
           if (state !== 'acknowledged')
             faults.push(`a batch in flight when the engine was killed is ${state}: ${ids[0]}`)
         }
         if (cycle % 10 === 9)
           run.say(`${cycle + 1} kills, ${ledger.acknowledgedBatches} batches acknowledged`)
       }
-      await load.acknowledgesMore(1, patienceMs)
+      await load.waitForBatches(1, patienceMs)
       const { counts, faults: wrong } = await load.stop()
       faults.push(...wrong, ...ledger.faults(await storedIds(target, project)))
       recoveriesMs.sort((one, other) => one - other)

@@ -1,13 +1,13 @@
 import { isAlive } from '../../test/support/service-process.ts'
 import { MemoryGroup, needsForMemoryGroup } from '../faults/memory-group.ts'
 import { openPlain } from '../faults/mounted-service.ts'
-import { answerOf } from '../load/answers.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
+import { summaryOf } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'memory'
 const limitBytes = 64 * 2 ** 20
@@ -23,24 +23,24 @@ export const memory: Scenario = {
       const faults: string[] = []
       await saveHungryEndpoint(target)
       for (let round = 0; round < rounds; round++) {
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
         const group = new MemoryGroup()
         try {
           const engine = target.enginePid as number
           group.limit(limitBytes)
           // Only the engine: memory allocated before is charged to the old group, and ending a process does not free it here.
           group.add(engine)
-          const hungry = answerOf(target.call(`/api/endpoints/query/torture.hungry?round=${round}`))
-          await load.happens(() => target.enginePid !== engine, patienceMs, 'the engine was not killed')
+          const hungry = summaryOf(target.call(`/api/endpoints/query/torture.hungry?round=${round}`))
+          await load.waitFor(() => target.enginePid !== engine, patienceMs, 'the engine was not killed')
           group.limit(undefined)
           if (!isAlive(target.pid)) faults.push('the service was killed')
           const path = `/api/endpoints/query/torture.cached-count?project=${project}`
-          const { status, code } = await answerOf(target.call(path))
+          const { status, code } = await summaryOf(target.call(path))
           if (status !== 200) faults.push(`a cached query without an engine: ${status} ${code}`)
           const { status: end, code: why } = await hungry
           if (end !== 503) faults.push(`the query that ended the engine: ${end} ${why}`)
-          await whenAnswering(target, patienceMs)
-          await load.acknowledgesMore(2, patienceMs)
+          await waitForRecovery(target, patienceMs)
+          await load.waitForBatches(2, patienceMs)
         } finally {
           group.remove()
         }

@@ -3,8 +3,8 @@ import { openPlain } from '../faults/mounted-service.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'refusedwrites'
 
@@ -16,19 +16,19 @@ export const refusedWrites: Scenario = {
     const rounds = run.cycles(10, 1)
     const { target } = await run.share('disk', openPlain)
     return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
-      const refusals = () => load.heard((status) => status !== '200')
+      const refusals = () => load.countResponses((status) => status !== '200')
       for (let round = 0; round < rounds; round++) {
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
         const before = refusals()
         const { enginePid } = target
         // No file of this engine can grow any more. Logs are refused or wait for the next engine.
         spawnSync('prlimit', ['--pid', String(enginePid), '--fsize=0:'])
         const isNoticed = () => refusals() > before || target.enginePid !== enginePid
-        await load.happens(isNoticed, patienceMs, 'no log was refused and the engine did not restart')
+        await load.waitFor(isNoticed, patienceMs, 'no log was refused and the engine did not restart')
         // If the engine did not restart.
         spawnSync('prlimit', ['--pid', String(enginePid), '--fsize=unlimited:'])
-        await load.acknowledgesMore(2, patienceMs)
-        await whenAnswering(target, patienceMs)
+        await load.waitForBatches(2, patienceMs)
+        await waitForRecovery(target, patienceMs)
       }
       const { counts, faults } = await load.stop()
       faults.push(...load.unexpected(['200', '503 engine_unavailable', '507 disk_full']))

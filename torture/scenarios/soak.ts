@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { natively } from '../../test/support/engines.ts'
 import { openEvents } from '../../test/support/event-reader.ts'
 import { diceOf } from '../fuzz/dice.ts'
-import { HttpCaller } from '../load/http-caller.ts'
+import { HttpClient } from '../load/http-client.ts'
 import { engineRestarts, loadTarget, median, percentile, residentMiB } from '../load/load-target.ts'
-import { makeSoakEndpoints, mixedCall, soakEndpoints } from '../load/mixed-calls.ts'
+import { createSoakEndpoints, mixedRequest, soakEndpoints } from '../load/mixed-requests.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
@@ -12,13 +12,13 @@ import { adminToken, type Target } from '../support/target.ts'
 const share = 0.7
 
 /** Allowed growth from the first to the last third, in medians. The engine fills its caches up to their limits. */
-const flat = {
+const allowedGrowth = {
   memory: { factor: 1.25, added: 64 },
   engineMemory: { factor: 1.5, added: 512 },
   p99: { factor: 3, added: natively(50, 1_000) },
 } as const
 
-interface Stretch {
+interface Interval {
   calls: number
   errors: number
   p50: number
@@ -32,22 +32,22 @@ export const soak: Scenario = {
   title: 'response times and memory stay flat under mixed load at 70 % of capacity for --minutes',
   async run(run) {
     const target = await loadTarget(run)
-    await makeSoakEndpoints(target)
+    await createSoakEndpoints(target)
     const restartsBefore = await engineRestarts(target)
-    const http = new HttpCaller(await target.url(), 500)
+    const http = new HttpClient(await target.url(), 500)
     const dice = diceOf(run.random)
-    const rate = await servedRate(run, http, dice)
+    const rate = await measureCapacity(run, http, dice)
     const faults: string[] = []
     const over = new AbortController()
-    const beside = [followers(target, run, over.signal, faults), deployments(target, over.signal, faults)]
-    const stretches = await stretchesOf(run, target, http, dice, rate * share, faults)
+    const beside = [readStreams(target, run, over.signal, faults), deployments(target, over.signal, faults)]
+    const intervals = await sendSteadily(run, target, http, dice, rate * share, faults)
     over.abort()
     const [events, deployed] = (await Promise.all(beside)) as [number, number]
     http.close()
-    if (run.minutes >= 2) faults.push(...steepness(stretches))
+    if (run.minutes >= 2) faults.push(...growthFaults(intervals))
     const restarts = (await engineRestarts(target)) - restartsBefore
     if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
-    const of = (what: keyof Stretch) => stretches.map((stretch) => stretch[what])
+    const of = (what: keyof Interval) => intervals.map((interval) => interval[what])
     const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
     return {
       counts: {
@@ -72,7 +72,7 @@ export const soak: Scenario = {
 type Dice = ReturnType<typeof diceOf>
 
 /** The lowest of several measurements, because other load on the machine varies. */
-async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promise<number> {
+async function measureCapacity(run: TortureRun, http: HttpClient, dice: Dice): Promise<number> {
   const lengthMs = run.size(10_000, 1_500)
   const rates: number[] = []
   for (let times = run.size(4, 2); times > 0; times--) {
@@ -80,7 +80,7 @@ async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promis
     let served = 0
     const caller = async () => {
       while (performance.now() < until) {
-        await http.call(mixedCall(dice))
+        await http.send(mixedRequest(dice))
         served++
       }
     }
@@ -94,25 +94,25 @@ async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promis
 }
 
 /** Sends at a steady rate without waiting for responses. */
-async function stretchesOf(
+async function sendSteadily(
   run: TortureRun,
   target: Target,
-  http: HttpCaller,
+  http: HttpClient,
   dice: Dice,
   rate: number,
   faults: string[],
-): Promise<Stretch[]> {
+): Promise<Interval[]> {
   const totalMs = run.size(run.minutes * 60_000, 5_000)
-  const stretchMs = Math.min(60_000, Math.max(1_000, totalMs / 12))
-  const stretches: Stretch[] = []
+  const intervalMs = Math.min(60_000, Math.max(1_000, totalMs / 12))
+  const intervals: Interval[] = []
   const open = new Set<Promise<void>>()
   let times: number[] = []
   let errors = 0
   let sent = 0
   const since = performance.now()
-  const ask = async () => {
-    const { kind, ...call } = mixedCall(dice)
-    const { status, text, ms } = await http.call(call)
+  const send = async () => {
+    const { kind, ...request } = mixedRequest(dice)
+    const { status, text, ms } = await http.send(request)
     times.push(ms)
     if (status === 200) return
     errors++
@@ -122,31 +122,31 @@ async function stretchesOf(
     const passedMs = performance.now() - since
     while (sent < (passedMs / 1000) * rate && open.size < 2_000) {
       sent++
-      const asked: Promise<void> = ask().finally(() => open.delete(asked))
-      open.add(asked)
+      const pending: Promise<void> = send().finally(() => open.delete(pending))
+      open.add(pending)
     }
-    if (passedMs >= (stretches.length + 1) * stretchMs) {
+    if (passedMs >= (intervals.length + 1) * intervalMs) {
       const { enginePid } = target
-      const stretch = {
+      const interval = {
         calls: times.length,
         errors,
         p50: percentile(times, 50),
         p99: percentile(times, 99),
         memory: residentMiB(target),
-        engineMemory: enginePid === undefined ? 0 : memoryOf(enginePid),
+        engineMemory: enginePid === undefined ? 0 : residentMiBOf(enginePid),
       }
-      stretches.push(stretch)
-      run.say(lineOf(stretch, passedMs))
+      intervals.push(interval)
+      run.say(lineOf(interval, passedMs))
       times = []
       errors = 0
     }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
   await Promise.all(open)
-  return stretches
+  return intervals
 }
 
-function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, passedMs: number): string {
+function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Interval, passedMs: number): string {
   const cells = [
     `${(passedMs / 60_000).toFixed(1)} min`,
     `${calls} requests`,
@@ -160,7 +160,7 @@ function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, pass
 }
 
 /** Reads live results and entries until the end and returns the number of events. */
-async function followers(
+async function readStreams(
   target: Target,
   run: TortureRun,
   over: AbortSignal,
@@ -210,11 +210,11 @@ function thirds(values: readonly number[]): [number[], number[]] {
   return [values.slice(0, third), values.slice(-third)]
 }
 
-function steepness(stretches: readonly Stretch[]): string[] {
+function growthFaults(intervals: readonly Interval[]): string[] {
   const faults: string[] = []
   for (const what of ['memory', 'engineMemory', 'p99'] as const) {
-    const [first, last] = thirds(stretches.map((stretch) => stretch[what])).map(median) as [number, number]
-    const { factor, added } = flat[what]
+    const [first, last] = thirds(intervals.map((interval) => interval[what])).map(median) as [number, number]
+    const { factor, added } = allowedGrowth[what]
     if (last > first * factor + added) {
       faults.push(
         `${what} rose from ${Math.round(first)} to ${Math.round(last)} between the first third and the last.`,
@@ -224,7 +224,7 @@ function steepness(stretches: readonly Stretch[]): string[] {
   return faults
 }
 
-function memoryOf(pid: number): number {
+function residentMiBOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
 }

@@ -1,17 +1,17 @@
 import { gzipSync } from 'node:zlib'
 import { natively } from '../../test/support/engines.ts'
-import { type Call, HttpCaller } from '../load/http-caller.ts'
+import { HttpClient, type HttpRequest } from '../load/http-client.ts'
 import { loadTarget, percentile } from '../load/load-target.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
 /** Uncompressed size of a body. The short form sends less, which is refused or stored for the same reasons. */
-const unpackedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
+const uncompressedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
 const name = 'torture.stall'
 const cached = `/api/endpoints/query/${name}`
 
 /** Allowed additional delay of other requests. An emulated engine takes more of the CPU. */
-const mayDelayMs = natively(50, 1_000)
+const allowedDelayMs = natively(50, 1_000)
 
 /** A hostile body and the allowed statuses. */
 interface Hostile {
@@ -48,7 +48,11 @@ const bodies: Record<string, Hostile> = {
     expected: [413],
   },
   'empty lines': { path: logs, body: (bytes) => filled('\n', bytes), type: ndjson, expected: [400] },
-  'entries that are not objects': { path: logs, body: () => around('[', '0,', '0]', 2 * 49_999), expected: [200] },
+  'entries that are not objects': {
+    path: logs,
+    body: () => around('[', '0,', '0]', 2 * 49_999),
+    expected: [200],
+  },
   'lines that are not JSON': {
     path: logs,
     body: () => around('{}\n', 'x\n', '', 2 * 49_990),
@@ -96,7 +100,7 @@ export const stall: Scenario = {
   title: 'no request body delays other requests',
   async run(run) {
     const target = await loadTarget(run)
-    await makeEndpoint(target)
+    await createEndpoint(target)
     const faults: string[] = []
     const url = await target.url()
     const quiet = await longestDelay(
@@ -105,19 +109,19 @@ export const stall: Scenario = {
     )
     const counts: Record<string, number> = { 'without a body, slowest ms': quiet }
     for (const [name, hostile] of Object.entries(bodies)) {
-      const call = callOf(hostile, run.size(unpackedBytes.long, unpackedBytes.short))
+      const request = requestOf(hostile, run.size(uncompressedBytes.long, uncompressedBytes.short))
       const rounds = run.cycles(5, 1)
-      const http = new HttpCaller(url, 1)
+      const http = new HttpClient(url, 1)
       const delay = await longestDelay(url, async () => {
         for (let round = 0; round < rounds; round++) {
-          const { status, text } = await http.call(call)
+          const { status, text } = await http.send(request)
           if (!hostile.expected.includes(status)) faults.push(`${name}: ${status} ${text.slice(0, 200)}`)
         }
       }).finally(() => http.close())
       counts[`${name}, slowest ms`] = delay
       run.say(`${name}: slowest other request ${delay} ms`)
       // The short form checks no times, because other tests run in parallel.
-      if (run.size(1, 0) === 1 && delay > quiet + mayDelayMs)
+      if (run.size(1, 0) === 1 && delay > quiet + allowedDelayMs)
         faults.push(`${name}: another request took ${delay} ms`)
     }
     return { counts, faults: [...new Set(faults)] }
@@ -125,7 +129,7 @@ export const stall: Scenario = {
 }
 
 /** Cached for longer than the scenario takes. */
-async function makeEndpoint(target: Target): Promise<void> {
+async function createEndpoint(target: Target): Promise<void> {
   await target.json('/api/endpoints', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -134,24 +138,24 @@ async function makeEndpoint(target: Target): Promise<void> {
 }
 
 /** Logs are sent with gzip; queries accept no compressed bodies. */
-function callOf({ path, body, type = 'application/json' }: Hostile, bytes: number): Call {
+function requestOf({ path, body, type = 'application/json' }: Hostile, bytes: number): HttpRequest {
   const sent = body(bytes)
   if (path === cached) return { path, token: adminToken, body: sent }
-  const packed = gzipSync(sent, { level: 6 })
+  const compressed = gzipSync(sent, { level: 6 })
   const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' }
-  return { path, token: adminToken, body: packed, headers }
+  return { path, token: adminToken, body: compressed, headers }
 }
 
 /** Sends cached queries and health checks during the work and returns the slowest time in ms. */
 async function longestDelay(url: string, work: () => Promise<unknown>): Promise<number> {
-  const http = new HttpCaller(url, 2)
+  const http = new HttpClient(url, 2)
   // Fills the cache.
-  await http.call({ path: cached, token: adminToken })
+  await http.send({ path: cached, token: adminToken })
   let over = false
   const delays: number[] = []
   const watch = async (path: string) => {
     while (!over) {
-      const { ms } = await http.call({ path, token: adminToken })
+      const { ms } = await http.send({ path, token: adminToken })
       delays.push(ms)
       await new Promise((resolve) => setTimeout(resolve, 1))
     }

@@ -1,8 +1,8 @@
 import { natively } from '../../test/support/engines.ts'
 import { diceOf } from '../fuzz/dice.ts'
-import { HttpCaller } from '../load/http-caller.ts'
+import { HttpClient } from '../load/http-client.ts'
 import { engineRestarts, loadTarget } from '../load/load-target.ts'
-import { projects, strangeRows, strangersIn, tenantsOf } from '../load/tenants.ts'
+import { foreignRows, leakedProjects, projects, tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 
 const callers = 12
@@ -16,7 +16,7 @@ export const tenants: Scenario = {
   async run(run) {
     const target = await loadTarget(run)
     const { tokens, paths } = await tenantsOf(target)
-    const http = new HttpCaller(await target.url(), callers)
+    const http = new HttpClient(await target.url(), callers)
     const dice = diceOf(run.random)
     const before = await engineRestarts(target)
     const counts = { queries: 0, succeeded: 0, failed: 0, 'timed out': 0, abandoned: 0, 'foreign rows': 0 }
@@ -38,7 +38,7 @@ export const tenants: Scenario = {
         const gone = new AbortController()
         const timer = leaving ? setTimeout(() => gone.abort(), dice.below(natively(5, 100))) : undefined
         const token = tokens.get(project) as string
-        const { status, text } = await http.call({ path, token, signal: gone.signal })
+        const { status, text } = await http.send({ path, token, signal: gone.signal })
         clearTimeout(timer)
         counts.queries++
         if (counts.queries % 10_000 === 0) run.say(`${counts.queries} of ${total} queries`)
@@ -49,11 +49,11 @@ export const tenants: Scenario = {
         } else if (failing) counts.failed++
         else if (slow) counts['timed out']++
         else counts.succeeded++
-        const strangers = strangersIn(text, project)
-        const rows = status === 200 ? strangeRows(text, project) : 0
+        const leaked = leakedProjects(text, project)
+        const rows = status === 200 ? foreignRows(text, project) : 0
         counts['foreign rows'] += rows
-        if (strangers.length > 0 || rows > 0) {
-          faults.push(`${project} was shown ${strangers.join(', ')} by ${path}: ${text.slice(0, 300)}`)
+        if (leaked.length > 0 || rows > 0) {
+          faults.push(`${project} was shown ${leaked.join(', ')} by ${path}: ${text.slice(0, 300)}`)
         }
       }
     }

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { scenarios } from '../scenarios.ts'
 import { runScenario, type TortureOptions } from './run-scenario.ts'
-import { SharedThings } from './shared-things.ts'
+import { SharedResources } from './shared-resources.ts'
 
 /** The command line of `npm run torture`. */
 interface Order extends Pick<TortureOptions, 'seed' | 'minutes' | 'cycles' | 'match'> {
@@ -27,7 +27,7 @@ if (unknown.length > 0 || order.list) {
 } else {
   for (const scenario of chosen) {
     test(scenario.name, async () => {
-      const shared = new SharedThings()
+      const shared = new SharedResources()
       const { seed, minutes, cycles, match } = order
       const command = [`npm run torture -- ${scenario.name} --seed ${seed} --minutes ${minutes}`]
       if (cycles !== undefined) command.push(`--cycles ${cycles}`)

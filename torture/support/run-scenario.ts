@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { randomFrom } from '../../test/support/random.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import type { Scenario, Verdict } from './scenario.ts'
-import type { SharedThings } from './shared-things.ts'
+import type { SharedResources } from './shared-resources.ts'
 
 export interface TortureOptions {
   form: 'long' | 'short'
@@ -13,7 +13,7 @@ export interface TortureOptions {
   match?: string | undefined
   /** The command that repeats the run. */
   command: string
-  shared: SharedThings
+  shared: SharedResources
   say: (line: string) => void
 }
 

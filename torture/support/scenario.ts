@@ -6,7 +6,7 @@ export interface Verdict {
 }
 
 /** A resource that several scenarios use one after the other. */
-export interface Shared {
+export interface SharedResource {
   close(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export interface TortureRun {
    * Opens a resource at its first use; the scenarios of a short form share it. Its directory is kept if there are faults.
    * Scenarios must not close it.
    */
-  share<T extends Shared>(name: string, open: (directory: string) => Promise<T>): Promise<T>
+  share<T extends SharedResource>(name: string, open: (directory: string) => Promise<T>): Promise<T>
 }
 
 export interface Scenario {

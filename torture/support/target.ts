@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../test/support/service-process.ts'
 import { enginePatience, patienceMs } from './patience.ts'
-import type { Shared } from './scenario.ts'
+import type { SharedResource } from './scenario.ts'
 
 export interface TargetOptions {
   dataDir: string
@@ -11,11 +11,11 @@ export interface TargetOptions {
 export const adminToken = 'a-token-for-the-torture-of-a-service'
 
 /** A service in a separate process that can be killed and restarted while clients use it. */
-export class Target implements Shared {
+export class Target implements SharedResource {
   readonly #options: TargetOptions
   #process: ServiceProcess
   #url: Promise<string>
-  #callersWait: ((url: Promise<string>) => void) | undefined
+  #resolveUrl: ((url: Promise<string>) => void) | undefined
 
   constructor(options: TargetOptions) {
     this.#options = options
@@ -58,7 +58,7 @@ export class Target implements Shared {
   }
 
   /** End of its standard error and output. */
-  words(): string {
+  output(): string {
     return `${this.#process.stderr().slice(-1000)}\n${this.#process.stdout().slice(-3000)}`
   }
 
@@ -77,7 +77,7 @@ export class Target implements Shared {
   async kill(): Promise<void> {
     const { enginePid } = this
     this.#url = new Promise((resolve) => {
-      this.#callersWait = resolve
+      this.#resolveUrl = resolve
     })
     this.#process.child.kill('SIGKILL')
     await this.#process.exit
@@ -88,7 +88,7 @@ export class Target implements Shared {
   start(): void {
     this.#process = this.#spawn()
     this.#url = this.#ready()
-    this.#callersWait?.(this.#url)
+    this.#resolveUrl?.(this.#url)
   }
 
   close(): Promise<void> {

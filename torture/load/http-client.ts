@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
-export interface Answer {
+export interface HttpResponse {
   /** 0 if the connection ended without a response. */
   status: number
   headers: IncomingHttpHeaders
@@ -8,7 +8,7 @@ export interface Answer {
   ms: number
 }
 
-export interface Call {
+export interface HttpRequest {
   method?: string
   path: string
   token?: string
@@ -18,7 +18,7 @@ export interface Call {
 }
 
 /** An HTTP client with many keep-alive connections. */
-export class HttpCaller {
+export class HttpClient {
   readonly #url: URL
   readonly #agent: Agent
 
@@ -27,7 +27,7 @@ export class HttpCaller {
     this.#agent = new Agent({ keepAlive: true, maxSockets, scheduling: 'lifo' })
   }
 
-  call({ method, path, token, body, headers, signal }: Call): Promise<Answer> {
+  send({ method, path, token, body, headers, signal }: HttpRequest): Promise<HttpResponse> {
     const since = performance.now()
     return new Promise((resolve) => {
       const done = (status: number, received: IncomingHttpHeaders, text: string) =>
