@@ -10,7 +10,7 @@ export const subject: CallSubject = {
   format: 'json',
 }
 
-/** A call that came from the cache, unless something else is said. */
+/** A cache hit by default. */
 export function callRecord(fields: Partial<CallRecord> = {}): CallRecord {
   return {
     subject,

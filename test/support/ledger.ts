@@ -1,20 +1,20 @@
 export interface SentBatch {
   ids: string[]
-  /** Without a key a batch is sent once: whoever sends it again may store it again. */
+  /** A batch without an idempotency key is sent once, because a retry could store it twice. */
   keyed: boolean
   state: 'in flight' | 'acknowledged' | 'refused' | 'unknown'
 }
 
 export interface Discrepancies {
-  /** Acknowledged, and not there. */
+  /** Acknowledged but not stored. */
   lost: string[]
-  /** There more than once. */
+  /** Stored more than once. */
   duplicated: string[]
-  /** There, and never sent. */
+  /** Stored but never sent. */
   unsent: string[]
 }
 
-/** What was sent, and what was said of it. */
+/** Records batches and their responses. */
 export class Ledger {
   readonly batches: SentBatch[] = []
   readonly #ids = new Set<string>()
@@ -47,12 +47,12 @@ export class Ledger {
     this.#acknowledgedIds += batch.ids.length
   }
 
-  /** Ids of everything that was acknowledged until now. */
+  /** Ids of all acknowledged entries. */
   acknowledged(): string[] {
     return this.batches.filter(({ state }) => state === 'acknowledged').flatMap(({ ids }) => ids)
   }
 
-  /** How often each id is stored, against what was promised of it. */
+  /** Compares how often each id is stored with what was acknowledged. */
   compare(stored: ReadonlyMap<string, number>): Discrepancies {
     return {
       lost: this.acknowledged().filter((id) => !stored.has(id)),
@@ -61,7 +61,7 @@ export class Ledger {
     }
   }
 
-  /** As faults of a scenario. */
+  /** The discrepancies as faults of a scenario. */
   faults(stored: ReadonlyMap<string, number>): string[] {
     const { lost, duplicated, unsent } = this.compare(stored)
     const sample = (ids: string[]) => `${ids.slice(0, 10).join(', ')}${ids.length > 10 ? ' …' : ''}`
@@ -70,7 +70,7 @@ export class Ledger {
       ...(duplicated.length > 0
         ? [`${duplicated.length} entries are stored twice: ${sample(duplicated)}`]
         : []),
-      ...(unsent.length > 0 ? [`${unsent.length} entries nobody sent: ${sample(unsent)}`] : []),
+      ...(unsent.length > 0 ? [`${unsent.length} stored entries were never sent: ${sample(unsent)}`] : []),
     ]
   }
 }

@@ -1,7 +1,7 @@
 import { Metrics } from '../../src/observability/metrics.ts'
 import { RequestCounts } from '../../src/observability/request-counts.ts'
 
-/** Metrics of a service in which nothing happens. */
+/** Metrics of an idle service. */
 export function idleMetrics(exists: (name: string) => boolean = () => true): Metrics {
   return new Metrics({
     version: '1.2.3',

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** What Prometheus' own check says to metrics: nothing, if they are as they should be. Undefined where it is not there. */
+/** Output of `promtool check metrics`: empty if the metrics are valid, undefined if promtool is not installed. */
 export function promtoolProblems(metrics: string): string | undefined {
   const { PROMTOOL: promtool } = process.env
   if (!promtool) return undefined

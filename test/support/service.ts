@@ -6,7 +6,7 @@ import { scratchDirectory } from './scratch.ts'
 
 export interface RunningService extends Service {
   dataDir: string
-  /** A call with the admin token, unless the headers say otherwise. */
+  /** Sends a request with the admin token, unless the headers contain another. */
   call(path: string, init?: RequestInit): Promise<Response>
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export interface ServiceChoices {
   dataDir?: string
 }
 
-/** A whole service in this process, with a real engine in one of its own. */
+/** A complete service in this process, with a real engine in a separate process. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
   const directory = scratchDirectory()
   const reading = readSettings({
@@ -26,7 +26,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory.path,
     WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
-    // Inserts beside those of a test take time where the engine is emulated; whoever looks at statistics says so.
+    // Inserts of statistics slow down an emulated engine; tests of statistics turn them on.
     WELLHEAD_STATISTICS: 'off',
     ...choices.environment,
   })

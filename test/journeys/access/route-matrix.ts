@@ -7,14 +7,14 @@ const nobody = '00000000-0000-4000-8000-000000000000'
 
 interface Expected {
   access: RouteAccess
-  /** Where to call, if that is not the path itself. */
+  /** Address or suffix, if the path itself is not enough. */
   at?: string
   body?: unknown
-  /** What a caller hears who is let in. Nothing that these calls name is there, and no body of theirs is taken. */
+  /** Status for a permitted caller. The requests name nothing that exists, and their bodies are invalid. */
   inside: number
 }
 
-/** Every route, and who may call it. A route that is not here makes the test fail. */
+/** Every route and the access that it needs. The test fails for a route that is missing here. */
 const routes: Record<string, Expected> = {
   'GET /': { access: 'public', inside: 200 },
   'GET /console/:page': { access: 'public', at: '/console/tokens', inside: 200 },
@@ -75,54 +75,77 @@ const routes: Record<string, Expected> = {
   'POST /api/access-tokens/:id/rotate': { access: 'admin', body: {}, inside: 404 },
 }
 
-type Outcome = 'in' | 401 | 403
-type Doors = Record<RouteAccess, Outcome>
+type Outcome = 'permitted' | 401 | 403
+type Permissions = Record<RouteAccess, Outcome>
 
-const stranger: Doors = { public: 'in', optional: 401, any: 401, query: 401, ingest: 401, admin: 401 }
-const asks: Doors = { public: 'in', optional: 'in', any: 'in', query: 'in', ingest: 403, admin: 403 }
-const sends: Doors = { ...asks, query: 403, ingest: 'in' }
+const unauthorized: Permissions = {
+  public: 'permitted',
+  optional: 401,
+  any: 401,
+  query: 401,
+  ingest: 401,
+  admin: 401,
+}
+const querier: Permissions = {
+  public: 'permitted',
+  optional: 'permitted',
+  any: 'permitted',
+  query: 'permitted',
+  ingest: 403,
+  admin: 403,
+}
+const sender: Permissions = { ...querier, query: 403, ingest: 'permitted' }
 
 interface CallerKind {
-  /** What its token is made of; none is made where nothing is said. */
+  /** Fields of its token; no token is created without them. */
   fields?: Record<string, unknown>
-  doors: Doors
-  /** Routes that it passes the door of, for something else than it was given. */
-  elsewhere?: readonly string[]
+  permissions: Permissions
+  /** Routes that are refused because the scope names another endpoint or source. */
+  refused?: readonly string[]
 }
 
 const sending = ['POST /api/logs', 'POST /logs']
 const asking = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
-/** Raw entries are for admins and tenants: nothing would narrow down what other tokens see. */
+/** Only admins and tenants may read raw entries, because nothing limits what other tokens would see. */
 const tailing = ['GET /api/sources/:name/tail']
 
 const callers: Record<string, CallerKind> = {
-  'no token': { doors: { ...stranger, optional: 'in' } },
-  'a wrong token': { doors: stranger },
-  'a revoked token': { fields: { scopes: ['query', 'ingest'] }, doors: stranger },
-  admin: { doors: { public: 'in', optional: 'in', any: 'in', query: 'in', ingest: 'in', admin: 'in' } },
-  query: { fields: { scopes: ['query'] }, doors: asks, elsewhere: tailing },
-  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, doors: asks, elsewhere: tailing },
+  'no token': { permissions: { ...unauthorized, optional: 'permitted' } },
+  'a wrong token': { permissions: unauthorized },
+  'a revoked token': { fields: { scopes: ['query', 'ingest'] }, permissions: unauthorized },
+  admin: {
+    permissions: {
+      public: 'permitted',
+      optional: 'permitted',
+      any: 'permitted',
+      query: 'permitted',
+      ingest: 'permitted',
+      admin: 'permitted',
+    },
+  },
+  query: { fields: { scopes: ['query'] }, permissions: querier, refused: tailing },
+  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, permissions: querier, refused: tailing },
   'query:<another endpoint>': {
     fields: { scopes: ['query:greet'] },
-    doors: asks,
-    elsewhere: [...asking, ...tailing],
+    permissions: querier,
+    refused: [...asking, ...tailing],
   },
-  ingest: { fields: { scopes: ['ingest'] }, doors: sends },
-  'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, doors: sends },
+  ingest: { fields: { scopes: ['ingest'] }, permissions: sender },
+  'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, permissions: sender },
   'ingest:<another source>': {
     fields: { scopes: ['ingest:auth_logs'] },
-    doors: sends,
-    // In OTLP the body names the source, and here it cannot be read.
-    elsewhere: sending,
+    permissions: sender,
+    // Not OTLP: its body names the source, and this body is invalid.
+    refused: sending,
   },
   'a tenant of one endpoint': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
-    doors: asks,
-    elsewhere: tailing,
+    permissions: querier,
+    refused: tailing,
   },
-  'a tenant who asks': { fields: { scopes: ['query'], project: 'a' }, doors: asks },
-  'a tenant who sends': { fields: { scopes: ['ingest'], project: 'a' }, doors: sends },
+  'a tenant with scope query': { fields: { scopes: ['query'], project: 'a' }, permissions: querier },
+  'a tenant with scope ingest': { fields: { scopes: ['ingest'], project: 'a' }, permissions: sender },
 }
 
 export function routeMatrix(running: () => RunningService): void {
@@ -142,34 +165,40 @@ export function routeMatrix(running: () => RunningService): void {
       tokens.set('a wrong token', `wh_${'0'.repeat(38)}`)
     })
 
-    test('the routes are those that are expected, each with its door', () => {
-      const there = running().http.routeList.map(({ method, path, access }) => `${method} ${path} ${access}`)
+    test('the routes and their required access are as expected', () => {
+      const actual = running().http.routeList.map(({ method, path, access }) => `${method} ${path} ${access}`)
       const expected = Object.entries(routes).map(([route, { access }]) => `${route} ${access}`)
-      expect(there.toSorted()).toEqual(expected.toSorted())
+      expect(actual.toSorted()).toEqual(expected.toSorted())
     })
 
-    test.each(Object.entries(callers))('%s gets in where it may, and nowhere else', async (name, caller) => {
-      const answers: Record<string, number> = {}
+    test.each(Object.entries(callers))('%s: each route returns the expected status', async (name, caller) => {
+      const statuses: Record<string, number> = {}
       const expected: Record<string, number> = {}
       for (const [route, { access, at, body, inside }] of Object.entries(routes)) {
         const [method, path] = route.split(' ') as [string, string]
-        const outcome = caller.elsewhere?.includes(route) ? 403 : caller.doors[access]
+        const outcome = caller.refused?.includes(route) ? 403 : caller.permissions[access]
         const address =
           at === undefined ? path : at.startsWith('/console') ? at : path.replace(/\/:reference$/, '') + at
         for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
           const cell = `${sent} ${path}`
-          const answer = await ask(running(), tokens.get(name), sent, address.replace(/:\w+/g, nobody), body)
-          answers[cell] = answer.status
-          expected[cell] = outcome === 'in' ? inside : outcome
+          const response = await ask(
+            running(),
+            tokens.get(name),
+            sent,
+            address.replace(/:\w+/g, nobody),
+            body,
+          )
+          statuses[cell] = response.status
+          expected[cell] = outcome === 'permitted' ? inside : outcome
         }
       }
-      expect(answers).toEqual(expected)
+      expect(statuses).toEqual(expected)
     })
 
-    test.each(Object.entries(callers))('%s learns nothing from where nothing is', async (name, { doors }) => {
+    test.each(Object.entries(callers))('%s: unknown paths reveal nothing', async (name, { permissions }) => {
       const status = async (method: string, path: string) =>
         (await ask(running(), tokens.get(name), method, path)).status
-      const inside = doors.any === 'in'
+      const inside = permissions.any === 'permitted'
       for (const path of ['/api', '/api/nothing', '/v1/traces', '/metrics/x']) {
         expect([path, await status('GET', path)]).toEqual([path, inside ? 404 : 401])
       }

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fixedOperations } from '../../../src/http/openapi/document.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { answerChecker } from './answer-check.ts'
 import { problemsWithTypes } from './generated-types.ts'
 import { oracleJourneys } from './oracle.ts'
+import { responseChecker } from './response-check.ts'
 import { statisticsJourneys } from './statistics.ts'
 
 const origin = 'https://app.example.com'
@@ -84,7 +84,7 @@ describe('the description of the interface', () => {
 
   test('answers are as it says, for columns of every kind and for managing', async () => {
     await admin('POST', '/api/endpoints', { name: 'kinds', query: kinds })
-    const check = answerChecker(service, await documentFor(service.adminToken.token))
+    const check = responseChecker(service, await documentFor(service.adminToken.token))
     const paths = '/api/endpoints/query'
     await check({ method: 'GET', path: `${paths}/kinds` }, 200)
     for (const [name, query] of [
