@@ -4,10 +4,10 @@
  */
 import { chromium } from 'playwright-core'
 import { ensureChromium } from '../scripts/ensure-chromium.mjs'
-import { sampleProject, sendSampleTraffic } from '../scripts/support/sample-traffic.mjs'
 import { quantile } from './support/figures.mjs'
 import { comparison, observation } from './support/result.mjs'
 import { openService } from './support/service.mjs'
+import { sampleProject, sendDemoLogs } from './traffic/demo-logs.mjs'
 
 const endpoints = [
   ['usage.api-counts', `project=${sampleProject}&interval=minutely`],
@@ -42,7 +42,7 @@ export async function run({ engineNode, patience, choose }) {
   })
   try {
     const { token } = service.adminToken
-    await sendSampleTraffic(service.url, token, Date.now())
+    await sendDemoLogs(service.url, token)
     const views = await firstViews(browser, service.url, token)
     const paints = await timesToPaint(browser, service.url, token, rounds)
     return {

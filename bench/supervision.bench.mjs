@@ -79,7 +79,7 @@ function addressOf(service) {
     let said = ''
     service.stderr.on('data', (text) => {
       said += text
-      const url = /serves (http:\S+)/.exec(said)?.[1]
+      const url = /listening on (http:\S+)/.exec(said)?.[1]
       if (url) resolve(url)
     })
     service.once('exit', () => reject(new Error(`The service ended early: ${said}`)))

@@ -33,8 +33,9 @@ const run = (args, options) => execFileSync(process.execPath, args, { cwd: root,
 
 /** Generates the console's types from the OpenAPI document of the service that was just built. */
 async function writeConsoleTypes() {
-  const { openApiDocument } = await import('../dist/http/openapi/document.js')
-  const input = JSON.stringify(openApiDocument({ version: '' }))
+  const { documentsOf } = await import('../dist/http/openapi/document.js')
+  const { documentedRoutes } = await import('../dist/http/server.js')
+  const input = JSON.stringify(documentsOf(await documentedRoutes())({ version: '' }))
   writeFileSync(consoleTypes, run(['scripts/openapi-types.mjs'], { input, maxBuffer: 64 * 2 ** 20 }))
 }
 

@@ -1,6 +1,6 @@
 /**
- * Prints the types that openapi-typescript makes from the document on standard input. openapi-typescript needs the API of
- * an older compiler than the one that builds Wellhead, so imports of "typescript" are redirected to that one.
+ * Prints the types that openapi-typescript generates from the document on standard input. It needs the API of an older
+ * TypeScript, which it gets under the name that it imports.
  */
 import { register } from 'node:module'
 import { text } from 'node:stream/consumers'

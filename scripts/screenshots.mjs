@@ -1,6 +1,6 @@
 /**
- * Takes pictures of every page of the console in both themes, for docs/images: `node scripts/screenshots.mjs`. It starts
- * a service of its own on a directory that goes with it, with traffic that is the same in every run.
+ * Takes pictures of every page of the console in both themes, for docs/images: `node scripts/screenshots.mjs`. It starts a
+ * service on a temporary directory and sends the traffic of the demo.
  */
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,9 @@ import { chromium } from 'playwright-core'
 import { buildIfStale } from './build-if-stale.mjs'
 import { engineEnvironment } from './engine-environment.mjs'
 import { ensureChromium } from './ensure-chromium.mjs'
-import { sampleProject, sendSampleTraffic } from './support/sample-traffic.mjs'
+
+await buildIfStale()
+const { sampleProject, sendDemoLogs } = await import('../bench/traffic/demo-logs.mjs')
 
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
 
@@ -17,14 +19,14 @@ const run = async (page) => {
   await page.getByText('total', { exact: false }).last().waitFor()
 }
 
-/** Name of the picture, address, and what is done there first. */
+/** Name of the picture, address, and the steps before it is taken. */
 const pages = [
   [
     'overview',
     '/',
     async (page) => {
       await page.locator('.spark').first().waitFor()
-      // Figures of calls come last.
+      // Request statistics come last.
       await page.getByText('in the last hour').waitFor()
     },
   ],
@@ -111,13 +113,26 @@ async function takePictures(url, token) {
   await browser.close()
 }
 
-/** So that there are versions to compare, and an entry that was rejected. */
-async function makeVersions(url, token) {
-  const send = async (method, path, body) => {
-    const headers = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
-    const { ok, status } = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
-    if (!ok) throw new Error(`${method} ${path} was answered with ${status}.`)
-  }
+async function send(method, path, body) {
+  const headers = { 'X-API-KEY': service.adminToken.token, 'Content-Type': 'application/json' }
+  const { ok, status } = await fetch(service.url + path, { method, headers, body: JSON.stringify(body) })
+  if (!ok) throw new Error(`${method} ${path} returned ${status}.`)
+}
+
+async function createTokens() {
+  const create = (token) => send('POST', '/api/access-tokens', token)
+  await create({ description: 'status board', scopes: ['query'], requests_per_minute: 600 })
+  await create({
+    description: 'acme dashboard',
+    scopes: ['query:logs.all', 'query:usage.api-counts'],
+    project: sampleProject,
+    parameters: { project_tier: 'PRO' },
+  })
+  await create({ description: 'edge workers', scopes: ['ingest:edge_logs'] })
+}
+
+/** Creates versions to compare, and a rejected entry. */
+async function createVersions() {
   const query = (columns) =>
     `SELECT\n    function_id,\n    ${columns}\nFROM function_edge_logs\nWHERE project = @project\nGROUP BY function_id\nORDER BY function_id`
   await send('POST', '/api/endpoints', {
@@ -130,31 +145,25 @@ async function makeVersions(url, token) {
     query: query('countIf(status_code >= 400) AS errors,\n    count() AS invocations'),
     cache_seconds: 60,
   })
-  await fetch(`${url}/api/logs?source=edge_logs`, {
-    method: 'POST',
-    headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
-    body: JSON.stringify([{ timestamp: 'yesterday', project: sampleProject, event_message: 'no time' }]),
-  })
+  const rejected = { timestamp: 'yesterday', project: sampleProject, event_message: 'no time' }
+  await send('POST', '/api/logs?source=edge_logs', [rejected]).catch(() => {})
 }
 
-/** So that there are calls to show. */
-async function callEndpoints(url, token) {
-  const calls = [
+/** Creates request statistics to show. */
+async function queryEndpoints() {
+  const queries = [
     'usage.api-counts?interval=minutely&',
     'functions.invocation-stats?interval=1hr&',
     'logs.all?',
   ]
   for (let round = 0; round < 40; round++) {
-    const call = calls[round % 7 === 0 ? 2 : round % 2]
-    await fetch(`${url}/api/endpoints/query/${call}project=${sampleProject}`, {
-      headers: { 'X-API-KEY': token },
-    })
+    const query = queries[round % 7 === 0 ? 2 : round % 2]
+    await send('GET', `/api/endpoints/query/${query}project=${sampleProject}`)
   }
-  // Statistics are written down every few seconds.
+  // Statistics are stored every few seconds.
   await new Promise((resolve) => setTimeout(resolve, 12_000))
 }
 
-await buildIfStale()
 mkdirSync(images, { recursive: true })
 const { WELLHEAD_ENGINE_NODE: engineNode } = await engineEnvironment()
 const { openService } = await import('../bench/support/service.mjs')
@@ -163,11 +172,11 @@ const service = await openService({
   patience: engineNode ? 60 : 1,
 })
 try {
-  const { token } = service.adminToken
-  await sendSampleTraffic(service.url, token, Date.now())
-  await makeVersions(service.url, token)
-  await callEndpoints(service.url, token)
-  await takePictures(service.url, token)
+  await sendDemoLogs(service.url, service.adminToken.token)
+  await createTokens()
+  await createVersions()
+  await queryEndpoints()
+  await takePictures(service.url, service.adminToken.token)
 } finally {
   await service.close()
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-/** The process edge: the only place that knows arguments, environment, signals and exit codes. */
+/** The process edge: only this file uses arguments, environment, signals and exit codes of the process. */
 import type { WriteStream } from 'node:tty'
 import { systemClock } from './base/clock.ts'
 import { exitCodes } from './cli/command-failure.ts'
 import { type CommandIo, type CommandOutput, colorsFor } from './cli/command-io.ts'
 import { runProgram } from './cli/program.ts'
 
-/** Where there is no terminal to fit into. */
-const generousColumns = 120
+/** Width of lines if the output is not a terminal. */
+const defaultColumns = 120
 
 const stop = new AbortController()
 for (const name of ['SIGTERM', 'SIGINT'] as const) {
@@ -20,7 +20,7 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
 const io: CommandIo = {
   stdout: outputOf(process.stdout),
   stderr: outputOf(process.stderr),
-  // Opened only by who reads it: else it would keep the process waiting.
+  // An unused but opened stdin would keep the process running.
   get stdin() {
     return process.stdin
   },
@@ -45,11 +45,11 @@ const io: CommandIo = {
   },
 }
 
-// Whoever reads the first lines only, as head does, has what it wanted.
+// A reader such as head may close the pipe early.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(code === 'EPIPE' ? exitCodes.done : exitCodes.failed)
 })
-// There is nobody left to tell.
+// Errors of stderr cannot be reported.
 process.stderr.on('error', () => {})
 
 function outputOf(stream: WriteStream): CommandOutput {
@@ -58,7 +58,7 @@ function outputOf(stream: WriteStream): CommandOutput {
     write: (data) => new Promise((resolve) => stream.write(data, () => resolve())),
     isTerminal,
     get columns() {
-      return (isTerminal && stream.columns) || generousColumns
+      return (isTerminal && stream.columns) || defaultColumns
     },
     colors: colorsFor(isTerminal, process.env),
   }
@@ -69,12 +69,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It is there, and somebody else's.
+    // The process belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
 const exitCode = await runProgram(process.argv.slice(2), io)
-// What is written to a pipe may still be on its way.
+// Wait until pipes have taken all output.
 await Promise.all([io.stdout.write(''), io.stderr.write('')])
 process.exit(exitCode)

@@ -66,7 +66,7 @@ export async function startService(scratch, engineNode, patience, environment = 
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const url = await firstMatch(child, child.stderr, /serves (http:\S+)/)
+  const url = await firstMatch(child, child.stderr, /listening on (http:\S+)/)
   return { url, pid: child.pid, stop: () => end(child) }
 }
 

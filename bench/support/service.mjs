@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { startService } from '../../dist/app.js'
+import { systemTime } from '../../dist/base/clock.js'
 import { readSettings } from '../../dist/base/settings.js'
 import { atTheEnd } from './at-the-end.mjs'
 
-export async function openService({ engineNode, patience, clock = { now: Date.now }, environment = {} }) {
+export async function openService({ engineNode, patience, clock, environment = {} }) {
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   let service
   const remove = atTheEnd(() => {
@@ -26,7 +27,7 @@ export async function openService({ engineNode, patience, clock = { now: Date.no
     if ('problems' in reading) throw new Error(reading.problems.join('\n'))
     service = await startService({
       settings: reading.settings,
-      clock,
+      time: systemTime(clock),
       log: pino({ level: 'silent' }),
       node: process.execPath,
       environment: process.env,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { manualClock, manualTime, systemTime } from './clock.ts'
 
-/** A wall clock that can be set, and a monotonic one beside it that cannot. */
+/** A wall clock that can be set, beside a monotonic clock that cannot. */
 function clocks() {
   const wall = manualClock()
   let elapsed = 5000
@@ -17,8 +17,8 @@ function clocks() {
   }
 }
 
-describe('the time of the machine', () => {
-  test('a clock that is set back makes nothing live longer', () => {
+describe('systemTime', () => {
+  test('keeps its pace while the wall clock is set back', () => {
     const { time, set, pass } = clocks()
     const before = time.now()
     set(-3_600_000)
@@ -29,7 +29,7 @@ describe('the time of the machine', () => {
     expect(time.now() - before).toBe(2000)
   })
 
-  test('a clock that is set forward, or a machine that slept, makes everything older', () => {
+  test('follows a wall clock that is set forward, as after a machine slept', () => {
     const { time, set, pass } = clocks()
     const before = time.now()
     set(3_600_000)
@@ -38,7 +38,7 @@ describe('the time of the machine', () => {
     expect(time.now() - before).toBe(3_601_000)
   })
 
-  test('never goes back, and never more slowly than the monotonic clock', () => {
+  test('never goes back, and is never slower than the monotonic clock', () => {
     const steps = fc.array(
       fc.tuple(fc.constantFrom('set', 'pass'), fc.integer({ min: -10_000, max: 10_000 })),
     )
@@ -57,7 +57,7 @@ describe('the time of the machine', () => {
     )
   })
 
-  test('a wait that is too long for a timer is not cut to nothing, and what is called off does not run', async () => {
+  test('does not run a timer of ninety days at once, nor a canceled one', async () => {
     const time = systemTime(manualClock())
     const ran: string[] = []
     const cancel = time.after(90 * 86_400_000, () => ran.push('in ninety days'))
@@ -69,7 +69,7 @@ describe('the time of the machine', () => {
   })
 })
 
-test('a manual time runs what is due in its order, each at its own moment', () => {
+test('a manual time runs due timers in order, each at its own time', () => {
   const time = manualTime()
   const start = time.now()
   const seen: [string, number][] = []

@@ -1,12 +1,14 @@
-/** Time is an argument: nothing but the process edge asks the machine for it. */
+/** Time is an argument: only the process edge reads the machine's clock. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number
 }
 
-/** A clock that also tells when so much time has passed. */
+/** The service's time. Its own `now` never goes back, so results and limits age by it. */
 export interface Timers extends Clock {
-  /** Runs once, not before so many milliseconds have passed; what it returns calls it off. */
+  /** The wall clock, for timestamps. It can be set back. */
+  readonly wall: Clock
+  /** Runs once, after at least this many milliseconds. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
 }
 
@@ -26,17 +28,20 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
   }
 }
 
-/** The longest wait that a timer of Node takes; whoever needs more looks again and waits on. */
+/** The longest delay of a Node timer. A caller with a longer delay checks the time and waits again. */
 const maxTimerMs = 2 ** 31 - 1
 
 /**
- * A clock that is set back must not make results live longer, and one that is set forward, or a machine that
- * slept, must not make them look younger than they are. So time goes with the monotonic clock, and is
- * brought forward whenever the wall clock got ahead of it.
+ * Follows the monotonic clock, and jumps forward whenever the wall clock is ahead of it. A clock that is set back thus does
+ * not make results live longer, and one that is set forward, or a machine that slept, does not make them look younger.
  */
-export function systemTime(wall: Clock, monotonicMs: () => number = () => performance.now()): Timers {
+export function systemTime(
+  wall: Clock = systemClock,
+  monotonicMs: () => number = () => performance.now(),
+): Timers {
   let ahead = Number.NEGATIVE_INFINITY
   return {
+    wall,
     now: () => {
       const elapsed = monotonicMs()
       ahead = Math.max(ahead, wall.now() - elapsed)
@@ -50,7 +55,7 @@ export function systemTime(wall: Clock, monotonicMs: () => number = () => perfor
 }
 
 export interface ManualTime extends Timers {
-  /** Moves the clock on and runs what was due on the way, each at its own moment. */
+  /** Advances the clock and runs the timers that are due on the way, each at its own time. */
   advance(ms: number): void
 }
 
@@ -63,20 +68,21 @@ export function manualTime(clock: ManualClock = manualClock()): ManualTime {
     }
     return next
   }
+  const cancel = (timer: (typeof timers)[number]) => {
+    timers = timers.filter((other) => other !== timer)
+  }
   return {
+    wall: clock,
     now: () => clock.now(),
     after: (ms, run) => {
       const timer = { atMs: clock.now() + Math.max(0, ms), run }
       timers.push(timer)
-      return () => {
-        timers = timers.filter((other) => other !== timer)
-      }
+      return () => cancel(timer)
     },
     advance: (ms) => {
       const endMs = clock.now() + ms
-      for (let timer = nextUntil(endMs); timer; timer = nextUntil(endMs)) {
-        const due = timer
-        timers = timers.filter((other) => other !== due)
+      for (let due = nextUntil(endMs); due; due = nextUntil(endMs)) {
+        cancel(due)
         clock.advance(Math.max(0, due.atMs - clock.now()))
         due.run()
       }

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
@@ -8,40 +9,39 @@ const compressBy: Record<Compression, (body: Buffer) => Promise<Buffer>> = {
   br: (body) =>
     promisify(brotliCompress)(body, {
       params: {
-        // The quality that takes about as long as gzip.
+        // This quality takes about as long as gzip.
         [constants.BROTLI_PARAM_QUALITY]: 5,
         [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
       },
     }),
 }
 
-/** Smaller bodies fit into one packet as they are. */
+/** Smaller bodies fit into one packet uncompressed. */
 const minCompressedBytes = 1024
 
-/** The engine compresses what is inside of these formats itself. */
+/** These formats are compressed already. */
 const compressedFormats = /^application\/vnd\.apache\.(?:parquet|arrow\b)/
 
 export function isCompressible(contentType: string, body: Buffer): boolean {
   return body.length >= minCompressedBytes && !compressedFormats.test(contentType)
 }
 
-/** Compresses a body in Node's thread pool. Undefined where that is of no use. */
+/** Compresses a body in Node's thread pool. Undefined if it gets no smaller. */
 export async function compressed(coding: Compression, body: Buffer): Promise<Buffer | undefined> {
-  // A body that cannot be compressed is sent as it is.
   const bytes = await compressBy[coding](body).catch(() => undefined)
   return bytes && bytes.length < body.length ? bytes : undefined
 }
 
-/** The pool has four threads, which also read and write files, and is one for the whole process. */
+/** The process has one pool of four threads, which also reads and writes files. */
 const maxAwaited = 2
 let awaited = 0
 
-/** Whether a caller may wait for a compression now. */
+/** Whether a request can wait for a compression now. */
 export function canCompressNow(): boolean {
   return awaited < maxAwaited
 }
 
-/** Compresses for a caller who waits. Undefined where that is of no use, or others wait for theirs already. */
+/** Compresses for a waiting request. Undefined if it is of no use, or too many others wait already. */
 export async function compressedNow(coding: Compression, body: Buffer): Promise<Buffer | undefined> {
   if (!canCompressNow()) return undefined
   awaited++
@@ -50,4 +50,15 @@ export async function compressedNow(coding: Compression, body: Buffer): Promise<
   } finally {
     awaited--
   }
+}
+
+/** Resolves when a decompressing stream has room again, or is closed. */
+export function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      stream.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    stream.once('drain', settle).once('close', settle)
+  })
 }

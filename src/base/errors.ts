@@ -1,17 +1,14 @@
-/**
- * Every error that a caller can meet: a stable code, a status, and a sentence to act on.
- * docs/errors.md lists the same codes; a test compares the two.
- */
+/** All errors of the API: a stable code, a status and a message. docs/errors.md lists the same codes; a test compares the two. */
 export interface ErrorDetails {
-  /** Name of the parameter or field that the error speaks of. */
+  /** Name of the wrong parameter or field. */
   parameter?: string
   allowed?: readonly string[]
   /** Position in the caller's SQL. */
   line?: number
   column?: number
-  /** Name of the endpoint that the error speaks of, where several were sent. */
+  /** Name of the wrong endpoint, if the request sent several. */
   endpoint?: string
-  /** What would break callers. */
+  /** Changes that would break callers. */
   changes?: readonly BreakingChange[]
 }
 
@@ -81,14 +78,12 @@ export function listErrors(): { code: string; status: number }[] {
   return [...catalogue.values()]
 }
 
-// 4xx: what the caller can mend.
+// Errors that the caller can fix.
 export const missingParameter = define(
   'missing_parameter',
   400,
   (parameter: string, allowed?: readonly string[]) => ({
-    message: allowed
-      ? `${parameter} is required: one of ${allowed.join(', ')}.`
-      : `${parameter} is required.`,
+    message: `Parameter "${parameter}" is required.${allowed ? ` Use one of ${allowed.join(', ')}.` : ''}`,
     details: allowed ? { parameter, allowed } : { parameter },
   }),
 )
@@ -116,18 +111,22 @@ export const sourceNotFound = define(
 export const notFound = define(
   'not_found',
   404,
-  (method: string, path: string) => `There is no ${method} ${path}.`,
+  (method: string, path: string) => `Nothing is at ${method} ${path}. See /openapi.json for all paths.`,
 )
 export const tokenNotFound = define('not_found', 404, (id: string) => `No access token has the id "${id}".`)
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
-  message: `${method} is not allowed here; allowed: ${allowed.join(', ')}.`,
+  message: `This path does not support ${method}. Use one of ${allowed.join(', ')}.`,
   details: { allowed },
 }))
 export const notAcceptable = define('not_acceptable', 406, (allowed: string[]) => ({
-  message: `The result can be had as ${allowed.join(', ')}.`,
+  message: `The result is not available in this format. Use one of ${allowed.join(', ')}.`,
   details: { allowed },
 }))
-export const nameTaken = define('name_taken', 409, (name: string) => `The name "${name}" is taken.`)
+export const nameTaken = define(
+  'name_taken',
+  409,
+  (name: string) => `The name "${name}" is already taken. Choose another.`,
+)
 export const backupUnavailable = define(
   'backup_unavailable',
   409,
@@ -139,26 +138,29 @@ export const backupUnavailable = define(
 export const deletedId = define(
   'name_taken',
   409,
-  (id: string) =>
-    `The id ${id} is that of an endpoint that was deleted. It cannot come back: choose another.`,
+  (id: string) => `The id ${id} belongs to a deleted endpoint and cannot be used again. Choose another.`,
 )
 export const breakingChange = define('breaking_change', 409, (changes: readonly BreakingChange[]) => ({
   message:
-    `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers; nothing was deployed. ` +
-    'With "allow_breaking": true it is done all the same.',
+    `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers, so nothing was deployed. ` +
+    'Send "allow_breaking": true to deploy anyway.',
   details: { changes },
 }))
 export const versionConflict = define(
   'version_conflict',
   412,
   (expected: string, current: number) =>
-    `The version in use is ${current}, not ${expected}: somebody changed it. Read it again.`,
+    `The current version is ${current}, not ${expected}. Read it again before you change it.`,
 )
-export const requestTooSlow = define('request_timeout', 408, () => 'The request did not arrive in time.')
+export const requestTooSlow = define(
+  'request_timeout',
+  408,
+  () => 'The request did not arrive in time. Send it again.',
+)
 export const headersTooLarge = define(
   'headers_too_large',
   431,
-  () => 'Address and headers are larger than 16 KiB.',
+  () => 'The URL and headers are larger than 16 KiB. Send shorter ones.',
 )
 export const tooLarge = define('too_large', 413, (message: string) => message)
 export const unsupportedMediaType = define('unsupported_media_type', 415, (message: string) => message)
@@ -168,7 +170,7 @@ export const invalidQuery = define(
   (message: string, at?: { line: number; column: number }) => ({ message, details: at ?? {} }),
 )
 
-// 5xx: what the caller can only wait for.
+// Errors that need time, or the operator.
 export const rateLimited = define('rate_limited', 429, (message: string, retryAfterSeconds: number) => ({
   message,
   retryAfterSeconds,
@@ -176,15 +178,15 @@ export const rateLimited = define('rate_limited', 429, (message: string, retryAf
 export const callerRefused = define('rate_limited', 429, (retryAfterSeconds: number) => ({
   message:
     'The engine stopped while your queries were running. ' +
-    `Further ones are refused for ${retryAfterSeconds} s.`,
+    `Further queries are refused for ${retryAfterSeconds} s.`,
   retryAfterSeconds,
 }))
 export const diskFull = define('disk_full', 507, () => ({
-  message: 'There is too little disk left to take logs. Calls go on.',
+  message: 'There is too little disk space left to store logs. Free some space. Endpoints still respond.',
   retryAfterSeconds: 30,
 }))
 export const internal = define('internal', 500, (cause?: unknown) => ({
-  message: 'Something went wrong inside. The log has the cause under this request id.',
+  message: 'Internal error. The log has the cause under this request id.',
   cause,
 }))
 export const overloaded = define('overloaded', 503, (message: string, retryAfterSeconds?: number) => ({
@@ -192,7 +194,7 @@ export const overloaded = define('overloaded', 503, (message: string, retryAfter
   retryAfterSeconds: retryAfterSeconds ?? 1,
 }))
 export const outOfMemory = define('overloaded', 503, (cause?: unknown) => ({
-  message: 'The query needs more memory than it may use.',
+  message: 'The query needs more memory than its limit. Make it read less data.',
   retryAfterSeconds: 1,
   cause,
 }))
@@ -202,23 +204,23 @@ export const engineUnavailable = define('engine_unavailable', 503, (message: str
   cause,
 }))
 export const queryRefused = define('engine_unavailable', 503, (retryAfterSeconds: number) => ({
-  message: 'This query stopped the engine repeatedly and is refused for a while.',
+  message: `This query stopped the engine repeatedly, so it is refused for ${retryAfterSeconds} s.`,
   retryAfterSeconds,
 }))
 export const queryTimeout = define(
   'query_timeout',
   504,
-  (seconds: number) => `The query was stopped after its time limit of ${seconds} s.`,
+  (seconds: number) => `The query was stopped at its time limit of ${seconds} s. Make it read less data.`,
 )
-/** RFC 9111 names this status for a caller who wants only what is here already. */
+/** RFC 9111 defines this status for `only-if-cached`. */
 export const notCached = define(
   'not_cached',
   504,
-  () => 'No result is in the cache, and only such a one was asked for.',
+  () => 'The result is not in the cache. Omit only-if-cached to have it computed.',
 )
-/** Nobody reads this answer: its caller went away. The status is the one that proxies log for that. */
+/** Only the log shows this error, since the client is gone. Proxies log the same status. */
 export const queryCancelled = define(
   'query_cancelled',
   499,
-  () => 'The caller went away; the query was stopped.',
+  () => 'The client disconnected, so the query was stopped.',
 )

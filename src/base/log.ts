@@ -3,19 +3,19 @@ import type { logLevels } from './settings.ts'
 
 export type Log = Logger
 
-/** Fields of a line as JSON, without the brackets around them. */
+/** Takes the fields as JSON without the braces. */
 export type LineWriter = (fields: string, message: string) => void
 
-/** Lines written by hand go to the output when there are so many characters of them, or after so long. */
+/** Gathered lines go to the output once there are this many characters of them, or after this time. */
 const maxGathered = 8_192
 const gatheredForMs = 50
 
 const writers = new WeakMap<Log, LineWriter>()
 
-/** Lines of JSON on standard output; headers that carry secrets never reach them. */
+/** Writes lines of JSON to standard output. */
 export function createLog(
   level: (typeof logLevels)[number],
-  // A system call for each line would cost a cached call as much as all the rest of it.
+  // A system call for each line would double the cost of a cache hit.
   output: DestinationStream & { flushSync?(): void } = pino.destination({
     dest: 1,
     sync: false,
@@ -23,51 +23,34 @@ export function createLog(
     periodicFlush: 100,
   }),
 ): Log {
-  const time = isoTimes()
   let gathered = ''
-  const handOver = () => {
+  const flush = () => {
     if (gathered !== '') output.write(gathered)
     gathered = ''
   }
   const inOrder = {
     write: (line: string) => {
-      handOver()
+      flush()
       output.write(line)
     },
-    flush: handOver,
+    flush,
     flushSync: () => output.flushSync?.(),
   }
-  const log = pino({ level, base: null, timestamp: time }, inOrder)
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, inOrder)
   const opening = `{"level":${pino.levels.values.info}`
   writers.set(log, (fields, message) => {
     if (!log.isLevelEnabled('info')) return
-    if (gathered === '') setTimeout(handOver, gatheredForMs).unref()
-    gathered += `${opening}${time()},${fields},"msg":"${message}"}\n`
-    if (gathered.length >= maxGathered) handOver()
+    if (gathered === '') setTimeout(flush, gatheredForMs).unref()
+    gathered += `${opening}${pino.stdTimeFunctions.isoTime()},${fields},"msg":"${message}"}\n`
+    if (gathered.length >= maxGathered) flush()
   })
   return log
 }
 
 /**
- * Writes lines at level info in the same form as the log, for callers that serialize the fields themselves. These lines
- * reach the output many at a time, since it measures all that it holds whenever it is given something. Other lines, and
- * `log.flush()`, hand them over before. Undefined for a log that was made in another way.
+ * Writes lines at level info whose fields the caller has serialized. They reach the output many at a time. With pino's own
+ * serialization and output, a cache hit costs 8 to 17 % more. Undefined for a log that `createLog` did not create.
  */
 export function lineWriterOf(log: Log): LineWriter | undefined {
   return writers.get(log)
-}
-
-/** The date is worked out once a second: a busy service writes most of its lines in the same one. */
-function isoTimes(): () => string {
-  let second = Number.NaN
-  let date = ''
-  return () => {
-    const now = Date.now()
-    const ms = now % 1000
-    if (now - ms !== second) {
-      second = now - ms
-      date = new Date(now).toISOString().slice(0, -4)
-    }
-    return `,"time":"${date}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z"`
-  }
 }

@@ -18,7 +18,7 @@ function problemsOf(...given: Given): string[] {
 }
 
 describe('readSettings', () => {
-  test('an empty environment gives every default', () => {
+  test('uses every default in an empty environment', () => {
     expect(settingsOf({})).toEqual({
       host: '127.0.0.1',
       port: 4000,
@@ -37,7 +37,7 @@ describe('readSettings', () => {
     })
   })
 
-  test('what Kubernetes injects for a service called wellhead is no setting', () => {
+  test('ignores the variables that Kubernetes sets for a service named wellhead', () => {
     const injected = {
       WELLHEAD_PORT: 'tcp://10.0.0.1:4000',
       WELLHEAD_SERVICE_HOST: '10.0.0.1',
@@ -46,12 +46,12 @@ describe('readSettings', () => {
     expect(settingsOf(injected).port).toBe(4000)
   })
 
-  test('a setting without a default is absent when nobody gives it', () => {
+  test('leaves a setting without a default undefined', () => {
     const { adminToken, clickhouseUrl, engineNode } = settingsOf({})
     expect([adminToken, clickhouseUrl, engineNode]).toEqual([undefined, undefined, undefined])
   })
 
-  test('variables of the environment replace defaults', () => {
+  test('environment variables override defaults', () => {
     const settings = settingsOf({
       WELLHEAD_HOST: '0.0.0.0',
       WELLHEAD_PORT: '8080',
@@ -90,7 +90,7 @@ describe('readSettings', () => {
     })
   })
 
-  test('a flag wins over the environment, even where the environment is wrong', () => {
+  test('a flag overrides the environment, even an invalid value', () => {
     expect(settingsOf({ WELLHEAD_PORT: '8080' }, { port: '9090' }).port).toBe(9090)
     expect(settingsOf({ WELLHEAD_PORT: 'eighty' }, { port: '9090' }).port).toBe(9090)
   })
@@ -102,15 +102,15 @@ describe('readSettings', () => {
     expect(settings).not.toHaveProperty('clickhouseUrl')
   })
 
-  test('an empty flag is a value, and mostly a wrong one', () => {
-    expect(problemsOf({}, { host: '' })).toEqual(['--host must be an address or host name; "" was given.'])
+  test('an empty flag is a value, and rarely valid', () => {
+    expect(problemsOf({}, { host: '' })).toEqual(['--host must be an address or host name, not "".'])
   })
 
-  test('the settings cannot be changed afterwards', () => {
+  test('the settings are frozen', () => {
     expect(Object.isFrozen(settingsOf({}))).toBe(true)
   })
 
-  test('every problem is listed at once, with what was expected and what was given', () => {
+  test('lists all problems together, with the expected and the actual value', () => {
     const problems = problemsOf(
       {
         WELLHEAD_PORT: '65536',
@@ -122,44 +122,44 @@ describe('readSettings', () => {
       { engineMemory: '511MiB' },
     )
     expect(problems).toEqual([
-      'WELLHEAD_PROT is not a setting. wellhead serve --help lists them.',
-      'WELLHEAD_PORT must be a whole number from 0 to 65535; "65536" was given.',
-      'WELLHEAD_CLICKHOUSE_CLUSTER must be the name of a cluster; "1st" was given.',
-      '--engine-memory must be a size of at least 512MiB, such as 4GiB; "511MiB" was given.',
-      'WELLHEAD_ENGINE_PATIENCE must be a number from 1 to 100; "0.5" was given.',
-      'WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+      'WELLHEAD_PROT is not a setting. See wellhead serve --help for all settings.',
+      'WELLHEAD_PORT must be a whole number from 0 to 65535, not "65536".',
+      'WELLHEAD_CLICKHOUSE_CLUSTER must be the name of a cluster, not "1st".',
+      '--engine-memory must be a size of at least 512MiB, such as 4GiB, not "511MiB".',
+      'WELLHEAD_ENGINE_PATIENCE must be a number from 1 to 100, not "0.5".',
+      'WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     ])
   })
 
-  test('a secret is never shown in a problem', () => {
+  test('never shows a secret in a problem', () => {
     const problems = problemsOf(
       { WELLHEAD_ADMIN_TOKEN: 'short-hush', WELLHEAD_CLICKHOUSE_URL: 'ftp://user:hush@ch.example.com' },
       {},
     )
     expect(problems).toEqual([
-      'WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
-      'WELLHEAD_CLICKHOUSE_URL must be an http:// or https:// address; something else was given.',
+      'WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces.',
+      'WELLHEAD_CLICKHOUSE_URL must be an http:// or https:// URL.',
     ])
     expect(problemsOf({}, { adminToken: 'hush hush hush hush' }).join()).not.toContain('hush')
   })
 
-  test('an unknown variable is a problem only if it has our prefix', () => {
+  test('reports an unknown variable only if it has the prefix WELLHEAD_', () => {
     expect(problemsOf({ WELLHEAD_POTR: 'a secret' })).toEqual([
-      'WELLHEAD_POTR is not a setting. wellhead serve --help lists them.',
+      'WELLHEAD_POTR is not a setting. See wellhead serve --help for all settings.',
     ])
     expect(problemsOf({ PORT: 'x', PATH: '/bin', wellhead_port: 'x' })).toEqual([])
   })
 
-  test('variables of the commands that call a service are no problem', () => {
+  test('accepts the variables of the commands that use a service', () => {
     expect(problemsOf({ WELLHEAD_URL: 'http://127.0.0.1:4000', WELLHEAD_TOKEN: 'x' })).toEqual([])
   })
 
-  test.each(['0', '1', '65535'])('%s is a port', (port) => {
+  test.each(['0', '1', '65535'])('accepts %s as a port', (port) => {
     expect(settingsOf({ WELLHEAD_PORT: port }).port).toBe(Number(port))
   })
 
   test.each(['-1', '65536', '4e3', '0x50', ' 80', '80 ', '80.0', '４０００', 'http'])(
-    '"%s" is no port',
+    'rejects "%s" as a port',
     (port) => {
       expect(problemsOf({ WELLHEAD_PORT: port })).toHaveLength(1)
     },
@@ -176,19 +176,19 @@ describe('readSettings', () => {
     ['1.5g', 1.5 * 2 ** 30],
     ['4GiB', 4 * 2 ** 30],
     ['2TiB', 2 * 2 ** 40],
-  ])('%s is a size in bytes, with units of 1024', (written, bytes) => {
+  ])('reads %s as a size, in units of 1024', (written, bytes) => {
     expect(settingsOf({ WELLHEAD_ENGINE_MEMORY: written }).engineMemory).toBe(bytes)
   })
 
   test.each(['511MiB', '0', '-4GiB', '4PiB', '4 G i B', 'GiB', '1e9', '50%', '4GiB '])(
-    '"%s" is no size for the engine',
+    'rejects "%s" as a size for the engine',
     (written) => {
       expect(problemsOf({ WELLHEAD_ENGINE_MEMORY: written })).toHaveLength(1)
     },
   )
 
   test.each(['clickhouse.example.com', 'tcp://host:9000', 'file:///etc/passwd', 'http://', '/path'])(
-    '"%s" is no address of a ClickHouse server',
+    'rejects "%s" as the URL of a ClickHouse server',
     (url) => {
       expect(problemsOf({ WELLHEAD_CLICKHOUSE_URL: url })).toHaveLength(1)
     },
@@ -200,7 +200,7 @@ describe('origins', () => {
     ['*', ['*']],
     ['https://app.example.com', ['https://app.example.com']],
     ['http://127.0.0.1:5173, https://app.example.com', ['http://127.0.0.1:5173', 'https://app.example.com']],
-  ])('%s', (written, origins) => {
+  ])('accepts %s', (written, origins) => {
     expect(settingsOf({ WELLHEAD_CORS_ORIGINS: written }).corsOrigins).toEqual(origins)
   })
 
@@ -217,7 +217,7 @@ describe('origins', () => {
     'null',
     'file://',
     ' ',
-  ])('"%s" is none that a browser would send', (written) => {
+  ])('rejects "%s", which no browser sends', (written) => {
     expect(problemsOf({ WELLHEAD_CORS_ORIGINS: written })).toHaveLength(1)
   })
 })
@@ -230,10 +230,10 @@ describe('docs/settings.md', () => {
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .map(([, variable, flag, preset, description]) => ({ variable, flag, preset, description }))
 
-  /** The page cannot know the machine that it is read on. */
+  /** The default depends on the machine. */
   const inWords: Partial<Record<string, string>> = { engineMemory: 'half of the memory' }
 
-  test('every setting has a row with its variable, flag and default, and no row is without a setting', () => {
+  test('lists every setting with its variable, flag and default, and no other', () => {
     const expected = settingNames.map((name) => {
       const { env, default: preset } = settingDefinitions[name]
       return {
@@ -246,7 +246,7 @@ describe('docs/settings.md', () => {
     expect(rows).toEqual(expected)
   })
 
-  test('every variable that the page names is a setting', () => {
+  test('names no variable that is not a setting', () => {
     const known = new Set<string>(settingNames.map((name) => settingDefinitions[name].env))
     const named = new Set(page.match(/WELLHEAD_[A-Z_]*[A-Z]/g))
     expect([...named].filter((variable) => !known.has(variable))).toEqual([])

@@ -3,35 +3,30 @@ import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
 
-/**
- * Every setting with its default and its words, in one place. The flags, the help text and the check of
- * docs/settings.md all come from this table.
- */
-interface SettingDefinition<T, D extends string | undefined = string | undefined> {
-  /** Name of the environment variable; the flag is made from it (WELLHEAD_DATA_DIR → --data-dir). */
+/** A row of the table of settings, from which flags, help and the check of docs/settings.md come. */
+interface SettingDefinition {
+  /** Environment variable. The flag follows from it: WELLHEAD_DATA_DIR, --data-dir. */
   env: `WELLHEAD_${string}`
-  schema: z.ZodType<T, string>
-  /** As a person would write it; undefined where absence means something of its own. */
-  default: D
-  /** What a person should write. */
+  schema: z.ZodType<unknown, string>
+  /** As a user would write it. */
+  default?: string
+  /** Completes the error message "… must be". */
   expected: string
   description: string
   secret?: true
 }
 
-function setting<T, D extends string | undefined>(
-  definition: SettingDefinition<T, D>,
-): SettingDefinition<T, D> {
-  return definition
-}
-
 const text = z.string().min(1)
 
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/)
-  .transform(Number)
-  .refine((value) => value <= 65_535)
+function number(min: number, max: number, form: RegExp) {
+  const inRange = (value: number) => value >= min && value <= max
+  return z.string().regex(form).transform(Number).refine(inRange)
+}
+
+function wholeNumber(min: number, max: number) {
+  const digits = new RegExp(`^\\d{1,${String(max).length}}$`)
+  return { schema: number(min, max, digits), expected: `a whole number from ${min} to ${max}` }
+}
 
 const byteUnits = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 } as const
 
@@ -45,7 +40,7 @@ const byteSize = z
 
 const onOrOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
-/** Origins as browsers send them, so that comparing texts is enough; or the star alone, for all of them. */
+/** Origins exactly as browsers send them, or a single star. */
 const originList = z
   .string()
   .transform((value) => value.split(',').map((origin) => origin.trim()))
@@ -55,7 +50,7 @@ function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
-/** What a container may use, where it is less than what its machine has. */
+/** The memory limit of a container, or the memory of the machine. */
 function availableMemory(): number {
   const constrained = process.constrainedMemory()
   return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem()
@@ -63,169 +58,151 @@ function availableMemory(): number {
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-export const settingDefinitions = {
-  host: setting({
+const definitions = {
+  host: {
     env: 'WELLHEAD_HOST',
     schema: text,
     default: '127.0.0.1',
     expected: 'an address or host name',
-    description: 'Address to listen on. 0.0.0.0 makes the service reachable from other machines.',
-  }),
-  port: setting({
+    description: 'Address to listen on. 0.0.0.0 accepts connections from other machines.',
+  },
+  port: {
     env: 'WELLHEAD_PORT',
-    schema: port,
+    ...wholeNumber(0, 65_535),
     default: '4000',
-    expected: 'a whole number from 0 to 65535',
-    description: 'Port to listen on. 0 takes any free one.',
-  }),
-  dataDir: setting({
+    description: 'Port to listen on. 0 chooses a free one.',
+  },
+  dataDir: {
     env: 'WELLHEAD_DATA_DIR',
     schema: text.transform((value) => resolve(value)),
     default: './data',
     expected: 'a directory',
-    description: 'Everything the service keeps. Made if it is not there.',
-  }),
-  adminToken: setting({
+    description: 'Directory for all data. Created if it does not exist.',
+  },
+  adminToken: {
     env: 'WELLHEAD_ADMIN_TOKEN',
     schema: z
       .string()
       .min(16)
       .regex(/^[\x21-\x7e]+$/),
-    default: undefined,
     expected: 'at least 16 printable characters without spaces',
-    description: 'The admin token. Unset: made at the first start and kept in <data>/admin-token.',
+    description: 'The admin token. Default: created at the first start and stored in <data>/admin-token.',
     secret: true,
-  }),
-  authFailuresPerMinute: setting({
+  },
+  authFailuresPerMinute: {
     env: 'WELLHEAD_AUTH_FAILURES_PER_MINUTE',
-    schema: z
-      .string()
-      .regex(/^\d{1,7}$/)
-      .transform(Number)
-      .refine((value) => value >= 1 && value <= 1_000_000),
+    ...wholeNumber(1, 1_000_000),
     default: '60',
-    expected: 'a whole number from 1 to 1000000',
     description:
-      'Requests with an invalid token that one client address may make a minute; further ones get 429. Valid tokens are not limited.',
-  }),
-  corsOrigins: setting({
+      'Maximum number of requests with an invalid token per minute and client address. Further ones get 429.',
+  },
+  corsOrigins: {
     env: 'WELLHEAD_CORS_ORIGINS',
     schema: originList,
-    default: undefined,
-    expected: 'origins such as https://app.example.com, with commas between them, or *',
-    description: 'Origins of pages in browsers that may call the service. Unset: none.',
-  }),
-  clickhouseUrl: setting({
+    expected: 'a comma-separated list of origins such as https://app.example.com, or *',
+    description: 'Origins of web pages that may use the API, or * for all. Default: none.',
+  },
+  clickhouseUrl: {
     env: 'WELLHEAD_CLICKHOUSE_URL',
     schema: z.string().refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)),
-    default: undefined,
-    expected: 'an http:// or https:// address',
-    description: 'A ClickHouse server to use. Unset: the embedded engine.',
+    expected: 'an http:// or https:// URL',
+    description: 'ClickHouse server to use. Default: the embedded engine.',
     secret: true,
-  }),
-  clickhouseUser: setting({
+  },
+  clickhouseUser: {
     env: 'WELLHEAD_CLICKHOUSE_USER',
     schema: text,
-    default: undefined,
     expected: 'a user name',
-    description: 'User of the ClickHouse server. It wins over the one in the address.',
-  }),
-  clickhousePassword: setting({
+    description: 'User of the ClickHouse server. Overrides the user in the URL.',
+  },
+  clickhousePassword: {
     env: 'WELLHEAD_CLICKHOUSE_PASSWORD',
     schema: z.string(),
-    default: undefined,
     expected: 'a password',
-    description: 'Password of that user. It wins over the one in the address.',
+    description: 'Password of that user. Overrides the password in the URL.',
     secret: true,
-  }),
-  clickhouseCluster: setting({
+  },
+  clickhouseCluster: {
     env: 'WELLHEAD_CLICKHOUSE_CLUSTER',
     schema: z.string().regex(/^[A-Za-z_][\w-]*$/),
-    default: undefined,
     expected: 'the name of a cluster',
-    description: 'Name of the ClickHouse cluster. Unset: a single server.',
-  }),
-  engineMemory: setting({
+    description: 'Name of the ClickHouse cluster. Default: a single server.',
+  },
+  engineMemory: {
     env: 'WELLHEAD_ENGINE_MEMORY',
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),
     default: `${Math.max(512, Math.floor(availableMemory() / 2 / 2 ** 20))}MiB`,
     expected: 'a size of at least 512MiB, such as 4GiB',
-    description: 'Memory that the embedded engine may use. The default is half of what the machine has.',
-  }),
-  cacheMemory: setting({
+    description: 'Memory limit of the embedded engine. Default: half of the machine or container.',
+  },
+  cacheMemory: {
     env: 'WELLHEAD_CACHE_MEMORY',
     schema: byteSize.refine((value) => value >= 2 ** 20),
     default: '128MiB',
     expected: 'a size of at least 1MiB, such as 256MiB',
-    description: 'Memory for cached results, over all of their forms. The least recently used go first.',
-  }),
-  liveStreams: setting({
+    description: 'Memory limit of cached results. The least recently used are evicted first.',
+  },
+  liveStreams: {
     env: 'WELLHEAD_LIVE_STREAMS',
-    schema: z
-      .string()
-      .regex(/^\d{1,6}$/)
-      .transform(Number)
-      .refine((value) => value >= 1 && value <= 100_000),
+    ...wholeNumber(1, 100_000),
     default: '1000',
-    expected: 'a whole number from 1 to 100000',
-    description: 'Streams of results and entries that may be open at once, shared fairly among tokens.',
-  }),
-  diskReserve: setting({
+    description: 'Maximum number of open live streams, shared fairly among tokens.',
+  },
+  diskReserve: {
     env: 'WELLHEAD_DISK_RESERVE',
     schema: byteSize,
     default: '256MiB',
     expected: 'a size, such as 1GiB',
-    description: 'Logs are refused while less than this is free on the disk of the data directory.',
-  }),
-  engineNode: setting({
+    description: 'Free disk space below which logs are refused.',
+  },
+  engineNode: {
     env: 'WELLHEAD_ENGINE_NODE',
     schema: text,
-    default: undefined,
     expected: 'the path of an executable',
-    description: 'Node executable that runs the engine process. Unset: the one that runs the service.',
-  }),
-  enginePatience: setting({
+    description: 'Node executable of the engine process. Default: the one that runs the service.',
+  },
+  enginePatience: {
     env: 'WELLHEAD_ENGINE_PATIENCE',
-    schema: z
-      .string()
-      .regex(/^\d+(\.\d+)?$/)
-      .transform(Number)
-      .refine((value) => value >= 1 && value <= 100),
+    schema: number(1, 100, /^\d+(\.\d+)?$/),
     default: '1',
     expected: 'a number from 1 to 100',
-    description: 'Factor on how long queries wait and until the engine counts as hanging. For slow machines.',
-  }),
-  statistics: setting({
+    description:
+      'Multiplies the time limits of waiting queries and of an engine without response. For slow machines.',
+  },
+  statistics: {
     env: 'WELLHEAD_STATISTICS',
     schema: onOrOff,
     default: 'on',
     expected: 'on or off',
-    description: 'Whether calls are written down, for statistics, metrics of calls and slow calls.',
-  }),
-  metrics: setting({
+    description: 'Records requests to endpoints for statistics, metrics and the list of slow requests.',
+  },
+  metrics: {
     env: 'WELLHEAD_METRICS',
     schema: z.enum(['token', 'open']),
     default: 'token',
     expected: 'token or open',
-    description: 'Who may read /metrics: admins, or, with open, everybody who reaches the service.',
-  }),
-  logLevel: setting({
+    description: 'Who can read /metrics: token for admins, open for everyone.',
+  },
+  logLevel: {
     env: 'WELLHEAD_LOG_LEVEL',
     schema: z.enum(logLevels),
     default: 'info',
     expected: `one of ${logLevels.join(', ')}`,
-    description: 'How much is written to the log.',
-  }),
-} satisfies Record<string, SettingDefinition<unknown>>
+    description: 'Minimum level of log lines.',
+  },
+} satisfies Record<string, SettingDefinition>
 
-type Definitions = typeof settingDefinitions
+type Definitions = typeof definitions
 
 export type SettingName = keyof Definitions
 
-type Value<D> =
-  D extends SettingDefinition<infer T, infer Default> ? (Default extends string ? T : T | undefined) : never
+type Value<D extends SettingDefinition> =
+  | z.output<D['schema']>
+  | (D extends { default: string } ? never : undefined)
 
 export type Settings = Readonly<{ [N in SettingName]: Value<Definitions[N]> }>
+
+export const settingDefinitions: Record<SettingName, SettingDefinition> = definitions
 
 export function flagOf(name: SettingName): string {
   return settingDefinitions[name].env.replace('WELLHEAD_', '').toLowerCase().replaceAll('_', '-')
@@ -235,7 +212,7 @@ export const settingNames = Object.keys(settingDefinitions) as SettingName[]
 
 export type SettingsReading = { settings: Settings } | { problems: string[] }
 
-/** Reads flags over environment over defaults, and tells every problem at once. */
+/** Flags override the environment, which overrides defaults. Reports all problems together. */
 export function readSettings(
   environment: Record<string, string | undefined>,
   flags: Partial<Record<SettingName, string>> = {},
@@ -246,17 +223,16 @@ export function readSettings(
   for (const variable of Object.keys(environment)) {
     const ours = variable.startsWith('WELLHEAD_') && !foreignVariable.test(variable)
     if (ours && !known.has(variable) && !clientVariables.has(variable)) {
-      problems.push(`${variable} is not a setting. wellhead serve --help lists them.`)
+      problems.push(`${variable} is not a setting. See wellhead serve --help for all settings.`)
     }
   }
   for (const name of settingNames) {
-    const definition: SettingDefinition<unknown> = settingDefinitions[name]
+    const definition = settingDefinitions[name]
     const flag = flags[name]
-    // An empty variable counts as unset, as in most tools that read the environment.
+    // An empty variable counts as unset, as in most tools.
     const fromEnvironment = environment[definition.env] || undefined
     const injected = name === 'port' && foreignValue.test(fromEnvironment ?? '')
-    const given = flag ?? (injected ? undefined : fromEnvironment)
-    const written = given ?? definition.default
+    const written = flag ?? (injected ? undefined : fromEnvironment) ?? definition.default
     if (written === undefined) continue
     const parsed = definition.schema.safeParse(written)
     if (parsed.success) {
@@ -264,16 +240,16 @@ export function readSettings(
       continue
     }
     const where = flag === undefined ? definition.env : `--${flagOf(name)}`
-    const shown = definition.secret ? 'something else was given' : `"${written}" was given`
-    problems.push(`${where} must be ${definition.expected}; ${shown}.`)
+    const shown = definition.secret ? '' : `, not "${written}"`
+    problems.push(`${where} must be ${definition.expected}${shown}.`)
   }
   if (problems.length > 0) return { problems }
   return { settings: Object.freeze(values) as Settings }
 }
 
-/** Kubernetes gives every container such variables for a service that is called wellhead. */
+/** Kubernetes sets such variables in every container for a service named wellhead. */
 const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d)/
 const foreignValue = /^tcp:\/\//
 
-/** Variables that the commands talking to a service read; they are no settings of the service. */
+/** Variables of the commands that use a service; not settings of the service. */
 const clientVariables = new Set(['WELLHEAD_URL', 'WELLHEAD_TOKEN'])

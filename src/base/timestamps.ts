@@ -1,19 +1,13 @@
-/**
- * Points in time as microseconds since 1970, UTC: what the engine keeps. JavaScript's own Date has
- * milliseconds only, and reads many texts that are no ISO 8601.
- */
+/** Instants are microseconds since 1970, UTC, as in the engine. Date has milliseconds only, and reads more than ISO 8601. */
 const isoForm =
   /^(?<date>\d{4}-\d\d-\d\d)[Tt ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,9}))?)?(?<zone>[Zz]|[+\- ]\d\d(?::?\d\d)?)?$/
 
-/**
- * Reads an ISO 8601 date and time with Z, with an offset, or with neither, which is UTC. Digits after the
- * microseconds are cut off. Gives undefined for anything else, and for days that no calendar has.
- */
+/** Reads an ISO 8601 date and time with Z, an offset or neither, which means UTC. Digits after the microseconds are cut off. */
 export function parseIsoTimestamp(text: string): bigint | undefined {
   const groups = isoForm.exec(text)?.groups
   if (!groups) return undefined
   const midnightMs = Date.parse(`${groups.date}T00:00:00Z`)
-  // Date carries the 30th of February over into March instead of refusing it.
+  // Date reads February 30 as a day in March.
   if (Number.isNaN(midnightMs) || !new Date(midnightMs).toISOString().startsWith(`${groups.date}`)) {
     return undefined
   }
@@ -34,13 +28,13 @@ function zoneOffsetMinutes(zone: string): number | undefined {
   const minutes = Number(zone.slice(3).replace(':', ''))
   if (hours > 23 || minutes > 59) return undefined
   const offset = hours * 60 + minutes
-  // In an address a plus stands for a space, so a sender who did not escape it sent a space.
+  // In a URL an unescaped plus is a space.
   return zone.startsWith('-') ? -offset : offset
 }
 
-/** As text that the engine reads for a DateTime64(6): seconds since 1970 with six decimals. */
+/** The engine's text form of DateTime64(6): seconds since 1970 with six decimals. */
 export function formatMicros(micros: bigint): string {
-  // The engine loses the sign of "-0.5", so this one second is written as a date.
+  // The engine loses the sign of "-0.5", so this second is written as a date.
   if (micros < 0n && micros > -1_000_000n) {
     return `1969-12-31 23:59:59.${String(1_000_000n + micros).padStart(6, '0')}`
   }

@@ -5,8 +5,8 @@ const trace = '0af7651916cd43dd8448eb211c80319c'
 const span = 'b7ad6b7169203331'
 const valid = `00-${trace}-${span}-01`
 
-describe('the trace of a caller', () => {
-  test('is read as W3C says, and passed on under a name of our own', () => {
+describe('readTraceContext', () => {
+  test('reads a W3C trace, which continues under a span of this service', () => {
     const context = readTraceContext(valid, 'vendor=1')
     expect(context).toEqual({ traceId: trace, spanId: span, flags: 1, state: 'vendor=1' })
     const own = passedOn(context as NonNullable<typeof context>)
@@ -17,7 +17,7 @@ describe('the trace of a caller', () => {
     })
   })
 
-  test('of a newer version may be longer, and its unknown flags are not passed on', () => {
+  test('accepts longer headers of newer versions, and drops unknown flags', () => {
     const context = readTraceContext(`cc-${trace}-${span}-ff-what-the-future-brings`)
     expect(traceHeaders(context as NonNullable<typeof context>).traceparent).toBe(valid)
   })
@@ -33,11 +33,11 @@ describe('the trace of a caller', () => {
     `00-${trace.slice(1)}-${span}-01`,
     `00-${trace}-${span}-0`,
     `00-${trace}-${span}-01\n`,
-  ])('%j is none', (header) => {
+  ])('ignores %j', (header) => {
     expect(readTraceContext(header)).toBeUndefined()
   })
 
-  test('a state that is too long or no header is left out', () => {
+  test('drops a state that is too long or not valid in a header', () => {
     expect(readTraceContext(valid, 'x'.repeat(513))?.state).toBe('')
     expect(readTraceContext(valid, 'a=ü')?.state).toBe('')
   })

@@ -1,26 +1,25 @@
 import { randomBytes } from 'node:crypto'
 
-/** A place in a trace, as W3C Trace Context passes it on. */
+/** A position in a trace, as in W3C Trace Context. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
   readonly flags: number
-  /** What other systems want to be passed on; empty where there is nothing. */
+  /** The tracestate header of other systems; may be empty. */
   readonly state: string
 }
 
 export type TraceAttributes = Record<string, string | number | boolean>
 
-/** A piece of work in a trace. */
 export interface TraceSpan {
   readonly context: TraceContext
   child(name: string, attributes?: TraceAttributes): TraceSpan
   set(attributes: TraceAttributes): void
-  /** With a failure, the code of the error. */
+  /** Takes the error code of a failure. */
   end(failure?: string): void
 }
 
-/** Makes spans and sends them to whoever collects them. */
+/** Creates spans and exports them. */
 export interface Tracing {
   start(name: string, parent: TraceContext | undefined, attributes: TraceAttributes): TraceSpan
   stop(): Promise<void>
@@ -30,7 +29,7 @@ const form = /^(?!ff)([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?
 const zeros = /^0+$/
 const maxStateLength = 512
 
-/** Reads the headers of a request. One that is not valid counts as none, as the recommendation wants it. */
+/** Reads the trace headers of a request. An invalid header is ignored, as W3C requires. */
 export function readTraceContext(traceparent: string | undefined, tracestate = ''): TraceContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = form.exec(traceparent ?? '') ?? []
   if (version === undefined || (version === '00' && more !== undefined)) return undefined
@@ -39,7 +38,6 @@ export function readTraceContext(traceparent: string | undefined, tracestate = '
   return { traceId, spanId, flags: Number.parseInt(flags, 16), state: fits ? tracestate : '' }
 }
 
-/** The headers that pass it on. */
 export function traceHeaders({ traceId, spanId, flags, state }: TraceContext): Record<string, string> {
   const sampled = (flags & 1).toString(16).padStart(2, '0')
   return {
@@ -48,7 +46,7 @@ export function traceHeaders({ traceId, spanId, flags, state }: TraceContext): R
   }
 }
 
-/** The part of this service in a trace that others keep: it has a name in it, and is told to nobody. */
+/** A span of this service that is not exported, so that the trace of a caller reaches the engine and the log. */
 export function passedOn(parent: TraceContext): TraceSpan {
   const span: TraceSpan = {
     context: { ...parent, spanId: newSpanId() },

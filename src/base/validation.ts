@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { invalidBody, invalidParameter, type WellheadError } from './errors.ts'
 
-export const notWellFormed = 'must be well-formed Unicode; it holds half of a surrogate pair'
+export const notWellFormed = 'must be valid Unicode; it contains half of a surrogate pair'
 
 interface Place {
   inside: unknown
@@ -10,9 +10,8 @@ interface Place {
 }
 
 /**
- * Where a value holds text that neither the engine nor UTF-8 can hold: half of a surrogate pair, which JSON can escape.
- * Records that are stored already are read without this check, so that they can still be changed. A body may be
- * nested deeply, so this neither recurses nor copies paths.
+ * The path of a text that UTF-8 and the engine cannot store: half of a surrogate pair, which JSON can escape. Stored records
+ * are read without this check, so that they can still be changed. It does not recurse, since a body may be nested deeply.
  */
 export function findIllFormed(value: unknown): (string | number)[] | undefined {
   const waiting: Place[] = [{ inside: value, key: '', around: undefined }]
@@ -37,7 +36,7 @@ function pathOf(place: Place): (string | number)[] {
   return path.reverse()
 }
 
-/** Reads a value by its shape; what does not fit is told by the name of the field. */
+/** Reads a value by its schema. The error names the wrong field. */
 export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {
   const illFormed = findIllFormed(value)
   if (illFormed) throw refused(illFormed.join('.'), notWellFormed)
@@ -48,16 +47,14 @@ export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {
   const path = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])]
   const field = path.join('.')
   const missing = path.reduce<unknown>((inside, key) => (inside as never)?.[key], value) === undefined
-  const message = unknown
-    ? 'is no field that is known here'
-    : missing
-      ? 'is missing'
-      : (issue?.message ?? 'does not fit')
-  throw refused(field, message)
+  if (unknown !== undefined) throw invalidParameter(field, `Unknown field "${field}".`)
+  throw refused(field, missing ? 'is required' : (issue?.message ?? 'is not valid'))
 }
 
 function refused(field: string, message: string): WellheadError {
+  // Messages of our own schemas continue a sentence; those of zod are sentences.
+  const space = /^[A-Z]/.test(message) ? ': ' : ' '
   return field === ''
-    ? invalidBody(`The body does not fit: ${message}.`)
-    : invalidParameter(field, `${field}: ${message}.`)
+    ? invalidBody(`The body${space}${message}.`)
+    : invalidParameter(field, `Field "${field}"${space}${message}.`)
 }

@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 
-/** Where something stands in a text, both counted from 1. */
+/** Line and column, both from 1. */
 export interface TextPosition {
   line: number
   column: number
@@ -9,15 +9,15 @@ export interface TextPosition {
 export interface YamlFields {
   document: Document
   fields: Record<string, unknown>
-  /** Whatever keeps the text from being read; the fields are empty then. */
+  /** If there are any, the fields are empty. */
   syntaxProblems: { at: TextPosition; message: string }[]
-  /** Values that YAML takes for a number and so would lose the form they are written in, as 1.10 does. */
+  /** Numbers that YAML would read in another form, as 1.10. */
   misreadNumbers: { at: TextPosition; path: string[]; message: string }[]
-  /** Of a field, or of the nearest one around it that is there. */
+  /** Position of a field, or of its nearest existing parent. */
   positionOf(path: readonly PropertyKey[]): TextPosition
 }
 
-/** Reads a list of fields in YAML, and keeps where each of them stands. */
+/** Reads fields in YAML with their positions. */
 export function readYamlFields(text: string, example: string): YamlFields {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
@@ -44,7 +44,7 @@ export function readYamlFields(text: string, example: string): YamlFields {
   }
 }
 
-/** An alias can be unknown, or repeat itself without end; neither is found before this. */
+/** Only this finds unknown and endlessly repeated aliases. */
 function toObject(yaml: Document, refuse: (message: string) => void): Record<string, unknown> {
   try {
     return yaml.toJS() as Record<string, unknown>
@@ -69,7 +69,6 @@ function misreadNumbers(yaml: Document): { offset: number; path: string[]; messa
   return found
 }
 
-/** Where the field begins, or the nearest one around it. */
 function offsetOf(yaml: Document, path: readonly PropertyKey[]): number {
   let node: unknown = yaml.contents
   let offset = 0

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Arrivals } from './arrivals.ts'
 
-test('arrivals tell how far back the entries after a mark reach', () => {
+test('reports how far back the entries after a mark reach', () => {
   const arrivals = new Arrivals()
   arrivals.note('a', 100n)
   const mark = arrivals.mark()
@@ -16,7 +16,7 @@ test('arrivals tell how far back the entries after a mark reach', () => {
   expect(arrivals.earliestSince(arrivals.mark(), ['a', 'b'])).toBeUndefined()
 })
 
-test('whatever comes in whatever order, arrivals never reach less far back than they did', () => {
+test('never reports less than the earliest entry after a mark, in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.bigInt({ min: -50n, max: 50n }), { maxLength: 60 }), fc.nat(60), (times, at) => {
       const arrivals = new Arrivals()
@@ -34,7 +34,7 @@ test('whatever comes in whatever order, arrivals never reach less far back than 
   )
 })
 
-test('a long memory gets coarse, not wrong', () => {
+test('stays correct with more notes than it keeps', () => {
   const arrivals = new Arrivals()
   const mark = arrivals.mark()
   for (let i = 0; i < 5000; i++) arrivals.note('a', BigInt(i))

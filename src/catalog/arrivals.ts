@@ -3,21 +3,21 @@ interface Note {
   earliestMicros: bigint
 }
 
-/** So many steps back are told apart for each source; what is older is told as if it were newer. */
+/** Maximum number of notes per source; the oldest two are merged beyond it. */
 const maxNotes = 1000
 
 /**
- * What came into each source, as far as this service wrote it: since a mark that somebody took, how far back do new
- * entries reach? It may tell too much, never too little.
+ * Records what this service stored in each source, to tell how far back the entries reach that arrived after a mark.
+ * It may overestimate, but never underestimates.
  */
 export class Arrivals {
   readonly #notes = new Map<string, Note[]>()
   #sequence = 0
 
-  /** Called when the entries can be read, and again when nobody knows whether they can. */
+  /** Called when entries can be read, and also if an insert failed and they may be readable. */
   note(source: string, earliestMicros: bigint): void {
     const notes = this.#notes.get(source) ?? []
-    // A note says nothing beside a later one that reaches as far back.
+    // A later note that reaches as far back makes an earlier one redundant.
     for (let last = notes.at(-1); last && last.earliestMicros >= earliestMicros; last = notes.at(-1))
       notes.pop()
     notes.push({ sequence: ++this.#sequence, earliestMicros })
@@ -36,7 +36,7 @@ export class Arrivals {
   earliestSince(mark: number, sources: Iterable<string>): bigint | undefined {
     let earliest: bigint | undefined
     for (const source of sources) {
-      // They reach the further back the older they are, so the first one counts.
+      // Older notes reach further back, so the first one counts.
       const note = this.#notes.get(source)?.find(({ sequence }) => sequence > mark)
       if (note && (earliest === undefined || note.earliestMicros < earliest)) earliest = note.earliestMicros
     }

@@ -1,16 +1,18 @@
 import { type NewSource, newSourceShape } from './source.ts'
 
-/** Rejected entries are kept here, whatever source they were meant for. */
+/** Holds rejected entries of all sources. */
 export const quarantineSource = 'quarantine'
-/** Where OpenTelemetry records go that name no source. */
+/** Holds OpenTelemetry records that name no source. */
 export const otelSource = 'otel_logs'
-/** Calls of endpoints. The service writes them; nobody else does. */
+/** Holds requests to endpoints. Only the service writes to it. */
 export const callsSource = 'endpoint_requests'
 
 const text = (column: string, path = column) => ({ column, path, type: 'text' as const })
+const texts = (...columns: string[]) => columns.map((column) => text(column))
 const number = (column: string, path = column) => ({ column, path, type: 'number' as const })
+const numbers = (...columns: string[]) => columns.map((column) => number(column))
 
-/** The sources that exist from the first start, with the names that other senders know them by and what they are often asked for. */
+/** The sources that exist from the first start. Their aliases are the names that existing senders use. */
 export const builtInSources: readonly NewSource[] = [
   {
     name: 'edge_logs',
@@ -46,31 +48,21 @@ export const builtInSources: readonly NewSource[] = [
       text('function_id'),
       number('execution_time_ms'),
       number('status_code', 'response.status_code'),
-      text('deployment_id'),
-      text('region'),
-      text('level'),
+      ...texts('deployment_id', 'region', 'level'),
     ],
   },
   {
     name: 'function_logs',
     aliases: ['deno-subhosting-events'],
     description: 'Events inside of functions.',
-    hot_fields: [
-      text('function_id'),
-      text('deployment_id'),
-      text('execution_id'),
-      text('event_type'),
-      text('level'),
-      text('region'),
-    ],
+    hot_fields: texts('function_id', 'deployment_id', 'execution_id', 'event_type', 'level', 'region'),
   },
   {
     name: 'auth_logs',
     aliases: ['gotrue.logs.prod'],
     description: 'Authentication.',
     hot_fields: [
-      text('path'),
-      text('method'),
+      ...texts('path', 'method'),
       number('status'),
       text('level'),
       text('action', 'auth_event.action'),
@@ -81,7 +73,7 @@ export const builtInSources: readonly NewSource[] = [
     name: 'realtime_logs',
     aliases: ['realtime.logs.prod'],
     description: 'Realtime.',
-    hot_fields: [text('level'), text('topic'), text('region')],
+    hot_fields: texts('level', 'topic', 'region'),
   },
   {
     name: 'storage_logs',
@@ -99,13 +91,13 @@ export const builtInSources: readonly NewSource[] = [
     name: 'postgrest_logs',
     aliases: ['postgREST.logs.prod'],
     description: 'REST API.',
-    hot_fields: [text('host'), text('component')],
+    hot_fields: texts('host', 'component'),
   },
   {
     name: 'pgbouncer_logs',
     aliases: ['pgbouncer.logs.prod'],
     description: 'Connection pooler.',
-    hot_fields: [text('level'), text('database'), text('user')],
+    hot_fields: texts('level', 'database', 'user'),
   },
   { name: quarantineSource, description: 'Entries that were rejected, as text, with the reason.' },
   { name: otelSource, description: 'OpenTelemetry records that name no source.' },
@@ -114,14 +106,10 @@ export const builtInSources: readonly NewSource[] = [
     description: 'Calls of endpoints: by whom, how they went and what they cost. Written by the service.',
     retention_days: 30,
     hot_fields: [
-      text('endpoint'),
-      text('token_id'),
+      ...texts('endpoint', 'token_id'),
       number('status'),
       text('cache'),
-      number('calls'),
-      number('total_ms'),
-      number('engine_ms'),
-      number('bytes'),
+      ...numbers('calls', 'total_ms', 'engine_ms', 'bytes'),
     ],
   },
 ].map((source) => newSourceShape.parse(source))

@@ -31,7 +31,7 @@ function together(...records: CatalogRecord[]): CatalogRecord[] {
 }
 
 describe('the catalog', () => {
-  test('is the newest version of everything, with what was before it', () => {
+  test('holds the newest version of everything, and its history', () => {
     const { state } = stateOf(record('a', 1, 'one'), record('b', 1, 'two'), record('a', 2, 'uno'))
     expect(state.newest().map(({ id, version }) => [id, version])).toEqual([
       ['a', 2],
@@ -41,40 +41,32 @@ describe('the catalog', () => {
     expect(state.current('endpoint', 'a')).toBeUndefined()
   })
 
-  test('gives a name to whoever claimed it first', () => {
+  test('gives a name to the first claim', () => {
     const { state, verdicts } = stateOf(record('a', 1, 'name'), record('b', 1, 'name'))
     expect(verdicts).toEqual([{ accepted: true }, { accepted: false, because: 'name', name: 'name' }])
     expect(state.current('source', 'b')).toBeUndefined()
   })
 
-  test('knows the other names of a source as names, and names of another kind as free', () => {
+  test('reserves the aliases of a source, but not for other kinds', () => {
     const aliased = record('a', 1, 'one', { body: { name: 'one', aliases: ['other'] } })
     const endpoint = record('c', 1, '', { kind: 'endpoint', body: { definition: { name: 'one' } } })
     expect(stateOf(aliased, record('b', 1, 'other'), endpoint).accepted).toEqual([true, false, true])
   })
 
-  test('takes one of two changes of the same version', () => {
+  test('accepts one of two changes with the same version', () => {
     const { state, accepted } = stateOf(record('a', 1, 'x'), record('a', 2, 'mine'), record('a', 2, 'yours'))
     expect(accepted).toEqual([true, true, false])
     expect(state.current('source', 'a')?.body).toMatchObject({ name: 'mine' })
   })
 
-  test('frees the name of what was deleted or renamed, and lets nothing follow a deletion', () => {
+  test('frees the names of deleted and renamed records, and accepts nothing after a deletion', () => {
     const gone = record('a', 2, 'name', { deleted: true })
     expect(stateOf(record('a', 1, 'name'), gone, record('b', 1, 'name')).accepted).toEqual([true, true, true])
-    expect(stateOf(record('a', 1, 'name'), gone, record('a', 3, 'name')).accepted).toEqual([
-      true,
-      true,
-      false,
-    ])
-    expect(stateOf(record('a', 1, 'x'), record('a', 2, 'y'), record('b', 1, 'x')).accepted).toEqual([
-      true,
-      true,
-      true,
-    ])
+    expect(stateOf(record('a', 1, 'name'), gone, record('a', 3, 'name')).accepted[2]).toBe(false)
+    expect(stateOf(record('a', 1, 'x'), record('a', 2, 'y'), record('b', 1, 'x')).accepted[2]).toBe(true)
   })
 
-  test('takes changes that were made together as one: all of them, or none', () => {
+  test('accepts a batch atomically', () => {
     const first = [record('a', 1, 'x'), record('b', 1, 'y')]
     const good = stateOf(...first, ...together(record('a', 2, 'x'), record('c', 1, 'z')))
     expect(good.accepted).toEqual([true, true, true])
@@ -89,7 +81,7 @@ describe('the catalog', () => {
     }
   })
 
-  test('lets names change hands among changes that were made together', () => {
+  test('lets records of one batch exchange names', () => {
     const first = [record('a', 1, 'x'), record('b', 1, 'y')]
     const { state, accepted } = stateOf(...first, ...together(record('a', 2, 'y'), record('b', 2, 'x')))
     expect(accepted).toEqual([true, true, true])
@@ -99,13 +91,13 @@ describe('the catalog', () => {
     expect(state.judge(record('c', 1, 'x'))).toEqual({ accepted: false, because: 'name', name: 'x' })
   })
 
-  test('takes nothing of a batch that is not whole', () => {
+  test('ignores an incomplete batch', () => {
     const [one, two] = together(record('a', 1, 'x'), record('b', 1, 'y')) as [CatalogRecord, CatalogRecord]
     expect(stateOf(one).state.newest()).toEqual([])
     expect(stateOf(one, two).state.newest()).toHaveLength(2)
   })
 
-  test('comes to the same state for everybody, with each name given once, whatever is written', () => {
+  test('replays any log to the same state, in which names are unique', () => {
     const change = fc.record({
       id: fc.constantFrom('a', 'b', 'c'),
       version: fc.integer({ min: 1, max: 4 }),

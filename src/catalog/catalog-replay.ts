@@ -1,8 +1,8 @@
 export type CatalogKind = 'source' | 'endpoint' | 'token'
 
-/** One change, as it stands in the log. */
+/** One change in the log. */
 export interface CatalogRecord<Body = unknown> {
-  /** Made for this change alone, so that whoever wrote it finds it again. */
+  /** A unique name, by which the writer finds the change again. */
   entry: string
   kind: CatalogKind
   id: string
@@ -14,7 +14,7 @@ export interface CatalogRecord<Body = unknown> {
   body: Body
 }
 
-/** Names that a record claims; no two of a kind may have the same. */
+/** The names that a record claims. Each is unique among records of a kind. */
 export type NamesOf = (kind: CatalogKind, body: unknown) => readonly string[]
 
 export type Verdict =
@@ -22,21 +22,20 @@ export type Verdict =
   | { accepted: false; because: 'version'; kind: CatalogKind; id: string }
   | { accepted: false; because: 'name'; name: string }
 
-/** What a change is about, without who made it and when. */
 export type CatalogChange = Pick<CatalogRecord, 'kind' | 'id' | 'version' | 'deleted' | 'body'>
 
 const entryOfBatch = /^(.+) \d+\/(\d+)$/
 
-/** Names for changes that hold together or not at all. Each tells how many they are, so that a part is none. */
+/** Names for the changes of one atomic batch. Each contains the size, so that an incomplete batch is recognized. */
 export function entriesOfBatch(batch: string, size: number): string[] {
   return size === 1 ? [batch] : Array.from({ length: size }, (_, index) => `${batch} ${index + 1}/${size}`)
 }
 
-/** The changes of a log that were made together, in the order of the first of each. */
+/** Groups the changes of a log by batch, in the order of their first change. */
 export function batchesOf(records: readonly CatalogRecord[]): CatalogRecord[][] {
   const batches = new Map<string, CatalogRecord[]>()
   for (const [index, record] of records.entries()) {
-    // Rows from before changes had names are each on their own.
+    // Changes of old versions have no name and are batches of one.
     const key = entryOfBatch.exec(record.entry)?.[1] ?? `${record.entry} ${index}`
     const batch = batches.get(key)
     if (batch) batch.push(record)
@@ -51,9 +50,8 @@ function isWhole(batch: readonly CatalogRecord[]): boolean {
 }
 
 /**
- * What a log of changes comes to. Every node reads the same log in the same order and so comes to the same
- * state: a change that does not follow the version before it, or that claims a name which is taken, is as if it
- * had never been written.
+ * The state that a log of changes leads to. A change that does not follow the previous version, or that claims a name
+ * which is taken, is ignored. So every service that reads the log comes to the same state.
  */
 export class CatalogState {
   readonly #namesOf: NamesOf
@@ -64,13 +62,13 @@ export class CatalogState {
     this.#namesOf = namesOf
   }
 
-  /** What would become of changes that are made together: of all, or of none. */
+  /** Whether a batch of changes would be accepted. */
   judge(...changes: readonly CatalogChange[]): Verdict {
     const changing = new Set<string>()
     for (const { kind, id, version } of changes) {
       const current = this.current(kind, id)
       const next = (current?.version ?? 0) + 1
-      // Nothing comes after a deletion: the same name again is something new.
+      // Nothing follows a deletion; to use a name again, create something new.
       if (version !== next || current?.deleted || changing.has(keyOf(kind, id))) {
         return { accepted: false, because: 'version', kind, id }
       }
@@ -81,9 +79,9 @@ export class CatalogState {
       for (const name of deleted ? [] : this.#namesOf(kind, body)) {
         const key = keyOf(kind, name)
         const owner = this.#owners.get(key)
-        // One that changes along may give the name away; whether it does, its own claim tells.
-        const kept = owner !== undefined && !changing.has(keyOf(kind, owner))
-        if (kept || (claims.get(key) ?? id) !== id) return { accepted: false, because: 'name', name }
+        // An owner in the same batch may give the name up; if not, its own claim conflicts.
+        const isTaken = owner !== undefined && !changing.has(keyOf(kind, owner))
+        if (isTaken || (claims.get(key) ?? id) !== id) return { accepted: false, because: 'name', name }
         claims.set(key, id)
       }
     }
@@ -115,12 +113,12 @@ export class CatalogState {
     return this.history(kind, id).at(-1)
   }
 
-  /** Every version of one thing, oldest first, with its deletion. */
+  /** Every version, oldest first, including the deletion. */
   history(kind: CatalogKind, id: string): readonly CatalogRecord[] {
     return this.#histories.get(keyOf(kind, id)) ?? []
   }
 
-  /** The newest version of everything, what was deleted included. */
+  /** The newest version of everything, including deletions. */
   newest(): CatalogRecord[] {
     return [...this.#histories.values()].flatMap((history) => history.at(-1) ?? [])
   }

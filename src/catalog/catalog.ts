@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import {
   batchesOf,
   type CatalogChange,
@@ -18,23 +18,23 @@ import {
 import { migrate, runOnce } from './migrations.ts'
 import { database, type Topology } from './tables.ts'
 
-export interface CatalogOptions {
+interface CatalogOptions {
   engine: Engine
   clock: Clock
   log: Log
   topology: Topology
-  /** Whether other services may write to the same tables. */
+  /** Whether other services may write to the same catalog. */
   shared: boolean
 }
 
-/** Takes what became of a kind; what it throws at the start stops the start. */
-export type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
+/** Applies changes of one kind. An error during the start stops the start. */
+type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
 
 const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000
 const maxAttempts = 5
 
-/** Names of the things that can be called by name. Whatever is in a record, this does not throw. */
+/** Never throws, whatever the body is. */
 export const namesOf: NamesOf = (kind, body) => {
   const { name, aliases, definition } = (body ?? {}) as Record<string, unknown>
   switch (kind) {
@@ -52,26 +52,25 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * What the service is told to be, as rows that are only ever added; the current state is in memory. Several
- * services on one ClickHouse write to the same log and follow each other: the order in which the engine took the
- * rows decides who came first.
+ * Endpoints, sources and tokens as an append-only log, with the current state in memory. Services that share a
+ * ClickHouse server append to the same log and follow each other; the engine's order of the rows decides conflicts.
  */
 export class Catalog {
   readonly #options: CatalogOptions
   readonly #listeners = new Map<CatalogKind, CatalogListener>()
   #state = new CatalogState(namesOf)
-  /** What became of each row. */
+  /** By entry: whether the change was accepted. */
   #verdicts: ReadonlyMap<string, Verdict> = new Map()
   #rows = -1
-  /** Whether there may be rows in the log that the state does not know. */
-  #behind = true
-  /** Changes and reloads run one after the other. */
+  /** Whether the log may have rows that the state lacks. */
+  #stale = true
+  /** The end of the queue of changes and reloads. */
   #last: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
   #failing = false
   #following = false
-  /** Changes that a listener has thrown at. */
-  readonly #undigested = new Map<CatalogKind, CatalogRecord[]>()
+  /** Changes that a listener failed to apply; they are retried. */
+  readonly #unapplied = new Map<CatalogKind, CatalogRecord[]>()
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -81,14 +80,14 @@ export class Catalog {
     return this.#options.topology
   }
 
-  /** Called with what changed, and at the opening with everything. One part of the service owns a kind. */
+  /** The listener gets every change, and everything when the catalog opens. There is one listener per kind. */
   onChange(kind: CatalogKind, listener: CatalogListener): void {
     this.#listeners.set(kind, listener)
   }
 
   async open(): Promise<void> {
     await migrate(this.#options.engine, this.topology, this.#options.log)
-    await this.#alone(() => this.#reload())
+    await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
 
@@ -97,16 +96,16 @@ export class Catalog {
     await this.#last
   }
 
-  /** Every version, oldest first. Of what was deleted, too. */
+  /** Every version, oldest first, also of what was deleted. */
   history(kind: CatalogKind, id: string): readonly CatalogRecord[] {
     return this.#state.history(kind, id)
   }
 
-  /** Writes changes, all or none, and resolves when they hold here. Throws if somebody else was first. */
+  /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
-    return this.#alone(async () => {
-      // What could not be taken over is tried again, and before anything is written.
-      if (this.#behind || this.#undigested.size > 0) {
+    return this.#exclusive(async () => {
+      // Retries what is not applied yet, before anything is written.
+      if (this.#stale || this.#unapplied.size > 0) {
         await this.#reload().catch((error) => this.#unlessOthers(error, changes))
       }
       refuse(this.#state.judge(...changes), changes, this.#state)
@@ -117,8 +116,8 @@ export class Catalog {
         changed_at: new Date(this.#options.clock.now()).toISOString(),
         changed_by: by,
       }))
-      // Until it is read again nobody knows what became of it.
-      this.#behind = true
+      // Until the log is read again, the outcome is unknown.
+      this.#stale = true
       await this.#insert(records)
       await this.#reload().catch((error) => this.#unlessOthers(error, changes))
       for (const { entry, kind, id } of records) {
@@ -128,19 +127,18 @@ export class Catalog {
     })
   }
 
-  /** Runs something while nothing is changed here. */
+  /** Runs work while this service changes nothing. */
   hold<T>(work: () => Promise<T>): Promise<T> {
-    return this.#alone(work)
+    return this.#exclusive(work)
   }
 
-  /** Runs work that is needed once for this data. */
+  /** Runs the work of a migration, once for this data. */
   once(id: number, work: () => Promise<void>): Promise<void> {
     return runOnce(this.#options.engine, id, work)
   }
 
-  async read<Row>(sql: string): Promise<Row[]> {
-    const { body } = await this.#options.engine.query({ sql, format: 'JSONEachRow' }, limits)
-    return readJsonRows<Row>(body)
+  read<Row>(sql: string): Promise<Row[]> {
+    return queryRows<Row>(this.#options.engine, { sql }, limits)
   }
 
   async run(statements: string[], settings: Record<string, number> = {}): Promise<void> {
@@ -151,42 +149,41 @@ export class Catalog {
     return this.#options.shared
   }
 
-  /** An outage of the engine leaves the state as it was. */
+  /** Reloads if the log has grown. An outage of the engine leaves the state as it was. */
   async #follow(): Promise<void> {
-    if (this.#following || (!this.#options.shared && !this.#behind && this.#undigested.size === 0)) return
+    if (this.#following || (!this.#options.shared && !this.#stale && this.#unapplied.size === 0)) return
     this.#following = true
     try {
-      await this.#alone(async () => {
-        const news = this.#behind || this.#undigested.size > 0 || (await this.#count()) !== this.#rows
-        if (news) await this.#reload()
+      await this.#exclusive(async () => {
+        const hasNews = this.#stale || this.#unapplied.size > 0 || (await this.#count()) !== this.#rows
+        if (hasNews) await this.#reload()
       })
       this.#failing = false
     } catch (error) {
-      if (!this.#failing) this.#options.log.warn({ err: error }, 'the catalog cannot be followed')
+      if (!this.#failing) this.#options.log.warn({ err: error }, 'cannot read the catalog; retrying')
       this.#failing = true
     } finally {
       this.#following = false
     }
   }
 
-  /** Whoever changes one kind of thing need not hear that another one is in trouble. */
+  /** Throws only if the error concerns these changes; another kind may fail on its own. */
   #unlessOthers(error: unknown, changes: readonly CatalogChange[]): void {
-    if (this.#behind || changes.some(({ kind }) => this.#undigested.has(kind))) throw error
-    this.#options.log.warn({ err: error }, 'a part of the catalog cannot be taken over')
+    if (this.#stale || changes.some(({ kind }) => this.#unapplied.has(kind))) throw error
+    this.#options.log.warn({ err: error }, 'cannot apply a part of the catalog; retrying')
   }
 
   async #count(): Promise<number> {
-    const { body } = await this.#query(`SELECT count() FROM ${database}._catalog`, 'TabSeparatedRaw')
-    return Number(body.toString())
+    const [row] = await this.#query<{ n: string }>(`SELECT count() AS n FROM ${database}._catalog`)
+    return Number(row?.n)
   }
 
   async #reload(): Promise<void> {
-    const { body } = await this.#query(
+    const stored = await this.#query<CatalogRow>(
       "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
         `FROM ${database}._catalog ORDER BY _block_number, changed_at, version, id`,
-      'JSONEachRow',
     )
-    const rows = readJsonRows<CatalogRow>(body).map(readRecord)
+    const rows = stored.map(readRecord)
     const state = new CatalogState(namesOf)
     const verdicts = new Map<string, Verdict>()
     for (const batch of batchesOf(rows)) {
@@ -200,34 +197,32 @@ export class Catalog {
     })
     this.#state = state
     this.#rows = rows.length
-    this.#behind = false
-    await this.#tell(changed)
+    this.#stale = false
+    await this.#notify(changed)
   }
 
-  /** What one kind cannot digest is kept for the next time, and keeps none of the others from what is theirs. */
-  async #tell(changed: readonly CatalogRecord[]): Promise<void> {
+  /** A kind that fails is retried next time, and does not block the others. */
+  async #notify(changed: readonly CatalogRecord[]): Promise<void> {
     let failure: unknown
     for (const [kind, listener] of this.#listeners) {
-      const left = this.#undigested.get(kind) ?? []
-      const ofKind = [...left, ...changed].filter((record) => record.kind === kind)
+      const unapplied = this.#unapplied.get(kind) ?? []
+      const ofKind = [...unapplied, ...changed].filter((record) => record.kind === kind)
       const newest = [...new Map(ofKind.map((record) => [record.id, record])).values()]
       if (newest.length === 0) continue
       try {
         await listener(newest)
-        this.#undigested.delete(kind)
+        this.#unapplied.delete(kind)
       } catch (error) {
-        this.#undigested.set(kind, newest)
+        this.#unapplied.set(kind, newest)
         failure ??= error
       }
     }
     if (failure !== undefined) throw failure
   }
 
-  #query(sql: string, format: string) {
-    return this.#options.engine.query(
-      { sql, format, ...(this.topology.cluster && { settings: { select_sequential_consistency: 1 } }) },
-      limits,
-    )
+  #query<Row>(sql: string): Promise<Row[]> {
+    const settings = this.topology.cluster ? { select_sequential_consistency: 1 } : {}
+    return queryRows<Row>(this.#options.engine, { sql, settings }, limits)
   }
 
   async #insert(records: CatalogRecord[]): Promise<void> {
@@ -244,7 +239,7 @@ export class Catalog {
     )
   }
 
-  #alone<T>(work: () => Promise<T>): Promise<T> {
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#last.then(work)
     this.#last = run.catch(() => {})
     return run
@@ -255,10 +250,12 @@ type CatalogRow = Omit<CatalogRecord<string>, 'changed_at'> & { at: string }
 
 function readRecord({ at, body, ...row }: CatalogRow): CatalogRecord {
   try {
-    // The table keeps microseconds; everything else that tells a time tells milliseconds.
+    // The table has microseconds, the API milliseconds.
     return { ...row, changed_at: new Date(at).toISOString(), body: JSON.parse(body) as unknown }
   } catch {
-    throw new Error(`The catalog cannot be read: version ${row.version} of ${row.kind} ${row.id} is no JSON.`)
+    throw new Error(
+      `The catalog is damaged: version ${row.version} of ${row.kind} ${row.id} is not valid JSON.`,
+    )
   }
 }
 
@@ -270,18 +267,17 @@ function refuse(verdict: Verdict, changes: readonly CatalogChange[], state: Cata
   throw versionConflict(String(wanted - 1), state.current(kind, id)?.version ?? 0)
 }
 
-/** Reads the body of a record by its shape. */
 export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
   const parsed = shape.safeParse(record.body)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new Error(
-    `The catalog cannot be read: version ${record.version} of ${record.kind} ${record.id}: ` +
+    `The catalog is damaged: version ${record.version} of ${record.kind} ${record.id}: ` +
       `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
   )
 }
 
-/** Whoever names no version wants the newest one changed, whichever that is by then. */
+/** Retries a change after a conflict, unless the caller expects a certain version. */
 export async function lastWins<T>(expected: number | undefined, change: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -11,37 +11,35 @@ import {
   type Topology,
 } from './tables.ts'
 
-/** Typed columns that built-in sources of an older version do not have. */
+/** Adds typed columns to the built-in sources of older versions. */
 export const shippedColumnsId = 5
 
-export interface Migration {
+interface Migration {
   id: number
   statements?: (topology: Topology) => string[]
-  /** Whether somebody else runs it. */
+  /** Set if it runs later, through `runOnce`. */
   later?: true
-  /** Runs after the statements. */
   run?: (engine: Engine, topology: Topology, log: Log) => Promise<void>
 }
 
 /**
- * Changes of the schema, in the order in which they run, each once. A statement must bear being run again: a
- * start may be cut short between a change and its record. None that was ever released is changed or removed.
+ * Schema changes, in order; each runs once. Statements must be idempotent, because a start may be interrupted before the
+ * migration is recorded. Released migrations are never changed or removed.
  */
 export const migrations: readonly Migration[] = [
   { id: 1, statements: createOwnTables },
   { id: 2, statements: orderCatalog },
   { id: 3, statements: createTokenUses },
   { id: 4, run: keepMetadataAsText },
-  // Done by the sources once they are open.
+  // Run by `Sources` once it is open.
   { id: shippedColumnsId, later: true },
 ]
 
-/** What the data is like once every migration has run. */
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
 
 const limits = { deadlineMs: 60_000 }
 
-/** Runs what has not been run on this data yet, and tells which that was. */
+/** Runs the migrations that this data lacks, and returns their ids. */
 export async function migrate(
   engine: Engine,
   topology: Topology,
@@ -53,7 +51,7 @@ export async function migrate(
   const newest = Math.max(0, ...done)
   if (newest > Math.max(0, ...known.map(({ id }) => id))) {
     throw new Error(
-      `The data was written by a newer Wellhead (schema ${newest}). Start that one, or restore a backup.`,
+      `The data was written by a newer version of Wellhead (schema ${newest}). Start that version, or restore a backup.`,
     )
   }
   const ran: number[] = []
@@ -67,7 +65,7 @@ export async function migrate(
   return ran
 }
 
-/** Runs a migration that is not of the schema alone, unless it was run on this data. */
+/** Runs the work of a migration, unless it was already run on this data. */
 export async function runOnce(engine: Engine, id: number, work: () => Promise<void>): Promise<void> {
   if ((await readDone(engine)).has(id)) return
   await work()

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 
-/** A field of `metadata` that saved queries use often: the engine keeps it as a column of its own. */
-export const hotFieldShape = z.strictObject({
+/** A path of `metadata` that queries read often; the engine stores it as a column of its own. */
+export const typedColumnShape = z.strictObject({
   column: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
-  /** Where it stands in `metadata`, with dots between the levels. */
+  /** Position in `metadata`, with dots between the levels. */
   path: z.string().regex(/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/),
   type: z.enum(['text', 'number']),
-  /** Makes regular expressions with a literal part skip what cannot match. */
+  /** Adds an index with which regular expressions skip data that cannot match. */
   searched: z.boolean().default(false),
 })
 
-export type HotField = z.infer<typeof hotFieldShape>
+export type TypedColumn = z.infer<typeof typedColumnShape>
 
 const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 'metadata'])
 
@@ -18,23 +18,23 @@ export const sourceName = z
   .string()
   .regex(
     /^[a-z][a-z0-9_]{0,63}$/,
-    'must be lowercase letters, digits and _, beginning with a letter, at most 64',
+    'must be lowercase letters, digits and _, starting with a letter, at most 64 characters',
   )
   .refine((name) => !name.endsWith('_local'), 'must not end with _local')
 
-export const maxHotFields = 32
+export const maxTypedColumns = 32
 
-const hotFields = z
-  .array(hotFieldShape)
-  .max(maxHotFields)
+const typedColumns = z
+  .array(typedColumnShape)
+  .max(maxTypedColumns)
   .refine(
-    (fields) =>
-      new Set(fields.map((field) => field.column)).size === fields.length &&
-      fields.every((field) => !reservedColumns.has(field.column)),
-    'must have different columns, none of them project, id, timestamp, event_message or metadata',
+    (columns) =>
+      new Set(columns.map(({ column }) => column)).size === columns.length &&
+      columns.every(({ column }) => !reservedColumns.has(column)),
+    'must have distinct columns, none of them project, id, timestamp, event_message or metadata',
   )
   .refine(
-    (fields) => fields.every(({ type, searched }) => !searched || type === 'text'),
+    (columns) => columns.every(({ type, searched }) => !searched || type === 'text'),
     'can be searched only if their type is text',
   )
 
@@ -46,14 +46,14 @@ export const newSourceShape = z.strictObject({
     .max(16)
     .default([]),
   retention_days: z.int().min(1).max(3650).default(90),
-  hot_fields: hotFields.default([]),
+  hot_fields: typedColumns.default([]),
 })
 
 export type NewSource = z.infer<typeof newSourceShape>
 
 export const sourceShape = newSourceShape.extend({
-  // What is stored is read whatever the limits are now.
-  hot_fields: z.array(hotFieldShape),
+  // Stored sources are read even if they exceed today's limits.
+  hot_fields: z.array(typedColumnShape),
   id: z.uuid(),
   version: z.int(),
   created_at: z.string(),
@@ -62,13 +62,12 @@ export const sourceShape = newSourceShape.extend({
 
 export type Source = z.infer<typeof sourceShape>
 
-/** What may change after a source was made. */
 export const sourceChangeShape = z
   .strictObject({
     description: newSourceShape.shape.description.unwrap(),
     aliases: newSourceShape.shape.aliases.unwrap(),
     retention_days: newSourceShape.shape.retention_days.unwrap(),
-    hot_fields: hotFields,
+    hot_fields: typedColumns,
   })
   .partial()
 

@@ -3,9 +3,9 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
-import type { CatalogRecord } from './catalog-replay.ts'
+import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
 import { shippedColumnsId } from './migrations.ts'
-import { maxHotFields, type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
+import { maxTypedColumns, type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
 import {
   changeRetention,
   changeTypedColumns,
@@ -21,13 +21,13 @@ export interface ReadableSources {
   columnOf(source: string, path: string): string | undefined
 }
 
-/** The sources as they are now, held in memory; every change is in the log before it holds. */
+/** The current sources, in memory. Every change is in the catalog before it takes effect. */
 export class Sources {
   readonly #catalog: Catalog
   readonly #clock: Clock
   readonly #byName = new Map<string, Source>()
-  /** Names of deleted sources whose tables may be there still. */
-  readonly #left = new Set<string>()
+  /** Deleted sources whose tables may still exist. */
+  readonly #leftovers = new Set<string>()
   readonly #dropping = new Map<string, Promise<void>>()
   readonly #onChange: (name: string) => void
   #readable: ReadableSources | undefined
@@ -36,22 +36,19 @@ export class Sources {
     this.#catalog = catalog
     this.#onChange = onChange
     this.#clock = clock
-    catalog.onChange('source', (changed) => this.#take(changed))
+    catalog.onChange('source', (changed) => this.#apply(changed))
   }
 
-  /**
-   * Adds the built-in sources that are not there; another service may do the same at the same time. Tables that a
-   * deletion left, because the service ended in between, go now.
-   */
+  /** Drops the tables of interrupted deletions, and adds missing built-in sources, as another service may do too. */
   async open(): Promise<void> {
-    for (const name of this.#left) await this.#drop(name)
+    for (const name of this.#leftovers) await this.#drop(name)
     const wanted = this.list()
     await this.#matchColumns(wanted)
     for (const source of wanted) this.#byName.set(source.name, source)
     this.#readable = undefined
     const missing = builtInSources.filter((source) => !this.find(source.name))
     if (missing.length > 0) {
-      await this.#write('wellhead', ...missing.map((source) => this.#fresh(source))).catch((error) => {
+      await this.#write('wellhead', ...missing.map((source) => this.#firstVersion(source))).catch((error) => {
         if (!nameTaken.is(error)) throw error
         return this.open()
       })
@@ -59,36 +56,35 @@ export class Sources {
     await this.#catalog.once(shippedColumnsId, () => lastWins(undefined, () => this.#addShippedColumns()))
   }
 
-  /** Built-in sources of an older version get, once, the columns that they would be made with now. */
+  /** Adds to built-in sources, once, the typed columns that are new in this version. */
   async #addShippedColumns(): Promise<void> {
     const changes = builtInSources.flatMap((shipped) => {
       const current = this.get(shipped.name)
-      const known = new Set(current.hot_fields.flatMap(({ column, path }) => [column, path]))
-      const missing = shipped.hot_fields.filter(({ column, path }) => !known.has(column) && !known.has(path))
-      const added = missing.slice(0, Math.max(0, maxHotFields - current.hot_fields.length))
+      const existing = new Set(current.hot_fields.flatMap(({ column, path }) => [column, path]))
+      const missing = shipped.hot_fields.filter(
+        ({ column, path }) => !existing.has(column) && !existing.has(path),
+      )
+      const added = missing.slice(0, Math.max(0, maxTypedColumns - current.hot_fields.length))
       return added.length === 0
         ? []
-        : [this.#changed(current, { hot_fields: [...current.hot_fields, ...added] })]
+        : [this.#nextVersion(current, { hot_fields: [...current.hot_fields, ...added] })]
     })
     if (changes.length > 0) await this.#write('wellhead', ...changes)
   }
 
-  /**
-   * Gives tables the typed columns that the catalog says. Looks at what is there, since a change may have been interrupted, and
-   * another service may have made it already.
-   */
+  /** Compares tables with the catalog, because a change may be incomplete or already made by another service. */
   async #matchColumns(wanted: readonly Source[]): Promise<void> {
     if (wanted.length === 0) return
     const { topology } = this.#catalog
     const tables = await this.#catalog.read<{ source: string; columns: [string, string][] }>(readTypedColumns)
     const found = new Map(tables.map(({ source, columns }) => [source, new Map(columns)]))
     for (const source of wanted) {
-      const there = found.get(source.name) ?? new Map<string, string>()
-      const added = source.hot_fields.filter((field) => there.get(field.column) !== columnComment(field))
+      const existing = found.get(source.name) ?? new Map<string, string>()
+      const added = source.hot_fields.filter((field) => existing.get(field.column) !== columnComment(field))
       const kept = source.hot_fields.filter((field) => !added.includes(field))
-      const removed = [...there.keys()].filter((column) => kept.every((field) => field.column !== column))
+      const removed = [...existing.keys()].filter((column) => kept.every((field) => field.column !== column))
       if (added.length + removed.length === 0) continue
-      // Nothing may read a column through its path while it is changed.
+      // No query may use a column while it changes.
       this.#byName.set(source.name, { ...source, hot_fields: kept })
       this.#readable = undefined
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
@@ -100,10 +96,7 @@ export class Sources {
     return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /**
-   * The sources that SQL can read, and for each the column that holds the text at a path of metadata. Another object
-   * whenever a source changes.
-   */
+  /** For compiling SQL. Returns a new object whenever a source has changed. */
   readable(): ReadableSources {
     this.#readable ??= readableSources(this.list())
     return this.#readable
@@ -113,7 +106,7 @@ export class Sources {
     return new Set(this.#byName.keys())
   }
 
-  /** By name or by one of the names that other senders use. */
+  /** By name or alias. */
   find(name: string): Source | undefined {
     return this.#byName.get(name) ?? this.list().find((source) => source.aliases.includes(name))
   }
@@ -124,24 +117,24 @@ export class Sources {
     return source
   }
 
-  async create(given: NewSource, by: string): Promise<Source> {
-    const source = this.#fresh(given)
-    // A new source must not come with the entries of an old one.
-    if (this.#left.has(source.name)) await this.#drop(source.name)
+  async create(newSource: NewSource, by: string): Promise<Source> {
+    const source = this.#firstVersion(newSource)
+    // A new source must not contain the entries of an old one.
+    if (this.#leftovers.has(source.name)) await this.#drop(source.name)
     await this.#write(by, source)
     return source
   }
 
   change(name: string, change: SourceChange, by: string): Promise<Source> {
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+    const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     return lastWins(undefined, async () => {
-      const source = this.#changed(this.get(name), given)
+      const source = this.#nextVersion(this.get(name), changed)
       await this.#write(by, source)
       return source
     })
   }
 
-  #changed(current: Source, change: Partial<NewSource>): Source {
+  #nextVersion(current: Source, change: Partial<NewSource>): Source {
     const at = new Date(this.#clock.now()).toISOString()
     return { ...current, ...change, version: current.version + 1, updated_at: at }
   }
@@ -150,25 +143,17 @@ export class Sources {
     const source = await lastWins(undefined, async () => {
       const current = this.get(name)
       if (isBuiltIn(current.name)) {
-        throw invalidParameter('name', `${current.name} is built in and cannot be deleted.`)
+        throw invalidParameter('name', `${current.name} is a built-in source and cannot be deleted.`)
       }
-      const { id, version } = current
-      await this.#catalog.append(by, {
-        kind: 'source',
-        id,
-        version: version + 1,
-        deleted: true,
-        body: current,
-      })
+      await this.#catalog.append(by, { ...changeTo(current), version: current.version + 1, deleted: true })
       return current
     })
-    this.#left.add(source.name)
+    this.#leftovers.add(source.name)
     await this.#drop(source.name)
   }
 
-  /** Whatever its size: whoever deletes a source has said its name twice. */
   async #drop(name: string): Promise<void> {
-    // Once at a time: whoever makes the source again waits for the same, and not for one of its own.
+    // Concurrent requests wait for the same drop.
     const dropping =
       this.#dropping.get(name) ?? this.#dropTable(name).finally(() => this.#dropping.delete(name))
     this.#dropping.set(name, dropping)
@@ -179,44 +164,32 @@ export class Sources {
     if (!this.#byName.has(name)) {
       await this.#catalog.run(dropSourceTable(name, this.#catalog.topology), { max_table_size_to_drop: 0 })
     }
-    this.#left.delete(name)
+    this.#leftovers.delete(name)
   }
 
-  #fresh(given: NewSource): Source {
+  #firstVersion(source: NewSource): Source {
     const at = new Date(this.#clock.now()).toISOString()
-    return { ...given, id: randomUUID(), version: 1, created_at: at, updated_at: at }
+    return { ...source, id: randomUUID(), version: 1, created_at: at, updated_at: at }
   }
 
   #write(by: string, ...sources: Source[]): Promise<void> {
-    return this.#catalog.append(
-      by,
-      ...sources.map((source) => ({
-        kind: 'source' as const,
-        id: source.id,
-        version: source.version,
-        deleted: false,
-        body: source,
-      })),
-    )
+    return this.#catalog.append(by, ...sources.map(changeTo))
   }
 
-  /**
-   * A source that is gone can no longer be found; a new one can be, once its table is there. It is made by each service
-   * that hears of it; the second one finds it.
-   */
-  async #take(changed: readonly CatalogRecord[]): Promise<void> {
+  /** A new source can be found once its table exists. Every service tries to create the table. */
+  async #apply(changed: readonly CatalogRecord[]): Promise<void> {
     const { topology } = this.#catalog
-    const readings = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
-    for (const { record, source } of readings) {
+    const changes = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
+    for (const { record, source } of changes) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
       this.#readable = undefined
       this.#onChange(source.name)
-      // Where there are others, the one who deletes it drops it: a service that comes late would drop what was made again.
-      if (!this.#catalog.shared) this.#left.add(source.name)
+      // With several services, only the one that deletes a source drops its table; a late one might drop a new table.
+      if (!this.#catalog.shared) this.#leftovers.add(source.name)
     }
     await Promise.all(
-      readings.map(async ({ record, source }) => {
+      changes.map(async ({ record, source }) => {
         if (record.deleted) return
         const before = this.#byName.get(source.name)
         if (before === undefined) await this.#catalog.run(createSourceTable(source, topology))
@@ -230,6 +203,10 @@ export class Sources {
       }),
     )
   }
+}
+
+function changeTo(source: Source): CatalogChange {
+  return { kind: 'source', id: source.id, version: source.version, deleted: false, body: source }
 }
 
 function sameFields(one: Source, other: Source): boolean {

@@ -1,36 +1,36 @@
 import { engineDatabase, sqlText } from '../sql/names.ts'
-import type { HotField, NewSource } from './source.ts'
+import type { NewSource, TypedColumn } from './source.ts'
 
 export const database = engineDatabase
 
-/** A single server, or a cluster whose every statement runs on all of its nodes. */
+/** A single server, or a cluster: there, schema statements run on every node. */
 export interface Topology {
   cluster: string | undefined
 }
 
-/** Rows between two marks of the sort key. A page of one project's newest entries reads little more than itself. */
+/** Rows per granule. Small, so that a page of one project's newest entries reads little else. */
 const granularity = 512
 
-/** One filter for each 8,192 rows: one for each granule would take 15 MB more per million entries. */
+/** One filter per 8,192 rows; one per granule would take 15 MB more per million entries. */
 const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 
-/** Number of inserts remembered per table, so that a retried insert is stored once. */
+/** Number of inserts per table that the engine remembers, so that a retried insert is stored once. */
 const rememberedInserts = 10_000
 
-/** What stands at a path of the JSON text in a column, as text; null where nothing does. */
+/** The value at a path of a JSON text column, as text; null if there is none. */
 export function textAtPath(keys: readonly string[], column = 'metadata'): string {
   return `JSONExtract(${column}, ${keys.map(sqlText).join(', ')}, 'Nullable(String)')`
 }
 
-/** What a typed column holds, kept as its comment: by it the service knows a column that has the name but another content. */
-export function columnComment({ path, type, searched }: HotField): string {
+/** Describes the content of a typed column; if it differs, the column is created again. */
+export function columnComment({ path, type, searched }: TypedColumn): string {
   return JSON.stringify({ path, type, searched })
 }
 
 /** Has a value for any metadata: an unexpected type must not reject an entry. */
-function typedColumn(field: HotField): string {
+function typedColumnSql(field: TypedColumn): string {
   const text = textAtPath(field.path.split('.'))
-  // The engine reads the texts "nan" and "inf" as numbers, and one of them would spoil every average.
+  // The engine reads "nan" and "inf" as numbers; one of them would spoil every average.
   const number = `toFloat64OrNull(${text})`
   const [type, value] =
     field.type === 'text'
@@ -40,7 +40,7 @@ function typedColumn(field: HotField): string {
   return `\`${field.column}\` ${type} MATERIALIZED ${value} COMMENT ${comment} CODEC(ZSTD(1))`
 }
 
-function searchIndexOf({ column }: HotField): string {
+function searchIndexOf({ column }: TypedColumn): string {
   return `INDEX \`${column}_ngrams\` \`${column}\` ${searchIndex}`
 }
 
@@ -52,7 +52,7 @@ function onCluster(topology: Topology): string {
   return topology.cluster === undefined ? '' : ` ON CLUSTER \`${topology.cluster}\``
 }
 
-/** On a cluster the rows live in a table per shard, and the source's name is the view over all of them. */
+/** On a cluster, rows are stored in a local table per shard; the table with the source's name is distributed. */
 function localName(table: string, topology: Topology): string {
   return topology.cluster === undefined ? table : `${table}_local`
 }
@@ -72,19 +72,19 @@ function distributed(table: string, sharding: string, topology: Topology): strin
 }
 
 /**
- * Sorted so that a time range of one project is a short read. With the id in the key, entries come newest first in an
- * order that is always the same, and the engine reads backward and stops at the limit.
+ * The sort key makes a time range of one project a short read. With the id in the key, the engine can return the newest
+ * entries in a stable order by reading backward until the limit.
  */
 export function createSourceTable(source: NewSource, topology: Topology): string[] {
-  const { name, hot_fields: hotFields, retention_days: days } = source
+  const { name, hot_fields: typedColumns, retention_days: days } = source
   const columns = [
     'project String CODEC(ZSTD(1))',
     'id String CODEC(ZSTD(1))',
     "timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1))",
     'event_message String CODEC(ZSTD(1))',
     'metadata String CODEC(ZSTD(1))',
-    ...hotFields.map(typedColumn),
-    ...hotFields.filter((field) => field.searched).map(searchIndexOf),
+    ...typedColumns.map(typedColumnSql),
+    ...typedColumns.filter(({ searched }) => searched).map(searchIndexOf),
   ]
   const settings = [`index_granularity = ${granularity}`, 'ttl_only_drop_parts = 1']
   if (topology.cluster === undefined)
@@ -104,14 +104,14 @@ export function changeRetention(name: string, days: number, topology: Topology):
   ]
 }
 
-/** The typed columns of each source as the engine has them, with their comments. */
+/** Selects the existing typed columns of each source, with their comments. */
 export const readTypedColumns =
   "SELECT replaceRegexpOne(table, '_local$', '') AS source, groupUniqArrayIf((name, comment), default_kind = 'MATERIALIZED') AS columns " +
   `FROM system.columns WHERE database = '${database}' AND table NOT LIKE '\\\\_%' GROUP BY source`
 
-/** A column whose content changes is removed and added. */
-export interface TypedColumnChange {
-  added: readonly HotField[]
+/** A column whose content changes is in both lists. */
+interface TypedColumnChange {
+  added: readonly TypedColumn[]
   removed: readonly string[]
 }
 
@@ -120,10 +120,7 @@ function alter(table: string, actions: string[], topology: Topology): string[] {
   return [`ALTER TABLE ${database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
 }
 
-/**
- * Changes the typed columns of a table that has entries. A new one has its values at once: the engine computes them from the
- * text while it reads, until they are stored.
- */
+/** Changes typed columns. The engine computes the values of a new one from the text until they are stored. */
 export function changeTypedColumns(
   name: string,
   { added, removed }: TypedColumnChange,
@@ -139,9 +136,9 @@ export function changeTypedColumns(
       removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
       topology,
     ),
-    // In statements of their own: in one, a column with the same name would be removed and not added.
+    // In separate statements: otherwise a column would be removed but not added again.
     ...inEach(removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)),
-    ...inEach(added.map((field) => `ADD COLUMN IF NOT EXISTS ${typedColumn(field)}`)),
+    ...inEach(added.map((column) => `ADD COLUMN IF NOT EXISTS ${typedColumnSql(column)}`)),
     ...alter(
       local,
       indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`),
@@ -150,8 +147,8 @@ export function changeTypedColumns(
   ]
 }
 
-/** Stores the values of new columns for entries that are there. */
-export function fillTypedColumns(name: string, added: readonly HotField[], topology: Topology): string[] {
+/** Stores the values of new columns for existing entries. */
+export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
   return alter(
     localName(name, topology),
     added.flatMap(({ column, searched }) => [
@@ -167,7 +164,7 @@ export function dropSourceTable(name: string, topology: Topology): string[] {
   return topology.cluster === undefined ? [drop(name)] : [drop(name), drop(localName(name, topology))]
 }
 
-/** Tables that are the service's own; no source can have such a name. On a cluster every node has all of their rows. */
+/** Internal tables; no source can have such a name. On a cluster, every node has all of their rows. */
 function ownTable(
   topology: Topology,
   table: string,
@@ -210,7 +207,7 @@ export function createOwnTables(topology: Topology): string[] {
   ]
 }
 
-/** The place of each change in the log, kept through merges, and a name for each change. */
+/** Adds the position of each change in the log, which survives merges, and its name. */
 export function orderCatalog(topology: Topology): string[] {
   const alter = `ALTER TABLE ${database}._catalog${onCluster(topology)}`
   return [
@@ -219,7 +216,7 @@ export function orderCatalog(topology: Topology): string[] {
   ]
 }
 
-/** When each token was used last, as far as it was written down. */
+/** When each token was last used. */
 export function createTokenUses(topology: Topology): string[] {
   return ownTable(
     topology,

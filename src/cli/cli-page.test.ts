@@ -6,17 +6,16 @@ import { createProgram } from './program.ts'
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
 
-/** Those that do something, with the words that they are called by. */
+/** All commands without subcommands, by full name. */
 function commandsOf(command: Command, words: readonly string[] = []): [string, Command][] {
-  const called = [...words, command.name()]
-  if (command.commands.length === 0) return [[called.join(' '), command]]
-  return command.commands.flatMap((inner) => commandsOf(inner, called))
+  const name = [...words, command.name()]
+  if (command.commands.length === 0) return [[name.join(' '), command]]
+  return command.commands.flatMap((inner) => commandsOf(inner, name))
 }
 
-// Serve reads the flags of the settings, which have a page of their own.
+// The flags of serve are settings, which have their own page.
 const commands = commandsOf(createProgram(memoryIo())).filter(([name]) => name !== 'wellhead serve')
 
-/** Arguments and flags as the help shows them. */
 function rowsOf(command: Command): [string, string][] {
   const help = command.createHelp()
   const rows: [string, string][] = [
@@ -26,7 +25,7 @@ function rowsOf(command: Command): [string, string][] {
     ]),
     ...command.options.map((option): [string, string] => [option.flags, help.optionDescription(option)]),
   ]
-  // The three that name a service are told once for all commands.
+  // The page describes the flags that choose a service once for all commands.
   return rows.filter(([flags]) => !/^--(url|token|data-dir) /.test(flags) || !talksToService(command))
 }
 
@@ -34,7 +33,6 @@ function talksToService({ options }: Command): boolean {
   return options.some(({ long }) => long === '--url')
 }
 
-/** A command's part of the page: its table, without the spaces that align it. */
 function sectionOf(name: string): string[] | undefined {
   const section = page.split(/^##+ /m).find((part) => part.startsWith(`\`${name}\``))
   return section
@@ -43,21 +41,21 @@ function sectionOf(name: string): string[] | undefined {
     .map((line) => line.replace(/\s+/g, ' ').trim())
 }
 
-test('docs/cli.md has every command with its arguments and flags, in the words of its help, and no other', () => {
+test('docs/cli.md lists exactly the commands, arguments and flags of the program', () => {
   const expected = commands.map(([name, command]) => ({
     name,
     rows: rowsOf(command).map(([flags, words]) => `| \`${flags}\` | ${words} |`),
   }))
   expect(commands.map(([name]) => ({ name, rows: sectionOf(name) }))).toEqual(expected)
-  const told = [...page.matchAll(/^### `(wellhead [^`]+)`$/gm)].map(([, name]) => name)
-  expect(told).toEqual(commands.map(([name]) => name))
+  const documented = [...page.matchAll(/^### `(wellhead [^`]+)`$/gm)].map(([, name]) => name)
+  expect(documented).toEqual(commands.map(([name]) => name))
 })
 
-test('the help of every command shows how it is given', () => {
+test('the help of every command has an example', () => {
   for (const [name, command] of commands) {
     let help = ''
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
-    const [, behindUsage = ''] = help.split('Options:\n')
-    expect(behindUsage, name).toMatch(new RegExp(`^ +(.*[ (])?${name}( |$)`, 'm'))
+    const [, afterUsage = ''] = help.split('Options:\n')
+    expect(afterUsage, name).toMatch(new RegExp(`^ +(.*[ (])?${name}( |$)`, 'm'))
   }
 })

@@ -1,7 +1,7 @@
-/** 1 also means that a check found something. */
+/** 1 also means that a check found problems. */
 export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
 
-/** Ends a command with a sentence for the person who gave it; an empty one where everything is said already. */
+/** Ends a command with a message for the user; an empty message if everything is already printed. */
 export class CommandFailure extends Error {
   readonly exitCode: number
 
@@ -11,7 +11,6 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The command was not given as it can be understood. */
 export function usageFailure(message: string): CommandFailure {
   return new CommandFailure(message, exitCodes.usage)
 }

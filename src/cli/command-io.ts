@@ -4,58 +4,43 @@ import type { Clock } from '../base/clock.ts'
 
 export type Colors = ReturnType<typeof pc.createColors>
 
-/** A place to write to. */
 export interface CommandOutput {
-  /** Resolves when the next text may come; never rejects, since the process edge sees to a reader that left. */
+  /** Resolves when more text can be written. Never rejects: the process handles a closed pipe. */
   write(data: string | Uint8Array): Promise<void>
   isTerminal: boolean
-  /** Width of the terminal; a generous one elsewhere. */
   columns: number
   colors: Colors
 }
 
-/** What the machine and its Node are. */
 export interface MachineFacts {
   nodeVersion: string
   platform: string
   arch: string
-  /** Undefined where there is none. Takes a moment. */
+  /** Undefined without glibc. Slow. */
   glibcVersion(): string | undefined
 }
 
-/** What the process edge gives a command. Commands know no process. */
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the process provides to a command. Commands do not access the process directly. */
 export interface CommandIo {
   stdout: CommandOutput
   stderr: CommandOutput
   stdin: Readable
   stdinIsTerminal: boolean
-  environment: Readonly<Record<string, string | undefined>>
+  environment: Environment
   cwd: string
-  /** Aborted by SIGINT and SIGTERM, with the name of the signal as its reason; a second one ends the process. */
+  /** Aborted by SIGINT and SIGTERM, with the signal's name as the reason. */
   signal: AbortSignal
   clock: Clock
   pid: number
-  /** Whether a process of this id is there. */
   isAlive(pid: number): boolean
-  /** Node executable that runs this command. */
   node: string
   machine: MachineFacts
 }
 
-/** Colour is for people: on a terminal, unless they say otherwise. */
-export function wantsColor(
-  isTerminal: boolean,
-  environment: Readonly<Record<string, string | undefined>>,
-): boolean {
-  const { NO_COLOR, FORCE_COLOR, TERM } = environment
-  if (NO_COLOR) return false
-  if (FORCE_COLOR !== undefined && FORCE_COLOR !== '') return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
-  return isTerminal && TERM !== 'dumb'
-}
-
-export function colorsFor(
-  isTerminal: boolean,
-  environment: Readonly<Record<string, string | undefined>>,
-): Colors {
-  return pc.createColors(wantsColor(isTerminal, environment))
+/** Terminals get colors, unless NO_COLOR, FORCE_COLOR or TERM=dumb says otherwise. */
+export function colorsFor(isTerminal: boolean, { NO_COLOR, FORCE_COLOR, TERM }: Environment): Colors {
+  const isForced = FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
+  return pc.createColors(!NO_COLOR && (FORCE_COLOR ? isForced : isTerminal && TERM !== 'dumb'))
 }

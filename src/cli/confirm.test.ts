@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { confirm } from './confirm.ts'
 
-const question = 'Delete it?'
+const warning = 'It will be deleted.'
 
 test.each([
   ['y\n', true],
@@ -11,24 +11,24 @@ test.each([
   ['n\n', false],
   ['\n', false],
   ['yesterday\n', false],
-])('%j is taken as %j', async (input, meant) => {
-  const asked = confirm(memoryIo({ input, stdinIsTerminal: true }), question, undefined)
-  if (meant) await asked
-  else await expect(asked).rejects.toThrow('Nothing was changed.')
+])('the answer %j confirms: %j', async (input, confirmed) => {
+  const result = confirm(memoryIo({ input, stdinIsTerminal: true }), warning, undefined)
+  if (confirmed) await result
+  else await expect(result).rejects.toThrow('Nothing was changed.')
 })
 
-test('an input that ends without an answer says no', async () => {
+test('the end of the input does not confirm', async () => {
   const stdin = new PassThrough()
   const io = memoryIo({ stdin, stdinIsTerminal: true })
-  const asked = confirm(io, question, undefined)
+  const result = confirm(io, warning, undefined)
   stdin.end()
-  await expect(asked).rejects.toThrow('Nothing was changed.')
-  expect(io.stderr.text()).toContain('Delete it? [y/N]')
+  await expect(result).rejects.toThrow('Nothing was changed.')
+  expect(io.stderr.text()).toContain('It will be deleted. Continue? [y/N]')
 })
 
-test('a script has to say so, and is not asked then', async () => {
-  await expect(confirm(memoryIo(), question, undefined)).rejects.toThrow('Say so with --yes.')
+test('a script needs --yes, and is not asked with it', async () => {
+  await expect(confirm(memoryIo(), warning, undefined)).rejects.toThrow('Confirm with --yes.')
   const io = memoryIo()
-  await confirm(io, question, true)
+  await confirm(io, warning, true)
   expect(io.stderr.text()).toBe('')
 })

@@ -1,31 +1,30 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
+import { scratchDirectory } from '../../test/support/scratch.ts'
 import { findService } from './find-service.ts'
 import { readServiceFile, removeServiceFile, serviceFilePath, writeServiceFile } from './service-file.ts'
 
+let directory: ReturnType<typeof scratchDirectory>
 let cwd: string
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'wellhead-'))
+  directory = scratchDirectory()
+  cwd = directory.path
 })
-afterEach(() => rmSync(cwd, { recursive: true, force: true }))
+afterEach(() => directory.remove())
 
-const running = {
-  url: 'http://127.0.0.1:4567',
-  pid: 77,
-  version: '1',
-  started_at: '2026-01-01T00:00:00.000Z',
+const url = 'http://127.0.0.1:4567'
+const running = { url, pid: 77, version: '1', started_at: '2026-01-01T00:00:00.000Z' }
+const adminToken = 'the-local-admin-token'
+
+function startLocal(): void {
+  writeServiceFile(cwd, running)
+  writeFileSync(join(cwd, 'admin-token'), `${adminToken}\n`)
 }
 
-function localService(directory = cwd): void {
-  writeServiceFile(directory, running)
-  writeFileSync(join(directory, 'admin-token'), 'the-admin-token-of-it\n')
-}
-
-describe('which service a command talks to', () => {
-  test('flags win over the environment', () => {
+describe('findService', () => {
+  test('prefers flags to the environment', () => {
     const environment = { WELLHEAD_URL: 'http://other:1', WELLHEAD_TOKEN: 'other' }
     const io = memoryIo({ cwd, environment })
     expect(findService({}, io)).toEqual({ url: 'http://other:1', token: 'other' })
@@ -35,49 +34,52 @@ describe('which service a command talks to', () => {
     })
   })
 
-  test('a local one is found by its data directory: a flag, a variable, or ./data', () => {
-    localService()
-    const expected = { url: running.url, token: 'the-admin-token-of-it' }
+  test('finds a local service by its data directory: a flag, a variable, or ./data', () => {
+    startLocal()
+    const expected = { url, token: adminToken }
     expect(findService({ dataDir: cwd }, memoryIo({ cwd: '/' }))).toEqual(expected)
     expect(findService({}, memoryIo({ cwd: '/', environment: { WELLHEAD_DATA_DIR: cwd } }))).toEqual(expected)
-    expect(() => findService({}, memoryIo({ cwd }))).toThrow(/There is no token for http:\/\/127.0.0.1:4000/)
+    expect(() => findService({}, memoryIo({ cwd }))).toThrow('No token for http://127.0.0.1:4000.')
   })
 
-  test('the file of a service that has ended is ignored, and that is told', () => {
-    localService()
+  test('ignores and reports the file of a stopped service', () => {
+    startLocal()
     const io = memoryIo({ cwd, isAlive: (pid) => pid !== running.pid })
-    expect(() => findService({ dataDir: cwd }, io)).toThrow(/There is no token for http:\/\/127.0.0.1:4000/)
-    expect(io.stderr.text()).toContain('is of a service that has ended (process 77)')
+    expect(() => findService({ dataDir: cwd }, io)).toThrow('No token for http://127.0.0.1:4000.')
+    expect(io.stderr.text()).toContain('belongs to a service that has stopped (process 77)')
   })
 
-  test('the admin token of a local service goes to no other', () => {
-    localService()
-    expect(() => findService({ url: 'http://elsewhere:4000', dataDir: cwd }, memoryIo())).toThrow(
-      'There is no token for http://elsewhere:4000: give one with --token or WELLHEAD_TOKEN.',
-    )
-    expect(() => findService({ url: 'http://127.0.0.1:4000', dataDir: cwd }, memoryIo())).toThrow(
-      'There is no token for http://127.0.0.1:4000',
-    )
-    expect(findService({ url: `${running.url}/`, dataDir: cwd }, memoryIo()).token).toBe(
-      'the-admin-token-of-it',
-    )
-    const environment = { WELLHEAD_ADMIN_TOKEN: 'secret-of-the-service' }
-    expect(() => findService({ url: 'http://elsewhere' }, memoryIo({ environment }))).toThrow(
-      'There is no token',
-    )
+  test('uses the local admin token for the local service', () => {
+    startLocal()
+    expect(findService({ url: `${url}/`, dataDir: cwd }, memoryIo()).token).toBe(adminToken)
   })
 
-  test.each(['4000', 'ftp://x', 'http://user:pass@x', 'http://x/?a=b', ''])('%j is no address', (url) => {
-    expect(() => findService({ url, token: 't' }, memoryIo())).toThrow('is no address of a service')
+  test.each(['http://elsewhere:4000', 'http://127.0.0.1:4000'])(
+    'does not use the local admin token for %s',
+    (other) => {
+      startLocal()
+      const io = memoryIo({ environment: { WELLHEAD_ADMIN_TOKEN: 'secret-of-the-service' } })
+      for (const each of [memoryIo(), io]) {
+        expect(() => findService({ url: other, dataDir: cwd }, each)).toThrow(
+          `No token for ${other}. Set --token or WELLHEAD_TOKEN.`,
+        )
+      }
+    },
+  )
+
+  test.each(['4000', 'ftp://x', 'http://user:pass@x', 'http://x/?a=b', ''])('rejects the URL %j', (text) => {
+    expect(() => findService({ url: text, token: 't' }, memoryIo())).toThrow('is not a service URL')
   })
 
-  test('a token that cannot be one is told without showing it', () => {
-    expect(() => findService({ token: 'two words' }, memoryIo())).toThrow(/characters that no token has\.$/)
+  test('rejects an invalid token without showing it', () => {
+    expect(() => findService({ token: 'two words' }, memoryIo())).toThrow(
+      /^The token contains invalid characters\.$/,
+    )
   })
 })
 
 describe('the file of a running service', () => {
-  test('is for its owner alone, and removed by its owner alone', () => {
+  test('is private, and only its own process removes it', () => {
     writeServiceFile(cwd, running)
     expect(statSync(serviceFilePath(cwd)).mode & 0o777).toBe(0o600)
     removeServiceFile(cwd, running.pid + 1)
@@ -86,11 +88,8 @@ describe('the file of a running service', () => {
     expect(readServiceFile(cwd)).toBeUndefined()
   })
 
-  test('that is broken is as good as none', () => {
-    writeFileSync(serviceFilePath(cwd), '{"url":')
+  test.each(['{"url":', '{"url":"x"}'])('is ignored if it contains %j', (content) => {
+    writeFileSync(serviceFilePath(cwd), content)
     expect(readServiceFile(cwd)).toBeUndefined()
-    writeFileSync(serviceFilePath(cwd), '{"url":"x"}')
-    expect(readServiceFile(cwd)).toBeUndefined()
-    chmodSync(cwd, 0o700)
   })
 })

@@ -4,73 +4,61 @@ import { usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { readServiceFile, serviceFilePath } from './service-file.ts'
 
-/** Flags of every command that talks to a service. */
 export interface ServiceChoice {
   url?: string
   token?: string
   dataDir?: string
 }
 
-export interface FoundService {
-  url: string
-  token: string
-}
+const defaultUrl = 'http://127.0.0.1:4000'
 
-export const defaultUrl = 'http://127.0.0.1:4000'
-
-/** Flags over environment over what the data directory of a local service tells. */
-export function findService(choice: ServiceChoice, io: CommandIo): FoundService {
+/** Flags take precedence over the environment, and the environment over the data directory of a local service. */
+export function findService(choice: ServiceChoice, io: CommandIo): { url: string; token: string } {
   const { environment } = io
   const dataDir = resolve(io.cwd, choice.dataDir ?? (environment.WELLHEAD_DATA_DIR || 'data'))
-  const named = choice.url ?? (environment.WELLHEAD_URL || undefined)
-  const local = localUrl(dataDir, io)
-  const url = named === undefined ? (local ?? defaultUrl) : checkedUrl(named)
+  const chosenUrl = choice.url ?? (environment.WELLHEAD_URL || undefined)
+  const localUrl = findLocalUrl(dataDir, io)
+  const url = chosenUrl === undefined ? (localUrl ?? defaultUrl) : normalizedUrl(chosenUrl)
   const token =
     choice.token ??
     (environment.WELLHEAD_TOKEN || undefined) ??
-    // The admin token of a local service goes to no other: whoever holds a port may be anybody.
-    (url === local ? localToken(dataDir, io) : undefined)
+    // Only the local service may receive its admin token: any program could listen on another port.
+    (url === localUrl ? readLocalToken(dataDir, io) : undefined)
   if (token === undefined) {
+    const hint = ` No service is running on ${dataDir}; start one with "wellhead serve", or set --data-dir.`
     throw usageFailure(
-      `There is no token for ${url}: give one with --token or WELLHEAD_TOKEN` +
-        (local === undefined
-          ? `. No service runs on ${dataDir}; start one with wellhead serve, or name its directory with --data-dir.`
-          : '.'),
+      `No token for ${url}. Set --token or WELLHEAD_TOKEN.${localUrl === undefined ? hint : ''}`,
     )
   }
-  return { url, token: checkedToken(token) }
+  // Checked here because an invalid header value would fail with an obscure message.
+  if (!/^[\x21-\x7e]+$/.test(token)) throw usageFailure('The token contains invalid characters.')
+  return { url, token }
 }
 
-function localUrl(dataDir: string, io: CommandIo): string | undefined {
+function findLocalUrl(dataDir: string, io: CommandIo): string | undefined {
   const file = readServiceFile(dataDir)
   if (file === undefined || io.isAlive(file.pid)) return file?.url
   void io.stderr.write(
-    `wellhead: ${serviceFilePath(dataDir)} is of a service that has ended (process ${file.pid}).\n`,
+    `wellhead: ${serviceFilePath(dataDir)} belongs to a service that has stopped (process ${file.pid}).\n`,
   )
   return undefined
 }
 
-function localToken(dataDir: string, { environment }: CommandIo): string | undefined {
+function readLocalToken(dataDir: string, { environment }: CommandIo): string | undefined {
   if (environment.WELLHEAD_ADMIN_TOKEN) return environment.WELLHEAD_ADMIN_TOKEN
   try {
     return readFileSync(join(dataDir, 'admin-token'), 'utf8').trim() || undefined
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw usageFailure(`The admin token of the local service cannot be read: ${message}.`)
+    throw usageFailure(`Cannot read the admin token of the local service: ${message}.`)
   }
 }
 
-function checkedUrl(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : undefined
+function normalizedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw usageFailure(`"${given}" is no address of a service. It looks like ${defaultUrl}.`)
+    throw usageFailure(`"${text}" is not a service URL. Use a URL such as ${defaultUrl}.`)
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-}
-
-/** Said here, since what cannot be a header would fail with words that help nobody. */
-function checkedToken(token: string): string {
-  if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw usageFailure('The token has characters that no token has.')
 }

@@ -1,19 +1,18 @@
 import type { Command } from 'commander'
 import { flagOf, settingDefinitions, settingNames } from '../base/settings.ts'
 
-/** Under the list of commands. */
+/** Shown below the list of commands. */
 export const startHere = `
 Start here:
   wellhead serve
-  It listens on http://127.0.0.1:4000, keeps everything in ./data, and at its first start prints the admin
-  token with a call to try it with. Other commands find it by themselves; --url and --token, or WELLHEAD_URL
-  and WELLHEAD_TOKEN, name another.
+  The service listens on http://127.0.0.1:4000 and stores its data in ./data. The first start prints the admin
+  token and a request to try. Other commands find this service automatically; to choose another one, use --url
+  and --token, or WELLHEAD_URL and WELLHEAD_TOKEN.
 
 Exit codes:
-  0 done   1 failed, or the check found something   2 not understood
+  0 success   1 failure, or a check found problems   2 invalid arguments or settings
 `
 
-/** Shows how a command is used, under its options. */
 export function addExamples(command: Command, ...examples: readonly string[]): void {
   command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
 }
@@ -28,21 +27,20 @@ export function serveHelp(): string {
 Usage
   wellhead serve [--port 4000] [--data-dir ./data] …
 
-Each setting is a flag or a variable of the environment; the flag wins. Secrets belong in the environment,
-since other users of a machine can see flags.
+Each setting is a flag or an environment variable; flags take precedence. Set secrets in the environment, because other
+users of a machine can see flags.
 
 Options
   --demo
-      Sample traffic of three projects: seven days of history at once, then some each second.
+      Send sample traffic of three projects: seven days of history, then new entries every second.
 
 Settings
 ${rows.join('\n')}
 
 Signals
-  SIGTERM or SIGINT: takes nothing new, finishes what runs, keeps everything acknowledged, ends with 0.
-  A second one ends at once.
+  SIGTERM or SIGINT: stop accepting requests, finish running ones, and exit with 0. A second signal exits immediately.
 
 Exit codes
-  0 stopped as asked   1 could not start or broke down   2 settings or flags that cannot be read
+  0 stopped by a signal   1 failed   2 invalid flags or settings
 `
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { version } from '../base/version.ts'
-import { wantsColor } from './command-io.ts'
+import { colorsFor } from './command-io.ts'
 import { runProgram } from './program.ts'
 
 async function run(...args: string[]) {
@@ -11,7 +11,7 @@ async function run(...args: string[]) {
 }
 
 describe('the command line', () => {
-  test('shows its commands when it is asked for nothing', async () => {
+  test('shows its commands without arguments', async () => {
     const { code, stdout, stderr } = await run()
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toContain('serve')
@@ -19,36 +19,38 @@ describe('the command line', () => {
     expect(await run('help')).toEqual({ code, stdout, stderr })
   })
 
-  test('tells its version', async () => {
+  test('shows its version', async () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 
-  test('a command that does not exist gets a suggestion, and exit code 2', async () => {
+  test('suggests a command for an unknown one and exits with 2', async () => {
     const { code, stdout, stderr } = await run('srve')
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(/^wellhead: unknown command 'srve'\n\(Did you mean serve\?\)\n/)
   })
 
-  test('the help of serve is the same by both ways', async () => {
+  test('shows the same help for help serve and serve --help', async () => {
     const { stdout } = await run('help', 'serve')
     expect(stdout).toContain('--port <value>')
     expect((await run('serve', '--help')).stdout).toBe(stdout)
   })
 
-  test('mistakes in the flags of serve are told with exit code 2', async () => {
+  test('reports all invalid flags of serve and exits with 2', async () => {
     const { code, stderr } = await run('serve', '--colour=red', '--port', 'x')
     expect(code).toBe(2)
     expect(stderr.trim().split('\n')).toHaveLength(2)
   })
 })
 
-test('colour is for terminals, unless somebody says otherwise', () => {
-  expect(wantsColor(true, {})).toBe(true)
-  expect(wantsColor(false, {})).toBe(false)
-  expect(wantsColor(true, { NO_COLOR: '1' })).toBe(false)
-  expect(wantsColor(true, { NO_COLOR: '' })).toBe(true)
-  expect(wantsColor(false, { FORCE_COLOR: '1' })).toBe(true)
-  expect(wantsColor(true, { FORCE_COLOR: '0' })).toBe(false)
-  expect(wantsColor(true, { TERM: 'dumb' })).toBe(false)
-  expect(wantsColor(false, { FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(false)
+test.each([
+  [true, {}, true],
+  [false, {}, false],
+  [true, { NO_COLOR: '1' }, false],
+  [true, { NO_COLOR: '' }, true],
+  [false, { FORCE_COLOR: '1' }, true],
+  [true, { FORCE_COLOR: '0' }, false],
+  [true, { TERM: 'dumb' }, false],
+  [false, { FORCE_COLOR: '1', NO_COLOR: '1' }, false],
+])('on a terminal %j with %j, colors are %j', (isTerminal, environment, expected) => {
+  expect(colorsFor(isTerminal, environment).isColorSupported).toBe(expected)
 })

@@ -7,22 +7,23 @@ import { addBackupCommands } from './commands/backup-commands.ts'
 import { addDeployCommands } from './commands/deploy-commands.ts'
 import { addEndpointCommands } from './commands/endpoint-commands.ts'
 import { addLogsCommands } from './commands/logs-commands.ts'
+import { addPullCommand } from './commands/pull-command.ts'
 import { addServeCommand, serveCommand } from './commands/serve-command.ts'
 import { addSourceCommands } from './commands/source-commands.ts'
 import { addTokenCommands } from './commands/token-commands.ts'
-import { addProjectCommands } from './commands/workspace-commands.ts'
-import { addDoctorCommands } from './doctor/doctor-commands.ts'
+import { addWorkspaceCommands } from './commands/workspace-commands.ts'
+import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { startHere } from './help.ts'
 
-/** Every command there is. The page docs/cli.md is held against this tree. */
+/** All commands. A test compares docs/cli.md with them. */
 export function createProgram(io: CommandIo): Command {
   const program = new Command('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')
-    .version(version, '-v, --version', 'version of this package')
-    .helpOption('-h, --help', 'help of a command')
-    .helpCommand('help [command]', 'help of a command')
-    .showHelpAfterError('wellhead help lists the commands, and wellhead help <command> tells of one.')
-    // Else --version of a command would be taken for that of the program.
+    .version(version, '-v, --version', 'show the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .showHelpAfterError('List the commands with "wellhead help", or show one with "wellhead help <command>".')
+    // Lets commands have their own --version option.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -41,16 +42,16 @@ export function createProgram(io: CommandIo): Command {
   addEndpointCommands(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
-  addProjectCommands(program, io)
+  addWorkspaceCommands(program, io)
   addDeployCommands(program, io)
+  addPullCommand(program, io)
   addBackupCommands(program, io)
-  addDoctorCommands(program, io)
+  addDoctorCommand(program, io)
   return program
 }
 
-/** Runs one command and gives its exit code. */
 export async function runProgram(args: readonly string[], io: CommandIo): Promise<number> {
-  // It reads its arguments by itself, so that every mistake in flags and environment is told at once.
+  // Parses its own arguments, to report all errors in flags and environment together.
   if (args[0] === 'serve') return serveCommand(args.slice(1), io)
   try {
     await createProgram(io).parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
@@ -61,7 +62,7 @@ export async function runProgram(args: readonly string[], io: CommandIo): Promis
 }
 
 function explain(error: unknown, io: CommandIo): number {
-  // Commander has said it already.
+  // Commander has already printed the error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) {
     void io.stderr.write('wellhead: stopped.\n')
@@ -72,12 +73,12 @@ function explain(error: unknown, io: CommandIo): number {
   return error instanceof CommandFailure ? error.exitCode : exitCodes.failed
 }
 
-/** What the system says is enough; what nobody foresaw is told with its place. */
+/** Unexpected errors are shown with their stack. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const foreseen =
+  const isExpected =
     error instanceof CommandFailure ||
     error instanceof WellheadError ||
     typeof (error as NodeJS.ErrnoException).syscall === 'string'
-  return foreseen ? error.message : (error.stack ?? error.message)
+  return isExpected ? error.message : (error.stack ?? error.message)
 }

@@ -2,37 +2,42 @@ import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { runProgram } from './program.ts'
-import { type EndpointAnswer, endpointAnswer } from './service-answers.ts'
-import { connect, ServiceFailure } from './service-client.ts'
+import { ServiceClient, ServiceFailure } from './service-client.ts'
+import { type EndpointResponse, endpointList } from './service-responses.ts'
 
 let server: Server | undefined
-afterEach(() => server?.close())
+const directory = scratchDirectory()
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+afterAll(() => directory.remove())
 
-/** A service that always answers so. */
-async function serving(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const listening = createServer(answer)
+async function serve(listener: (request: IncomingMessage, response: ServerResponse) => void) {
+  const listening = createServer(listener)
   server = listening
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
   return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
 }
 
-async function failureOf(url: string, io = memoryIo()): Promise<ServiceFailure> {
-  const failure = await connect({ url, token: 'secret-token' }, io)
-    .json('GET', '/api/endpoints', z.array(endpointAnswer))
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    )
+async function failureOf(url: string): Promise<ServiceFailure> {
+  const client = new ServiceClient({ url, token: 'secret-token' }, memoryIo())
+  const failure = await client.json('GET', '/api/endpoints', endpointList).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ServiceFailure)
   return failure as ServiceFailure
 }
 
-test('an error of the service is told in a sentence with its code, parameter and request', async () => {
-  const url = await serving((_, response) => {
+async function run(command: string, url: string, choices: Parameters<typeof memoryIo>[0] = {}) {
+  const io = memoryIo({ cwd: directory.path, ...choices })
+  const code = await runProgram([...command.split(' '), '--url', url, '--token', 'x'], io)
+  return { code, stdout: io.stdout.text(), stderr: io.stderr.text() }
+}
+
+test('reports an error of the service with its code, parameter and request', async () => {
+  const url = await serve((_, response) => {
     const error = { code: 'invalid_parameter', message: 'Too many.', parameter: 'limit', request_id: 'r-1' }
     response.writeHead(400, { 'Retry-After': '7' }).end(JSON.stringify({ error }))
   })
@@ -48,31 +53,27 @@ test.each([
   ['a page', 200, '<html>'],
   ['an error of another server', 502, 'Bad Gateway'],
   ['JSON of another server', 404, '{"error":"nope"}'],
-])('%s is told as strange', async (_, status, body) => {
-  const url = await serving((_request, response) => response.writeHead(status).end(body))
-  expect((await failureOf(url)).message).toContain('but not as Wellhead does')
+])('reports that %s is not from Wellhead', async (_, status, body) => {
+  const url = await serve((_request, response) => response.writeHead(status).end(body))
+  expect((await failureOf(url)).message).toContain('is not from Wellhead')
 })
 
-describe('what is not a Wellhead service', () => {
-  const nonsense: [string, (response: ServerResponse) => void][] = [
+function sendHalf(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Length': '100' }).write('[')
+  response.destroy()
+}
+
+describe('a program that is not Wellhead', () => {
+  const responses: [string, (response: ServerResponse) => void][] = [
     ['a page', (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>')],
     ['an empty body', (response) => response.end()],
     ['null', (response) => response.end('null')],
-    ['an object of something else', (response) => response.end('{"status":"ok"}')],
-    ['a list of something else', (response) => response.end('[{"name":7}]')],
+    ['an unknown object', (response) => response.end('{"status":"ok"}')],
+    ['an unknown list', (response) => response.end('[{"name":7}]')],
     ['no content', (response) => response.writeHead(204).end()],
-    [
-      'half of a body',
-      (response) => {
-        response.writeHead(200, { 'Content-Length': '100' }).write('[')
-        response.destroy()
-      },
-    ],
-    ['a connection that closes', (response) => response.destroy()],
+    ['half of a body', sendHalf],
+    ['a closed connection', (response) => response.destroy()],
   ]
-  const directory = scratchDirectory()
-  afterAll(() => directory.remove())
-
   const commands = [
     'pull',
     'endpoint list',
@@ -98,47 +99,48 @@ describe('what is not a Wellhead service', () => {
     'backup b',
   ]
 
-  test.each(nonsense)('%s ends every command with one line and exit code 1', async (_, answer) => {
-    const url = await serving((request, response) => {
-      request.resume().on('end', () => answer(response))
+  test.each(responses)('%s ends every command with one line and exit code 1', async (_, respond) => {
+    const url = await serve((request, response) => {
+      request.resume().on('end', () => respond(response))
     })
     for (const command of commands) {
-      const io = memoryIo({ cwd: directory.path, input: '{"message":"one"}' })
-      const code = await runProgram([...command.split(' '), '--url', url, '--token', 'x'], io)
-      expect([command, code, io.stdout.text()]).toEqual([command, 1, ''])
-      expect([command, io.stderr.text()]).toEqual([command, expect.stringMatching(/^wellhead: [^\n]+\.\n$/)])
+      const stderr = expect.stringMatching(/^wellhead: [^\n]+\.\n$/)
+      const result = await run(command, url, { input: '{"message":"one"}' })
+      expect({ command, ...result }).toEqual({ command, code: 1, stdout: '', stderr })
     }
   })
 
-  test('an endpoint that no file can hold is named, and nothing is written', async () => {
-    const endpoint = { ...shown, name: '../../etc/passwd' }
-    const url = await serving((_, response) => response.end(JSON.stringify([endpoint])))
-    const io = memoryIo({ cwd: directory.path })
-    expect(await runProgram(['pull', '--url', url, '--token', 'x'], io)).toBe(1)
-    expect(io.stderr.text()).toMatch(/^wellhead: The endpoint .* cannot be read: name must start .*\.\n$/)
+  test('pull writes nothing for an endpoint whose name cannot be a file name', async () => {
+    const url = await serve((_, response) =>
+      response.end(JSON.stringify([{ ...endpoint, name: '../../etc/passwd' }])),
+    )
+    const { code, stderr } = await run('pull', url)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^wellhead: Cannot read the endpoint .*: name .*\.\n$/),
+    ])
     expect(readdirSync(directory.path)).toEqual([])
   })
 
-  test('a source whose name is no name becomes no file', async () => {
+  test('pull writes nothing for a source whose name cannot be a file name', async () => {
     const source = { id: 'i', name: '../../out', hot_fields: [], updated_at: '' }
-    const url = await serving((request, response) =>
+    const url = await serve((request, response) =>
       response.end(request.url === '/api/sources' ? JSON.stringify([source]) : '[]'),
     )
-    const io = memoryIo({ cwd: directory.path })
-    expect(await runProgram(['pull', '--url', url, '--token', 'x'], io)).toBe(1)
-    expect(io.stderr.text()).toMatch(/^wellhead: .*0\.name: must be lowercase letters.*\n$/)
+    const { code, stderr } = await run('pull', url)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^wellhead: .*0\.name: .*\n$/)])
   })
 })
 
-const shown: EndpointAnswer = {
+const endpoint: EndpointResponse = {
   ...{ id: '00000000-0000-4000-8000-000000000001', name: 'e', description: '', query: 'SELECT 1' },
   ...{ parameters: {}, columns: [], max_rows: 1, cache_seconds: null, warm_seconds: null, sandbox: false },
   ...{ version: 1, updated_at: '', updated_by: '' },
 }
 
-test('the token does not follow to another address', async () => {
+test('does not send the token to the target of a redirect', async () => {
   const seen: unknown[] = []
-  const url = await serving((request, response) => {
+  const url = await serve((request, response) => {
     seen.push([request.url, request.headers['x-api-key']])
     response.writeHead(302, { Location: '/elsewhere' }).end()
   })
@@ -146,49 +148,43 @@ test('the token does not follow to another address', async () => {
   expect(seen).toEqual([['/api/endpoints', 'secret-token']])
 })
 
-test('an answer that breaks off can be waited for', async () => {
-  const url = await serving((_, response) => {
-    response.writeHead(200, { 'Content-Length': '100' }).write('{')
-    response.destroy()
-  })
+test('reports an interrupted response as status 0, which can be retried', async () => {
+  const url = await serve((_, response) => sendHalf(response))
   expect((await failureOf(url)).status).toBe(0)
 })
 
-test('nobody there: what to do is told, with exit code 1', async () => {
-  const url = await serving(() => {})
+test('explains how to start a service if none is listening', async () => {
+  const url = await serve(() => {})
   await new Promise((resolve) => server?.close(resolve))
-  const io = memoryIo()
-  expect(await runProgram(['endpoint', 'list', '--url', url, '--token', 'x'], io)).toBe(1)
-  expect(io.stderr.text()).toBe(
-    `wellhead: Nothing answers at ${url}. Start a service with: wellhead serve, or name another with --url or WELLHEAD_URL.\n`,
-  )
+  expect(await run('endpoint list', url)).toMatchObject({
+    code: 1,
+    stderr: `wellhead: No service is listening at ${url}. Start one with "wellhead serve", or set --url or WELLHEAD_URL.\n`,
+  })
 })
 
-test('a command that is stopped says so', async () => {
+test('a stopped command says so', async () => {
   const stop = new AbortController()
-  const url = await serving(() => stop.abort('SIGINT'))
-  const io = memoryIo({ signal: stop.signal })
-  expect(await runProgram(['token', 'list', '--url', url, '--token', 'x'], io)).toBe(1)
-  expect(io.stderr.text()).toBe('wellhead: stopped.\n')
-  server?.closeAllConnections()
+  const url = await serve(() => stop.abort('SIGINT'))
+  const result = await run('token list', url, { signal: stop.signal })
+  expect(result).toMatchObject({ code: 1, stderr: 'wellhead: stopped.\n' })
 })
 
-test('sending that is stopped tells how far it got', async () => {
+test('a stopped logs send reports how many entries are stored', async () => {
   const stop = new AbortController()
   let batches = 0
-  const url = await serving((request, response) => {
+  const url = await serve((request, response) => {
     request.resume().on('end', () => {
       if (++batches === 3) stop.abort('SIGINT')
       else response.end('{"message":"Logged!","accepted":2,"rejected":0,"errors":[]}')
     })
   })
   const input = Array.from({ length: 10 }, (_, n) => `{"message":"${n}"}`).join('\n')
-  const io = memoryIo({ signal: stop.signal, input })
-  const args = ['logs', 'send', '--source', 's', '--batch-entries', '2', '--url', url, '--token', 'x']
-  expect(await runProgram(args, io)).toBe(1)
-  expect(io.stderr.text()).toBe(
-    '4 entries stored in s. The rest is not sent; give the same command again, and nothing is stored twice.\n' +
+  expect(
+    await run('logs send --source s --batch-entries 2', url, { signal: stop.signal, input }),
+  ).toMatchObject({
+    code: 1,
+    stderr:
+      '4 entries stored in s. Run the same command again to send the rest; nothing is stored twice.\n' +
       'wellhead: stopped.\n',
-  )
-  server?.closeAllConnections()
+  })
 })

@@ -10,19 +10,18 @@ const shape = z.object({
   started_at: z.string(),
 })
 
-/** Where a running service listens, written down for commands on the same machine. */
 export type ServiceFile = z.output<typeof shape>
 
 export function serviceFilePath(dataDir: string): string {
   return join(dataDir, 'service.json')
 }
 
-/** Whole or not at all: a command may read it at any moment. */
+/** Written atomically, because commands read it at any time. */
 export function writeServiceFile(dataDir: string, content: ServiceFile): void {
   writeWhole(serviceFilePath(dataDir), `${JSON.stringify(content)}\n`, 0o600)
 }
 
-/** Undefined where there is none, or none that can be read. */
+/** Undefined if the file is missing or unreadable. */
 export function readServiceFile(dataDir: string): ServiceFile | undefined {
   try {
     return shape.parse(JSON.parse(readFileSync(serviceFilePath(dataDir), 'utf8')))
@@ -31,7 +30,7 @@ export function readServiceFile(dataDir: string): ServiceFile | undefined {
   }
 }
 
-/** Only one's own: another service may have come to this directory since. */
+/** Removes the file only if it belongs to this process: another service may use the directory now. */
 export function removeServiceFile(dataDir: string, pid: number): void {
   if (readServiceFile(dataDir)?.pid === pid) rmSync(serviceFilePath(dataDir), { force: true })
 }

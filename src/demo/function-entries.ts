@@ -1,48 +1,39 @@
 import { randomOf, uuidOf } from './random.ts'
-import type { DemoProject, EntryMaker, Moment } from './world.ts'
-import { regions } from './world.ts'
+import { type DemoProject, type EntryMaker, type Moment, regions } from './world.ts'
 
 function functionOf({ project, random }: Moment) {
   return random.weighted(project.functions.map((one) => [one, one.weight] as const))
 }
 
-/** The same for every call of a function, as it would be. */
+/** The same for all invocations of a function. */
 function deploymentOf(project: DemoProject, name: string): { id: string; version: number } {
   const random = randomOf('deployment', project.ref, name)
   return { id: `${project.ref}_${uuidOf(random)}_${random.whole(3, 40)}`, version: random.whole(3, 40) }
 }
 
-/** A call of a function, as the relay in front of it writes it down. */
+/** An invocation of a function, as logged by the relay in front of it. */
 export const invocationEntry: EntryMaker = (moment) => {
   const { project, random, trouble } = moment
-  const called = functionOf(moment)
-  const failed = random.chance(called.errorRate * (trouble ? 5 : 1))
-  const status = failed
-    ? random.weighted([
-        [500, 5],
-        [400, 3],
-        [504, 1],
-        [401, 2],
-      ])
-    : 200
-  // What times out has taken as long as it may.
-  const ms = status === 504 ? 60_000 : random.longTail(called.medianMs * (trouble ? 2 : 1), 0.6)
+  const invoked = functionOf(moment)
+  const failed = random.chance(invoked.errorRate * (trouble ? 5 : 1))
+  const status = failed ? Number(random.key({ 400: 3, 401: 2, 500: 5, 504: 1 })) : 200
+  // A timeout takes the maximum duration.
+  const ms = status === 504 ? 60_000 : random.longTail(invoked.medianMs * (trouble ? 2 : 1), 0.6)
   const method = random.chance(0.9) ? 'POST' : 'GET'
   const host = `${project.ref}.functions.example.com`
-  const deployment = deploymentOf(project, called.name)
+  const deployment = deploymentOf(project, invoked.name)
   const region = random.weighted(regions)
   return {
-    id: uuidOf(random),
-    event_message: `${method} | ${status} | https://${host}/${called.name}`,
+    event_message: `${method} | ${status} | https://${host}/${invoked.name}`,
     metadata: {
       project_ref: project.ref,
-      function_id: called.name,
+      function_id: invoked.name,
       deployment_id: deployment.id,
       version: String(deployment.version),
       execution_id: uuidOf(random),
       execution_time_ms: Math.round(ms * 100) / 100,
       region: region.region,
-      request: { method, url: `https://${host}/${called.name}`, host, pathname: `/${called.name}` },
+      request: { method, url: `https://${host}/${invoked.name}`, host, pathname: `/${invoked.name}` },
       response: { status_code: status, headers: { content_type: 'application/json' } },
     },
   }
@@ -60,7 +51,7 @@ const errorLines = [
   'SyntaxError: Unexpected end of JSON input',
 ]
 
-/** What happens inside of a function: it begins, says something, fails, ends. */
+/** An event inside a function: boot, log line, exception or shutdown. */
 export const functionEventEntry: EntryMaker = (moment) => {
   const { project, random, trouble } = moment
   const { name } = functionOf(moment)
@@ -79,7 +70,6 @@ export const functionEventEntry: EntryMaker = (moment) => {
     UncaughtException: random.pick(errorLines),
   } as const
   return {
-    id: uuidOf(random),
     event_message: messages[kind],
     metadata: {
       project_ref: project.ref,

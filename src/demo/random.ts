@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers that look random and are the same for the same seed. */
+/** Random numbers that are the same for the same seed. */
 export interface Random {
   /** From 0 to below 1. */
   next(): number
@@ -9,12 +9,14 @@ export interface Random {
   pick<T>(values: readonly T[]): T
   /** Picks by weight: `[value, weight]`. */
   weighted<T>(values: readonly (readonly [T, number])[]): T
-  /** Most near the median, few far above: how long things take. */
+  /** Picks a key by its weight: `{ key: weight }`. */
+  key(weights: Record<string, number>): string
+  /** A log-normal distribution, as durations have: most near the median, few far above. */
   longTail(median: number, spread: number): number
   hex(digits: number): string
 }
 
-/** Mulberry32: small, fast, and good enough for sample traffic. */
+/** Mulberry32: small and fast. */
 export function randomOf(...seed: readonly (string | number)[]): Random {
   let state = createHash('sha256').update(seed.join('\0')).digest().readUInt32LE(0)
   const next = () => {
@@ -24,36 +26,35 @@ export function randomOf(...seed: readonly (string | number)[]): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const whole = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
+  const weighted: Random['weighted'] = (values) => {
+    let rest = next() * values.reduce((sum, [, weight]) => sum + weight, 0)
+    for (const [value, weight] of values) {
+      rest -= weight
+      if (rest < 0) return value
+    }
+    return values.at(-1)?.[0] as never
+  }
   return {
     next,
     whole,
     chance: (probability) => next() < probability,
     pick: (values) => values[Math.floor(next() * values.length)] as never,
-    weighted: (values) => {
-      let rest = next() * values.reduce((sum, [, weight]) => sum + weight, 0)
-      for (const [value, weight] of values) {
-        rest -= weight
-        if (rest < 0) return value
-      }
-      return values.at(-1)?.[0] as never
-    },
+    weighted,
+    key: (weights) => weighted(Object.entries(weights)),
     longTail: (median, spread) => {
-      // Box and Muller's way to a normal distribution; the logarithm of zero is kept out.
+      // Box-Muller transform; 1 - x avoids the logarithm of zero.
       const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
       return median * Math.exp(spread * normal)
     },
     hex: (digits) => {
       let text = ''
-      while (text.length < digits)
-        text += whole(0, 2 ** 32 - 1)
-          .toString(16)
-          .padStart(8, '0')
+      while (text.length < digits) text += (next() * 2 ** 32).toString(16).padStart(8, '0')
       return text.slice(0, digits)
     },
   }
 }
 
-/** In the form of a UUID, for ids that look like those of real senders. */
+/** An id in the form of a UUID. */
 export function uuidOf(random: Random): string {
   const hex = random.hex(32)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

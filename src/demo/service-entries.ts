@@ -10,17 +10,10 @@ export const authEntry: EntryMaker = ({ project, random, trouble }) => {
     [['/signup', 'user_signedup', 'user signed up'], 1],
   ] as const)
   const failed = random.chance(trouble ? 0.2 : 0.07)
-  const status = failed
-    ? random.weighted([
-        [400, 6],
-        [422, 1],
-        [429, 1],
-        [500, trouble ? 4 : 0.3],
-      ])
-    : 200
+  const failures = { 400: 6, 422: 1, 429: 1, 500: trouble ? 4 : 0.3 }
+  const status = failed ? Number(random.key(failures)) : 200
   const text = failed ? (status === 429 ? 'over request rate limit' : 'invalid login credentials') : message
   return {
-    id: uuidOf(random),
     project: project.ref,
     event_message: `${status}: ${text}`,
     metadata: {
@@ -45,7 +38,6 @@ export const storageEntry: EntryMaker = ({ project, random, trouble }) => {
   const method = read ? 'GET' : 'POST'
   const url = `/object/${bucket}/${random.hex(8)}.webp`
   return {
-    id: uuidOf(random),
     event_message: `${method} | ${status} | ${url}`,
     metadata: {
       project: project.ref,
@@ -72,7 +64,6 @@ export const realtimeEntry: EntryMaker = ({ project, random, trouble }) => {
     [['too many joins per second', 'error'], trouble ? 3 : 0.2],
   ] as const)
   return {
-    id: uuidOf(random),
     event_message: message,
     metadata: {
       project: project.ref,
@@ -86,7 +77,6 @@ export const realtimeEntry: EntryMaker = ({ project, random, trouble }) => {
 }
 
 export const postgrestEntry: EntryMaker = ({ project, random, trouble }) => ({
-  id: uuidOf(random),
   project: project.ref,
   event_message: random.weighted([
     ['Schema cache loaded in 18.4 milliseconds', 3],
@@ -105,7 +95,6 @@ export const poolerEntry: EntryMaker = ({ project, random, trouble }) => {
     [['pooler error: no more connections allowed (max_client_conn)', 'WARNING'], trouble ? 4 : 0.1],
   ] as const)
   return {
-    id: uuidOf(random),
     project: project.ref,
     event_message: message,
     metadata: {

@@ -8,7 +8,7 @@ const hourMs = 3_600_000
 const nowMs = Date.UTC(2026, 10, 15, 9, 17, 23)
 const week = { afterMs: nowMs - 7 * 24 * hourMs, untilMs: nowMs, nowMs }
 
-test('a week is there for every source, enough to look real and few enough for seconds', () => {
+test('a week has 20,000 to 40,000 entries, and every source has some', () => {
   const counts = demoSources.map((source) => [...demoTraffic(source, week)].length)
   expect(Math.min(...counts)).toBeGreaterThan(300)
   const total = counts.reduce((sum, count) => sum + count, 0)
@@ -16,7 +16,7 @@ test('a week is there for every source, enough to look real and few enough for s
   expect(total).toBeLessThan(40_000)
 })
 
-test('the same instants give the same entries, in one go or in pieces', () => {
+test('the same instants give the same entries, at once or in pieces', () => {
   const span = { ...week, afterMs: nowMs - 30 * hourMs }
   const middle = nowMs - 11 * hourMs - 12_345
   const whole = [...demoTraffic('edge_logs', span)]
@@ -29,7 +29,7 @@ test('the same instants give the same entries, in one go or in pieces', () => {
   expect(whole.every(({ atMs }, i) => i === 0 || atMs >= (whole[i - 1]?.atMs ?? 0))).toBe(true)
 })
 
-test('what is live begins where the history ends, and every id is there once', () => {
+test('live traffic starts where the history ends, and every id is unique', () => {
   const live = [
     ...demoTraffic('auth_logs', { afterMs: nowMs, untilMs: nowMs + hourMs, nowMs: nowMs + hourMs }),
   ]
@@ -38,7 +38,7 @@ test('what is live begins where the history ends, and every id is there once', (
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('every entry is one that the service takes, and of one of the projects', () => {
+test('the service accepts every entry, and each belongs to one of the projects', () => {
   const known = new Set(projects.map(({ ref }) => ref))
   for (const source of demoSources) {
     for (const { entry } of demoTraffic(source, { ...week, afterMs: nowMs - 12 * hourMs })) {
@@ -49,7 +49,7 @@ test('every entry is one that the service takes, and of one of the projects', ()
   }
 })
 
-test('the busiest project has requests and invocations in the last five minutes, whenever that is', () => {
+test('the busiest project always has requests and invocations in the last five minutes', () => {
   for (let at = nowMs; at < nowMs + 7 * 24 * hourMs; at += 3 * hourMs + 7 * 60_000) {
     for (const source of ['edge_logs', 'function_edge_logs'] as const) {
       const recent = [...demoTraffic(source, { afterMs: at - 300_000, untilMs: at, nowMs: at })]
@@ -70,7 +70,7 @@ test('days are busier than nights, and few requests fail', () => {
   expect(failed.length / entries.length).toBeLessThan(0.15)
 })
 
-test('all sources that are built in have traffic, but for those that others fill', () => {
+test('every built-in source has traffic, except those that the service fills', () => {
   const names = builtInSources
     .map(({ name }) => name)
     .filter((name) => !/^(quarantine|otel_logs|endpoint_requests)$/.test(name))

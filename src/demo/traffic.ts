@@ -1,13 +1,20 @@
 import { edgeEntry } from './edge-entry.ts'
 import { functionEventEntry, invocationEntry } from './function-entries.ts'
 import { postgresEntry } from './postgres-entry.ts'
-import { randomOf } from './random.ts'
+import { randomOf, uuidOf } from './random.ts'
 import { authEntry, poolerEntry, postgrestEntry, realtimeEntry, storageEntry } from './service-entries.ts'
-import { type DemoEntry, type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
+import {
+  type DemoEntry,
+  type DemoProject,
+  type EntryMaker,
+  type Moment,
+  projects,
+  troubleIn,
+} from './world.ts'
 
 const hourMs = 3_600_000
 
-/** What is written down of all traffic, by source. */
+/** Share of each source in all traffic. */
 const sources = {
   edge_logs: { share: 0.5, make: edgeEntry },
   function_edge_logs: { share: 0.2, make: invocationEntry },
@@ -25,17 +32,21 @@ export const demoSources = Object.keys(sources) as DemoSource[]
 
 /** Live traffic of all projects and sources. */
 const entriesPerHour = 540
-/** Of what is long past, so much is kept: seven days are then about thirty thousand entries. */
-const keptOfThePast = 0.33
+/** Share of old traffic that is kept, so that seven days are about 30,000 entries. */
+const keptShare = 0.33
 
 export interface TimedEntry {
   atMs: number
-  entry: DemoEntry & { timestamp: number }
+  entry: DemoEntry & { id: string; timestamp: number }
+}
+
+function demoEntry(make: EntryMaker, moment: Moment, timestamp: number): TimedEntry['entry'] {
+  return { id: uuidOf(moment.random), ...make(moment), timestamp }
 }
 
 /**
- * The entries of a source after one instant and up to another, oldest first. Each hour is made from its own
- * seed, so the same instants give the same entries whenever and however often they are asked for.
+ * The entries of a source after one instant and up to another, oldest first. Each hour has its own seed, so the same
+ * instants always give the same entries.
  */
 export function* demoTraffic(
   source: DemoSource,
@@ -45,7 +56,7 @@ export function* demoTraffic(
     const entries = projects.flatMap((project) => [...hourOf(source, project, hour)])
     entries.sort((one, other) => one.atMs - other.atMs)
     for (const { atMs, rank, entry } of entries) {
-      const kept = Math.max(keptOfThePast, Math.exp((atMs - nowMs) / hourMs))
+      const kept = Math.max(keptShare, Math.exp((atMs - nowMs) / hourMs))
       if (atMs > afterMs && atMs <= untilMs && rank < kept) yield { atMs, entry: entry() }
     }
   }
@@ -53,9 +64,8 @@ export function* demoTraffic(
 
 interface PlannedEntry {
   atMs: number
-  /** From 0 to 1: those with low ones are kept longest. */
+  /** From 0 to 1: entries with a low rank are kept longest. */
   rank: number
-  /** Made only when it is wanted. */
   entry(): TimedEntry['entry']
 }
 
@@ -66,21 +76,21 @@ function* hourOf(source: DemoSource, project: DemoProject, hour: number): Genera
   const count = Math.floor(wanted + random.next())
   const trouble = troubleIn(hour)
   for (let i = 0; i < count; i++) {
-    // Spread over the hour, so that no interval that somebody asks for is empty by bad luck.
+    // Spread evenly over the hour, so that no interval is empty by chance.
     const atMicros = Math.floor((hour + (i + random.next()) / count) * hourMs * 1000)
     const rank = random.next()
     yield {
       atMs: atMicros / 1000,
       rank,
-      entry: () => ({
-        ...make({ project, random: randomOf('entry', source, project.ref, hour, i), trouble }),
-        timestamp: atMicros,
-      }),
+      entry: () => {
+        const seeded = randomOf('entry', source, project.ref, hour, i)
+        return demoEntry(make, { project, random: seeded, trouble }, atMicros)
+      },
     }
   }
 }
 
-/** Around 1: less at night and at the weekend, where the users are. */
+/** Around 1; lower at night and on weekends in the time zone of the users. */
 function busyness({ rhythm, utcOffset }: DemoProject, hour: number): number {
   const local = new Date((hour + utcOffset) * hourMs)
   // Quietest at four in the morning.

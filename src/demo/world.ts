@@ -1,13 +1,12 @@
 import type { Random } from './random.ts'
 
-/** A project of the demo. */
 export interface DemoProject {
   ref: string
-  /** Part of all traffic. */
+  /** Share of all traffic. */
   share: number
-  /** How much quieter its nights are; 0 is no difference. */
+  /** How much quieter its nights are, from 0 to 1. */
   rhythm: number
-  /** Hours that its users are away from UTC. */
+  /** UTC offset of its users, in hours. */
   utcOffset: number
   tables: readonly string[]
   functions: readonly DemoFunction[]
@@ -20,7 +19,7 @@ export interface DemoFunction {
   errorRate: number
 }
 
-/** From a busy one with users everywhere to a quiet one with users in one place. */
+/** From a busy project with users everywhere to a quiet one with users in one place. */
 export const projects: readonly DemoProject[] = [
   {
     ref: 'acmeshopprodabcdefgh',
@@ -77,41 +76,41 @@ export const userAgents: readonly (readonly [string, number])[] = [
   ['curl/8.15.0', 1],
 ]
 
-export interface Region {
-  country: string
-  city: string
-  colo: string
-  region: string
-}
+const regionRows = [
+  [34, 'us-east-1', 'US', 'Ashburn', 'IAD', 'America/New_York', 'NA', 7922, 'Comcast Cable Communications'],
+  [18, 'eu-central-1', 'DE', 'Frankfurt', 'FRA', 'Europe/Berlin', 'EU', 3320, 'Deutsche Telekom AG'],
+  [12, 'eu-west-2', 'GB', 'London', 'LHR', 'Europe/London', 'EU', 2856, 'British Telecommunications PLC'],
+  [10, 'sa-east-1', 'BR', 'São Paulo', 'GRU', 'America/Sao_Paulo', 'SA', 26599, 'TELEFÔNICA BRASIL S.A'],
+  [12, 'ap-south-1', 'IN', 'Mumbai', 'BOM', 'Asia/Kolkata', 'AS', 55836, 'Reliance Jio Infocomm Limited'],
+  [9, 'ap-northeast-1', 'JP', 'Tokyo', 'NRT', 'Asia/Tokyo', 'AS', 4713, 'NTT DOCOMO BUSINESS'],
+  [5, 'ap-southeast-2', 'AU', 'Sydney', 'SYD', 'Australia/Sydney', 'OC', 1221, 'Telstra Limited'],
+] as const
 
-export const regions: readonly (readonly [Region, number])[] = [
-  [{ country: 'US', city: 'Ashburn', colo: 'IAD', region: 'us-east-1' }, 34],
-  [{ country: 'DE', city: 'Frankfurt', colo: 'FRA', region: 'eu-central-1' }, 18],
-  [{ country: 'GB', city: 'London', colo: 'LHR', region: 'eu-west-2' }, 12],
-  [{ country: 'BR', city: 'Sao Paulo', colo: 'GRU', region: 'sa-east-1' }, 10],
-  [{ country: 'IN', city: 'Mumbai', colo: 'BOM', region: 'ap-south-1' }, 12],
-  [{ country: 'JP', city: 'Tokyo', colo: 'NRT', region: 'ap-northeast-1' }, 9],
-  [{ country: 'AU', city: 'Sydney', colo: 'SYD', region: 'ap-southeast-2' }, 5],
-]
+/** Where requests come from, with their weights. */
+export const regions = regionRows.map(
+  ([weight, region, country, city, colo, timezone, continent, asn, asOrganization]) =>
+    [{ region, country, city, colo, timezone, continent, asn, asOrganization }, weight] as const,
+)
 
-/** One of the addresses that are set aside for documentation. */
+/** An address of the ranges reserved for documentation. */
 export function addressOf(random: Random): string {
+  if (random.chance(0.4)) return `2001:db8:${random.hex(4)}:${random.hex(2)}::1`
   return `${random.pick(['192.0.2', '198.51.100', '203.0.113'])}.${random.whole(1, 254)}`
 }
 
-/** Now and then something is wrong for an hour. */
+/** Now and then there is an hour of failures. */
 export function troubleIn(hour: number): boolean {
   return (Math.imul(hour, 2_654_435_761) >>> 0) % 61 === 0
 }
 
-/** What an entry is made from. */
+/** The input of an entry. */
 export interface Moment {
   project: DemoProject
   random: Random
-  /** Whether this is an hour of trouble. */
+  /** Whether this is an hour of failures. */
   trouble: boolean
 }
 
-/** What is sent, but for the timestamp. */
+/** An entry without its id and timestamp. */
 export type DemoEntry = Record<string, unknown> & { event_message: string }
 export type EntryMaker = (moment: Moment) => DemoEntry

@@ -1,4 +1,5 @@
 import { sqlText } from '../sql/names.ts'
+import type { Engine, Limits, Statement } from './engine.ts'
 
 /** Parses a result in the format JSONEachRow. */
 export function readJsonRows<Row>(body: Buffer): Row[] {
@@ -7,6 +8,16 @@ export function readJsonRows<Row>(body: Buffer): Row[] {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Row)
+}
+
+/** Runs a query and returns its rows. */
+export async function queryRows<Row>(
+  engine: Engine,
+  statement: Omit<Statement, 'format'>,
+  limits: Limits,
+): Promise<Row[]> {
+  const { body } = await engine.query({ ...statement, format: 'JSONEachRow' }, limits)
+  return readJsonRows<Row>(body)
 }
 
 /** Formats rows as JSONEachRow. */

@@ -59,7 +59,7 @@ export class CallRecorder {
 
   subjectOf(endpoint: Endpoint, caller: Caller, method: string, format: string): CallSubject {
     const { name, id } = endpoint.definition
-    return this.#statistics.subject({
+    return {
       endpoint: name,
       endpointId: id,
       version: endpoint.version,
@@ -67,7 +67,7 @@ export class CallRecorder {
       project: caller.project ?? '',
       method,
       format,
-    })
+    }
   }
 
   #record(request: FastifyRequest, reply: FastifyReply, status: number, bytes: number, code: string): void {

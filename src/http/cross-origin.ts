@@ -2,65 +2,42 @@ import type { FastifyInstance } from 'fastify'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-const allowedHeaders = [
-  'X-API-KEY',
-  'Authorization',
-  'Content-Type',
-  'Idempotency-Key',
-  'If-Match',
-  'If-None-Match',
-  'Cache-Control',
-  'Last-Event-ID',
-  'X-Request-Id',
-].join(', ')
+const allowedHeaders =
+  'X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Cache-Control, Last-Event-ID, ' +
+  'X-Request-Id'
 
-const exposedHeaders = [
-  'Age',
-  'Cache-Status',
-  'ETag',
-  'Idempotency-Replayed',
-  'Location',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'Server-Timing',
-  'Wellhead-Read-Bytes',
-  'Wellhead-Read-Rows',
-  'Wellhead-Truncated',
-  'Wellhead-Version',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'X-Request-Id',
-].join(', ')
+const exposedHeaders =
+  'Age, Cache-Status, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +
+  'Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Truncated, Wellhead-Version, X-RateLimit-Limit, ' +
+  'X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id'
 
-const rememberSeconds = 600
+const maxAgeSeconds = 600
 
-/** Whether an answer for one origin must not be given to another. */
+/** Whether responses differ between origins. */
 export function variesByOrigin(origins: readonly string[] = []): boolean {
   return origins.length > 0 && !origins.includes('*')
 }
 
 /**
- * Lets pages of these origins call the service. Tokens travel in headers that a page has to set itself, so there are
- * no credentials that a browser would add, and none are allowed.
+ * Allows pages of these origins to send requests. Pages set the token in a header themselves, so browser credentials
+ * are not allowed.
  */
 export function addCrossOrigin(server: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const everybody = origins.includes('*')
-  const known = new Set(origins)
+  const allowed = new Set(origins)
   server.addHook('onRequest', async (request, reply) => {
     const { origin, 'access-control-request-method': wanted } = request.headers
-    if (origin === undefined || !(everybody || known.has(origin))) return
+    if (origin === undefined || !(everybody || allowed.has(origin))) return
     reply.header('Access-Control-Allow-Origin', everybody ? '*' : origin)
     reply.header('Access-Control-Expose-Headers', exposedHeaders)
     if (request.method !== 'OPTIONS' || wanted === undefined) return
-    // Browsers ask first, and without a token.
+    // Browsers send preflight requests without a token.
     return reply
       .code(204)
       .header('Access-Control-Allow-Methods', allowedMethods)
       .header('Access-Control-Allow-Headers', allowedHeaders)
-      .header('Access-Control-Max-Age', String(rememberSeconds))
+      .header('Access-Control-Max-Age', String(maxAgeSeconds))
       .send()
   })
   server.addHook('onSend', async (_request, reply) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { RequestCounts } from '../observability/request-counts.ts'
+import type { RequestCounts } from '../observability/metrics.ts'
 import type { RequestEnds } from './request-ends.ts'
 import { traceFields } from './request-traces.ts'
 

@@ -5,12 +5,12 @@ import type { Quota } from '../access/request-quota.ts'
 import { forbidden, rateLimited } from '../base/errors.ts'
 
 /**
- * Who may call a route: everybody; everybody, and with a token they see more; whoever has a valid token; or those
- * whose token has the scope.
+ * What a route requires. `public` and `optional` need no token; with one, `optional` routes show more. `any` needs a
+ * valid token, the others a token with that scope.
  */
 export type RouteAccess = 'public' | 'optional' | 'any' | 'query' | 'ingest' | 'admin'
 
-/** Throws 401, 429 or 403, in this order. Which endpoint or source it is about is checked later. */
+/** Throws 401, 429 or 403, in this order. Handlers check the endpoint or source. */
 export function admitCaller(
   access: Access,
   needed: RouteAccess,
@@ -20,17 +20,17 @@ export function admitCaller(
   const token = tokenOf(request)
   if (needed === 'optional' && token === undefined) return undefined
   const { caller, quota } = access.admit(token, request.ip)
-  // Known also where it is refused below, for the statistics of who is.
+  // Set before the checks below, so that statistics know whose requests are refused.
   request.caller = caller
   if (quota) {
     reply.headers(quotaHeaders(quota))
     if (quota.exceeded) {
-      throw rateLimited(`This token may make ${quota.limit} requests a minute.`, quota.resetSeconds)
+      throw rateLimited(`This token is limited to ${quota.limit} requests per minute.`, quota.resetSeconds)
     }
   }
-  if (needed === 'admin' && !caller.isAdmin) throw forbidden('This needs a token with the scope admin.')
+  if (needed === 'admin' && !caller.isAdmin) throw forbidden('This requires a token with the scope admin.')
   if ((needed === 'query' || needed === 'ingest') && !caller.mayAny(needed)) {
-    throw forbidden(`This needs a token with the scope ${needed}.`)
+    throw forbidden(`This requires a token with the scope ${needed}.`)
   }
   return caller
 }
@@ -45,7 +45,7 @@ export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): Record<
   }
 }
 
-/** A key that is sent twice is none. */
+/** A repeated header counts as an invalid token. */
 export function tokenOf(request: FastifyRequest): string | undefined {
   const key = request.headers['x-api-key']
   if (key !== undefined) return typeof key === 'string' ? key : ''

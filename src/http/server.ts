@@ -22,14 +22,14 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Tracing } from '../base/tracing.ts'
-import { version } from '../base/version.ts'
 import type { Deployments } from '../endpoints/manage/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
-import type { RequestCounts } from '../observability/request-counts.ts'
+import type { RequestCounts } from '../observability/metrics.ts'
+import type { SlowCalls } from '../observability/slow-calls.ts'
 import type { LogSearch } from '../sources/log-search.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import type { SourceUsage } from '../sources/source-usage.ts'
@@ -40,52 +40,41 @@ import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadResponses } from './hot-lane/unread-responses.ts'
-import { boundJsonBodies, jsonLimits } from './json-bodies.ts'
-import { addOpenApiRoutes } from './openapi/routes.ts'
+import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { logRequests, pathOf, requestIdOf } from './request-log.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
 import { admitCaller, type RouteAccess } from './route-access.ts'
-import { listRoutes } from './route-list.ts'
-import { addBackupRoutes } from './routes/backup-routes.ts'
-import { addCacheRoutes } from './routes/cache-routes.ts'
-import type { ConsoleFiles } from './routes/console-files.ts'
-import { addConsoleRoutes } from './routes/console-routes.ts'
-import { addDeploymentRoutes } from './routes/deployment-routes.ts'
-import { addDraftRoutes } from './routes/draft-routes.ts'
-import { addEndpointRoutes } from './routes/endpoint-routes.ts'
-import { addLogRoutes } from './routes/log-routes.ts'
-import { addObservabilityRoutes, type ObservabilityRoutes } from './routes/observability-routes.ts'
-import { addOtlpRoutes } from './routes/otlp-routes.ts'
-import { addQueryRoutes, type QueryRoutes } from './routes/query-routes.ts'
-import { addSearchRoutes } from './routes/search-routes.ts'
-import { addSourceRoutes } from './routes/source-routes.ts'
-import { addTailRoutes } from './routes/tail-routes.ts'
-import { addTokenRoutes } from './routes/token-routes.ts'
-import { addWhoamiRoutes } from './routes/whoami-routes.ts'
+import { addBackupRoutes } from './routes/backup.ts'
+import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
+import { addDeploymentRoutes } from './routes/deployments.ts'
+import { addDocsRoutes } from './routes/docs.ts'
+import { addDraftRoutes } from './routes/drafts.ts'
+import { addEndpointRoutes } from './routes/endpoints.ts'
+import { addLogRoutes } from './routes/logs.ts'
+import { addOtlpRoutes } from './routes/otlp.ts'
+import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
+import { type ListedRoute, listRoutes } from './routes/route.ts'
+import { addSearchRoutes } from './routes/search.ts'
+import { addSourceRoutes } from './routes/sources.ts'
+import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
+import { addTailRoutes } from './routes/tail.ts'
+import { addTokenRoutes } from './routes/tokens.ts'
+import { addUsageRoutes } from './routes/usage.ts'
+import { addWhoamiRoutes } from './routes/whoami.ts'
 import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
-import type { EngineStatus } from './status.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined only where a route can be called without a token. */
+    /** Undefined if the request has no token, which only some routes allow. */
     caller: Caller | undefined
-  }
-  interface FastifyContextConfig {
-    /** Who may call the route; admins where nothing is said. */
-    access?: RouteAccess
   }
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
-  engineStatus: () => EngineStatus
-  /** Whether the process is about to stop. */
-  stopping: () => boolean
-  /** Whether everything else is there that calls and logs need. */
-  open: () => boolean
   intake: LogIntake
   sources: SourceAdmin
   tail: LiveTail
@@ -99,20 +88,21 @@ export interface ServerOptions {
   console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
-  /** So many of the connections may be streams of events. */
+  /** Maximum number of connections that are event streams. */
   maxStreams: number
-  /** Origins of pages that may call; `*` is all of them. */
+  /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
-  observability: ObservabilityRoutes & {
-    /** Undefined where calls are not written down. */
+  observability: MetricsRoutes & {
+    slowCalls: SlowCalls
+    /** Undefined if requests are not recorded. */
     statistics: CallStatistics | undefined
     requests: RequestCounts
-    /** Undefined where nobody collects traces. */
+    /** Undefined if traces are not exported. */
     tracing: Tracing | undefined
   }
 }
 
-/** Bounds of a request, and times against clients that are slow on purpose. */
+/** Limits of a request, and timeouts against clients that are slow on purpose. */
 const limits = {
   maxHeaderBytes: 16 * 1024,
   maxParameterLength: 512,
@@ -127,7 +117,7 @@ const limits = {
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** Where nothing is, a token is asked for all the same, so that the answer tells nothing. */
+/** Unknown paths here require a token, so that the response does not reveal which routes exist. */
 const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
 export function createServer(options: ServerOptions): FastifyInstance {
@@ -136,7 +126,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const unread = new UnreadResponses({
     maxBytes: limits.maxUnreadBytes,
     onAborted: (readers, bytes) =>
-      options.log.warn({ readers, bytes }, 'an answer that was not read was given up'),
+      options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
   const hot = createHotCalls(options, traces, unread)
   const server = fastify({
@@ -154,7 +144,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
           maxHeaderSize: limits.maxHeaderBytes,
           // Overrides --insecure-http-parser.
           insecureHTTPParser: false,
-          // Node's own refusal would have no shape.
+          // Node's own response would not be JSON.
           requireHostHeader: false,
           connectionsCheckingInterval: limits.checkConnectionsEveryMs,
         },
@@ -169,7 +159,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   boundConnections(server.server, { ...limits, maxConnections: maxConnections(options.maxStreams) })
   server.addHook('preClose', sendsBeforeClosing(server.server, limits.sentWithinMs))
-  boundJsonBodies(server)
+  limitJsonBodies(server)
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((request) => {
     const path = pathOf(request.url)
@@ -187,7 +177,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw malformedRequest('A request with HTTP/1.1 must have the header Host.')
+      throw malformedRequest('HTTP/1.1 requests must have the header Host.')
     const access = accessOf(request)
     if (access === 'public') return
     request.caller = admitCaller(options.access, access, request, reply)
@@ -195,29 +185,50 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
-    // A connection that is kept would keep the process.
+    // An open connection would keep the process alive.
     if (options.stopping()) reply.header('Connection', 'close')
   })
-  addStatusRoutes(server, options)
+  const recorder = statistics && new CallRecorder(statistics, options.queries.endpoints)
+  addRoutes(server, options, hot, recorder)
+  return server
+}
+
+/** All routes, without a service behind them. */
+export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
+  const server = fastify()
+  listRoutes(server)
+  const parts = { queries: {}, observability: {}, console: { page: undefined, assets: new Map() } }
+  addRoutes(server, parts as never, {} as never)
+  await server.ready()
+  return server.routeList
+}
+
+/** In the order of the documentation. */
+function addRoutes(
+  server: FastifyInstance,
+  options: Omit<ServerOptions, 'log' | 'access'>,
+  hot: HotCalls,
+  recorder?: CallRecorder,
+): void {
+  const { queries, observability } = options
+  const { endpoints } = queries
+  addQueryRoutes(server, queries, options.streams, hot, recorder)
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
+  addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)
+  addDeploymentRoutes(server, options.deployments)
   addSourceRoutes(server, options.sources)
   addTailRoutes(server, options)
-  addEndpointRoutes(server, options.endpoints)
-  addDeploymentRoutes(server, options.deployments)
-  addCacheRoutes(server, options.queries)
-  addDraftRoutes(server, options.drafts)
-  addSearchRoutes(server, options.search, options.usage)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  const { endpoints } = options.queries
-  const recorder = statistics && new CallRecorder(statistics, endpoints)
-  addQueryRoutes(server, options.queries, options.streams, hot, recorder)
-  addObservabilityRoutes(server, options.observability, endpoints)
-  addOpenApiRoutes(server, endpoints)
   addWhoamiRoutes(server, endpoints)
+  addDraftRoutes(server, options.drafts)
+  addUsageRoutes(server, options.usage, queries)
+  addSearchRoutes(server, options.search)
+  addStatusRoutes(server, options)
+  addMetricsRoutes(server, observability)
+  addDocsRoutes(server, endpoints)
   addConsoleRoutes(server, options.console)
-  return server
 }
 
 const maxHotCalls = 20_000
@@ -244,24 +255,7 @@ function createHotCalls(
   return hot
 }
 
-function addStatusRoutes(server: FastifyInstance, options: ServerOptions): void {
-  const readiness = () => {
-    if (options.stopping()) return { ready: false, reason: 'The service is stopping.' }
-    const { ready, reason } = options.engineStatus()
-    if (ready && !options.open()) return { ready: false, reason: 'The service is starting.' }
-    return ready ? { ready } : { ready, reason }
-  }
-  const config = { access: 'public' } as const
-  server.get('/health', { logLevel: 'silent', config }, async () => ({ status: 'alive' }))
-  server.get('/ready', { logLevel: 'silent', config }, async (_request, reply) => {
-    const state = readiness()
-    if (!state.ready) reply.code(503).header('Retry-After', '1')
-    return state
-  })
-  server.get('/api/status', async () => ({ version, ...readiness(), engine: options.engineStatus() }))
-}
-
-/** Decided by the route that was found, not by the text of the address: there are many ways to write one. */
+/** Decided by the matched route, not by the text of the URL, which can be written in many ways. */
 function accessOf(request: FastifyRequest): RouteAccess {
   const { url, config } = request.routeOptions
   if (url !== undefined) return config.access ?? 'admin'
@@ -277,7 +271,7 @@ function decodedPath(request: FastifyRequest): string {
   }
 }
 
-/** What Node's parser refuses never reaches a route, but gets the same shape of answer. */
+/** Requests that Node's parser refuses never reach a route, but get the same error response. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   if (endsWithResponse(socket)) return

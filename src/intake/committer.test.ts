@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { engineUnavailable, invalidQuery } from '../base/errors.ts'
-import { Committer } from './committer.ts'
-import { type Lines, LineWriter } from './lines.ts'
+import { engineUnavailable } from '../base/errors.ts'
+import { ClickHouseError } from '../engine/clickhouse-http.ts'
+import type { Engine, Summary } from '../engine/engine.ts'
+import { toWellheadError } from '../engine/engine-errors.ts'
+import { type Batch, Committer } from './committer.ts'
+import { LineWriter } from './lines.ts'
 
 interface Insert {
   source: string
@@ -9,18 +12,24 @@ interface Insert {
   token: string
 }
 
-/** A store that answers when it is told to. */
-function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) {
+/** A committer on an engine that responds as the test says. */
+function openStore(respond: (insert: Insert) => void | Promise<void> = () => {}) {
   const inserts: Insert[] = []
   const pausesMs: number[] = []
-  const committer = new Committer({
-    insert: async (source, lines, token) => {
-      const insert = { source, lines: lines.toString().trim().split('\n'), token }
+  const engine: Pick<Engine, 'insert'> = {
+    insert: async ({ table, settings }, rows) => {
+      const insert = {
+        source: table.replace('wellhead.', ''),
+        lines: rows.toString().trim().split('\n'),
+        token: String(settings?.insert_deduplication_token),
+      }
       inserts.push(insert)
-      await answer(insert)
+      await respond(insert)
+      return {} as Summary
     },
-    isUnreadable: (error) => invalidQuery.is(error),
-    isAway: engineUnavailable.is,
+  }
+  const committer = new Committer({
+    engine,
     maxPendingBytes: 1_000,
     maxInsertBytes: 500,
     attempts: 8,
@@ -31,16 +40,22 @@ function openStore(answer: (insert: Insert) => void | Promise<void> = () => {}) 
   return { committer, inserts, pausesMs }
 }
 
-function lines(...texts: string[]): Lines {
+/** A batch for the source "a", unless the test says otherwise. */
+function batch(texts: string[], more: Partial<Batch> = {}): Batch {
   const writer = new LineWriter()
   for (const text of texts) {
     writer.utf8(text)
     writer.endLine()
   }
-  return writer.lines()
+  return { source: 'a', lines: writer.lines(), ...more }
 }
 
-function held() {
+const cannotParse = toWellheadError(new ClickHouseError({ message: 'Cannot parse', code: 27 }), {
+  deadlineMs: 60_000,
+  ended: 'by-engine',
+})
+
+function gated() {
   let release: () => void = () => {}
   const promise = new Promise<void>((resolve) => {
     release = resolve
@@ -49,15 +64,12 @@ function held() {
 }
 
 describe('group commit', () => {
-  test('what arrives together is one insert, and what arrives meanwhile is the next', async () => {
-    const gate = held()
+  test('lines that arrive together are one insert, and later ones are the next', async () => {
+    const gate = gated()
     const { committer, inserts } = openStore(() => gate.promise)
-    const first = [
-      committer.submit({ source: 'a', lines: lines('1') }),
-      committer.submit({ source: 'a', lines: lines('2') }),
-    ]
+    const first = [committer.submit(batch(['1'])), committer.submit(batch(['2']))]
     await new Promise((resolve) => setImmediate(resolve))
-    const second = ['3', '4', '5'].map((text) => committer.submit({ source: 'a', lines: lines(text) }))
+    const second = ['3', '4', '5'].map((text) => committer.submit(batch([text])))
     gate.release()
     await Promise.all([...first, ...second])
     expect(inserts.map((insert) => insert.lines)).toEqual([
@@ -68,23 +80,20 @@ describe('group commit', () => {
   })
 
   test('sources do not wait for each other', async () => {
-    const gate = held()
+    const gate = gated()
     const { committer } = openStore(({ source }) => (source === 'slow' ? gate.promise : undefined))
-    const slow = committer.submit({ source: 'slow', lines: lines('1') })
-    await committer.submit({ source: 'fast', lines: lines('2') })
+    const slow = committer.submit(batch(['1'], { source: 'slow' }))
+    await committer.submit(batch(['2'], { source: 'fast' }))
     gate.release()
     await slow
   })
 
-  test('beyond its bytes senders are told to come back, and nothing is lost', async () => {
-    const gate = held()
+  test('refuses requests beyond its byte limit, but not the rest of a stored one', async () => {
+    const gate = gated()
     const { committer, inserts } = openStore(() => gate.promise)
-    const taken = [
-      committer.submit({ source: 'a', lines: lines('x'.repeat(600)) }),
-      committer.submit({ source: 'a', lines: lines('y'.repeat(300)) }),
-    ]
-    const more = { source: 'a', lines: lines('z'.repeat(200)) }
-    await expect(committer.submit({ source: 'b', lines: lines('small') }, more)).rejects.toMatchObject({
+    const taken = [committer.submit(batch(['x'.repeat(600)])), committer.submit(batch(['y'.repeat(300)]))]
+    const more = batch(['z'.repeat(200)])
+    await expect(committer.submit(batch(['small'], { source: 'b' }), more)).rejects.toMatchObject({
       code: 'rate_limited',
       retryAfterSeconds: 1,
     })
@@ -94,63 +103,57 @@ describe('group commit', () => {
     await committer.settled()
     await rest
     expect(inserts.map(({ source }) => source)).toEqual(['a', 'a', 'a'])
-    await committer.submit({ source: 'a', lines: lines('z'.repeat(200)) })
+    await committer.submit(batch(['z'.repeat(200)]))
   })
 
-  test('an engine that goes away gets the same insert with the same token again', async () => {
+  test('retries an insert with the same token while the engine is unavailable', async () => {
     let failures = 2
     const { committer, inserts } = openStore(() => {
       if (failures-- > 0) throw engineUnavailable('away')
     })
-    await Promise.all([
-      committer.submit({ source: 'a', lines: lines('1') }),
-      committer.submit({ source: 'a', lines: lines('2') }),
-    ])
+    await Promise.all([committer.submit(batch(['1'])), committer.submit(batch(['2']))])
     expect(inserts.map((insert) => insert.lines)).toEqual(Array(3).fill(['1', '2']))
     expect(new Set(inserts.map(({ token }) => token)).size).toBe(1)
   })
 
-  test('between the tries it waits, longer each time up to a second', async () => {
+  test('waits longer before each attempt, up to a second', async () => {
     const { committer, pausesMs } = openStore(() => {
       throw engineUnavailable('away')
     })
-    await expect(committer.submit({ source: 'a', lines: lines('1') })).rejects.toThrow('away')
+    await expect(committer.submit(batch(['1']))).rejects.toThrow('away')
     expect(pausesMs).toEqual([50, 100, 200, 400, 800, 1000, 1000])
   })
 
-  test('an engine that stays away is told to every sender of the group', async () => {
+  test('fails every request of a group if the engine stays unavailable', async () => {
     const { committer } = openStore(() => {
       throw engineUnavailable('away')
     })
-    const sent = [
-      committer.submit({ source: 'a', lines: lines('1') }),
-      committer.submit({ source: 'a', lines: lines('2') }),
-    ]
+    const sent = [committer.submit(batch(['1'])), committer.submit(batch(['2']))]
     for (const call of sent) await expect(call).rejects.toMatchObject({ code: 'engine_unavailable' })
     expect(committer.pendingBytes).toBe(0)
   })
 
-  test('a line that the engine refuses is told to its sender, and its neighbours are stored', async () => {
+  test('reports a line that the engine refuses, and stores the others', async () => {
     const stored: string[] = []
     const { committer } = openStore((insert) => {
-      if (insert.lines.some((line) => line.startsWith('bad'))) throw invalidQuery('cannot parse')
+      if (insert.lines.some((line) => line.startsWith('bad'))) throw cannotParse
       stored.push(...insert.lines)
     })
     const [[good], [mixed]] = await Promise.all([
-      committer.submit({ source: 'a', lines: lines('1', '2', '3') }),
-      committer.submit({ source: 'a', lines: lines('4', 'bad', '5', 'bad too') }),
+      committer.submit(batch(['1', '2', '3'])),
+      committer.submit(batch(['4', 'bad', '5', 'bad too'])),
     ])
     expect([...(good ?? [])]).toEqual([])
     expect([...(mixed?.keys() ?? [])]).toEqual([1, 3])
     expect(stored.sort()).toEqual(['1', '2', '3', '4', '5'])
   })
 
-  test('lines with a token of their own are an insert of their own', async () => {
+  test('inserts lines with a token separately', async () => {
     const { committer, inserts } = openStore()
     await Promise.all([
-      committer.submit({ source: 'a', lines: lines('1') }),
-      committer.submit({ source: 'a', lines: lines('2'), token: 'key' }),
-      committer.submit({ source: 'a', lines: lines('3') }),
+      committer.submit(batch(['1'])),
+      committer.submit(batch(['2'], { token: 'key' })),
+      committer.submit(batch(['3'])),
     ])
     expect(inserts.map((insert) => insert.lines.join())).toEqual(['1', '2', '3'])
     expect(inserts[1]?.token).toBe('key')

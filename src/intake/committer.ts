@@ -1,35 +1,35 @@
 import { randomUUID } from 'node:crypto'
-import { rateLimited } from '../base/errors.ts'
+import { engineUnavailable, rateLimited } from '../base/errors.ts'
+import { database } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
 import { Lines } from './lines.ts'
 
-export interface CommitterOptions {
-  /** Stores lines so that they are on disk when it resolves; the same token is stored once. */
-  insert: (source: string, lines: Buffer, token: string) => Promise<void>
-  /** Whether an insert was refused for what is in its lines, so that some of them may be fine. */
-  isUnreadable: (error: unknown) => boolean
-  /** Whether an insert failed because nobody was there to take it, and somebody soon may be. */
-  isAway: (error: unknown) => boolean
-  /** Bytes that may wait or be on their way at once; beyond them senders are told to wait. */
+interface CommitterOptions {
+  engine: Pick<Engine, 'insert'>
+  /** Maximum bytes that wait or are being inserted; further requests get 429. */
   maxPendingBytes: number
-  /** An insert takes so much at once. */
+  /** Maximum bytes of one insert. */
   maxInsertBytes: number
-  /** How often an insert is tried while the engine is away. */
+  /** How often an insert is tried while the engine is unavailable. */
   attempts: number
-  /** Hears what is on disk now, in the order in which it got there. */
+  /** Called with the lines that are on disk now, in the order in which they were stored. */
   onStored?: (source: string, lines: Iterable<Buffer>) => void
-  /** Waits between two tries: an engine that is somebody's server refuses at once. */
+  /** Waits between two attempts: a remote server that is down refuses at once. */
   pause: (ms: number) => Promise<void>
 }
 
 const firstPauseMs = 50
 const longestPauseMs = 1_000
 
+const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as const
+
 export interface Batch {
   source: string
   lines: Lines
-  /** With one, the lines are an insert of their own, which the engine stores once however often it comes. */
+  /** Makes the lines an insert of their own, which the engine stores once however often it is sent. */
   token?: string | undefined
-  /** Belongs to a request that is stored already in part, and so is never refused. */
+  /** The rest of a request that is already stored in part; never refused. */
   begun?: boolean
 }
 
@@ -45,10 +45,7 @@ interface Queue {
   running: boolean
 }
 
-/**
- * Group commit: what arrives while an insert runs becomes the next one. Each sender hears of its own lines
- * when they are on disk.
- */
+/** Group commit: lines that arrive while an insert runs become the next insert. */
 export class Committer {
   readonly #options: CommitterOptions
   readonly #queues = new Map<string, Queue>()
@@ -63,13 +60,12 @@ export class Committer {
     return this.#pendingBytes
   }
 
-  /** Resolves when all lines are on disk, with those of each batch that the engine refused and why. */
+  /** Resolves when all lines are on disk; returns, for each batch, the lines that the engine refused and why. */
   async submit(...batches: Batch[]): Promise<Map<number, string>[]> {
     const total = batches.reduce((sum, { lines }) => sum + lines.bytes.length, 0)
-    // All of a request or nothing of it; and whatever was begun is finished.
     const full = this.#pendingBytes > 0 && this.#pendingBytes + total > this.#options.maxPendingBytes
     if (full && !batches.every(({ begun }) => begun)) {
-      throw rateLimited('More logs are on their way than can be stored at the moment.', 1)
+      throw rateLimited('Too many entries are waiting to be stored. Send this request again later.', 1)
     }
     return Promise.all(batches.map((batch) => this.#enqueue(batch)))
   }
@@ -85,7 +81,7 @@ export class Committer {
     })
   }
 
-  /** Resolves when nothing is waiting or on its way. */
+  /** Resolves when nothing waits or is being inserted. */
   settled(): Promise<void> {
     if (this.#pendingBytes === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
@@ -93,10 +89,10 @@ export class Committer {
 
   async #drain(source: string, queue: Queue): Promise<void> {
     queue.running = true
-    // What arrives in the same turn of the event loop belongs together.
+    // Groups what arrives in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     while (queue.waiting.length > 0) {
-      const group = this.#take(queue)
+      const group = this.#nextGroup(queue)
       await this.#commit(source, group)
       for (const { lines } of group) this.#pendingBytes -= lines.bytes.length
     }
@@ -105,7 +101,7 @@ export class Committer {
     if (this.#pendingBytes === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  #take(queue: Queue): Waiting[] {
+  #nextGroup(queue: Queue): Waiting[] {
     const group: Waiting[] = []
     let bytes = 0
     while (queue.waiting.length > 0) {
@@ -142,15 +138,15 @@ export class Committer {
     }
   }
 
-  /** One line that the engine cannot read must not refuse its neighbours: they are stored without it. */
+  /** Finds lines that the engine cannot read by halving the insert, so that the others are stored. */
   async #store(part: Part, refused: Map<number, string>): Promise<void> {
     const { from, to, token } = part
     try {
       await this.#insert(part)
     } catch (error) {
-      if (!this.#options.isUnreadable(error)) throw error
+      if (!isUnreadableRow(error)) throw error
       if (to - from === 1) {
-        refused.set(from, 'the engine cannot store it')
+        refused.set(from, 'the engine cannot store the entry')
         return
       }
       const half = (from + to) >> 1
@@ -160,20 +156,30 @@ export class Committer {
   }
 
   async #insert({ source, lines, from, to, token }: Part): Promise<void> {
-    const body = lines.between(from, to)
+    const { engine, attempts, pause } = this.#options
+    const settings = {
+      insert_deduplication_token: token,
+      // Metadata is stored as text, whatever the server's profile says.
+      input_format_json_read_objects_as_strings: 1,
+      // Each day is a partition, and entries may be of any day.
+      max_partitions_per_insert_block: 0,
+    }
+    const target = { table: `${database}.${source}`, columns, format: 'JSONEachRow' as const, settings }
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#options.insert(source, body, token)
+        await engine.insert(target, lines.between(from, to), { deadlineMs: 60_000 })
+        return
       } catch (error) {
-        // The engine went away in between: whether it had stored the lines or not, the token makes it once.
-        if (!this.#options.isAway(error) || attempt >= this.#options.attempts) throw error
-        await this.#options.pause(Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs))
+        // The lines may have been stored or not; the token makes sure that they are stored once.
+        const isAway = engineUnavailable.is(error) && !isDiskTrouble(error)
+        if (!isAway || attempt >= attempts) throw error
+        await pause(Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs))
       }
     }
   }
 }
 
-/** Lines that follow each other, on their way to the engine. */
+/** Consecutive lines of one insert. */
 interface Part {
   source: string
   lines: Lines

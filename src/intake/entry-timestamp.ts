@@ -1,13 +1,13 @@
 import { formatMicros, parseIsoTimestamp } from '../base/timestamps.ts'
 
-/** Below these the integer counts seconds, milliseconds, microseconds; above, nanoseconds. */
+/** Upper bounds of seconds, milliseconds and microseconds; larger integers are nanoseconds. */
 const bounds = { seconds: 10n ** 11n, millis: 10n ** 14n, micros: 10n ** 17n } as const
 
-/** What the engine's column can hold. */
+/** The range of the engine's column. */
 const earliest = BigInt(Date.UTC(1900, 0, 1)) * 1000n
 const latest = BigInt(Date.UTC(2299, 11, 31)) * 1000n
 
-/** Microseconds since 1970, of an ISO 8601 text or of an integer whose unit is told by its size. */
+/** Microseconds since 1970, from ISO 8601 or from a number whose size determines its unit. */
 export function readTimestamp(value: unknown): bigint | undefined {
   const micros = typeof value === 'string' ? fromText(value) : fromNumber(value)
   return micros !== undefined && micros >= earliest && micros < latest ? micros : undefined
@@ -17,11 +17,11 @@ function fromText(text: string): bigint | undefined {
   return /^-?\d{9,20}$/.test(text) ? fromInteger(BigInt(text)) : parseIsoTimestamp(text)
 }
 
-const known = { day: 0, midnightMicros: 0 }
+const lastDay = { day: 0, midnightMicros: 0 }
 
 /**
- * The form that nearly all senders use, YYYY-MM-DDTHH:MM:SS.ffffffZ with any number of decimals or none, from its bytes.
- * NaN for every other. Most entries are of the day of the one before, and to find out about a day is what takes long.
+ * Fast path for the form that nearly all senders use: YYYY-MM-DDTHH:MM:SS.ffffffZ, with up to nine decimals. Returns NaN
+ * for any other. Caches the last day, which most entries share and which is slow to compute.
  */
 export function readUsualTimestamp(bytes: Buffer, start: number, end: number): number {
   const decimals = end - start - 21
@@ -30,11 +30,11 @@ export function readUsualTimestamp(bytes: Buffer, start: number, end: number): n
   if (bytes[start + 13] !== 0x3a || bytes[start + 16] !== 0x3a) return Number.NaN
   const day =
     digits(bytes, start, 4) * 10_000 + digits(bytes, start + 5, 2) * 100 + digits(bytes, start + 8, 2)
-  if (day !== known.day) {
+  if (day !== lastDay.day) {
     const midnight = parseIsoTimestamp(`${bytes.toString('latin1', start, start + 10)}T00:00:00Z`)
     if (midnight === undefined) return Number.NaN
-    known.midnightMicros = Number(midnight)
-    known.day = day
+    lastDay.midnightMicros = Number(midnight)
+    lastDay.day = day
   } else if (bytes[start + 4] !== 0x2d || bytes[start + 7] !== 0x2d) return Number.NaN
   const hour = digits(bytes, start + 11, 2)
   const minute = digits(bytes, start + 14, 2)
@@ -47,7 +47,7 @@ export function readUsualTimestamp(bytes: Buffer, start: number, end: number): n
     fraction = digits(bytes, start + 20, used) * 10 ** (6 - used)
     if (used < decimals) fraction += 0 * digits(bytes, start + 26, decimals - used)
   }
-  const micros = known.midnightMicros + (hour * 3600 + minute * 60 + second) * 1_000_000 + fraction
+  const micros = lastDay.midnightMicros + (hour * 3600 + minute * 60 + second) * 1_000_000 + fraction
   return Number.isSafeInteger(micros) && micros >= 1_000_000 ? micros : Number.NaN
 }
 
@@ -64,7 +64,7 @@ function digits(bytes: Buffer, start: number, count: number): number {
 function fromNumber(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return fromInteger(value)
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
-  // Seconds with a fraction are what several languages call a timestamp.
+  // Several languages write timestamps as seconds with a fraction.
   return Number.isInteger(value) ? fromInteger(BigInt(value)) : BigInt(Math.round(value * microsPer(value)))
 }
 
@@ -80,7 +80,7 @@ function fromInteger(value: bigint): bigint {
   return value / 1_000n
 }
 
-/** As the engine reads it; a number is in the usual range. */
+/** The text that the engine reads. */
 export function timeText(micros: number | bigint): string {
   if (typeof micros === 'bigint' || micros < 1_000_000) return formatMicros(BigInt(micros))
   const digits = String(micros)

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { parseIsoTimestamp } from '../base/timestamps.ts'
 import { type EntryRules, readEntry } from './entry.ts'
-import { readTimestamp } from './entry-timestamp.ts'
+import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
 
 const now = Date.UTC(2026, 10, 14, 12)
 const dayMs = 86_400_000
 
-/** The row that an entry becomes, or the reason why it becomes none. */
+/** The row of an entry, or the reason why it is rejected. */
 function readText(text: string, rules: Partial<EntryRules> = {}) {
   const reading = readEntry(text, { nowMs: now, ...rules })
   return 'line' in reading ? (JSON.parse(reading.line.toString()) as Record<string, unknown>) : reading.reason
@@ -14,7 +15,7 @@ function readText(text: string, rules: Partial<EntryRules> = {}) {
 
 const read = (entry: unknown, rules?: Partial<EntryRules>) => readText(JSON.stringify(entry), rules)
 
-/** The bytes of metadata in the line that an entry becomes. */
+/** The metadata in the line of an entry. */
 function metadataText(entry: string): string {
   const reading = readEntry(entry, { nowMs: now })
   if ('reason' in reading) throw new Error(reading.reason)
@@ -22,7 +23,7 @@ function metadataText(entry: string): string {
 }
 
 describe('an entry', () => {
-  test('that says nothing has the time of arrival, a new id and empty fields', () => {
+  test('that is empty gets the time of arrival, a new id and empty fields', () => {
     expect(read({})).toEqual({
       project: '',
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
@@ -32,7 +33,7 @@ describe('an entry', () => {
     })
   })
 
-  test('keeps its other keys inside of metadata, behind what is there already', () => {
+  test('keeps unknown keys in metadata, after the existing ones', () => {
     expect(metadataText('{"level":"info","a":1,"metadata":{"a":2}}')).toBe(
       '{"a":2,"level":"info","_other":{"a":1}}',
     )
@@ -43,7 +44,7 @@ describe('an entry', () => {
     expect(metadataText('{"metadata":[1],"b":2}')).toBe('{"metadata":[1],"b":2}')
   })
 
-  test('has its message in event_message or in message, whatever kind of value it is', () => {
+  test('has its message in event_message or message, with a value of any type', () => {
     expect(read({ message: 'm' })).toMatchObject({ event_message: 'm', metadata: {} })
     expect(read({ message: 'm', event_message: null })).toMatchObject({ event_message: 'm', metadata: {} })
     expect(read({ message: 'm', event_message: 'e' })).toMatchObject({
@@ -54,7 +55,7 @@ describe('an entry', () => {
     expect(read({ metadata: 'text' })).toMatchObject({ metadata: { metadata: 'text' } })
   })
 
-  test('is the same with its keys written as escapes', () => {
+  test('may have escaped keys', () => {
     expect(readText('{"\\u0069d":"a","m\\u0065tadata":{"proj\\u0065ct":"p"}}')).toMatchObject({
       id: 'a',
       project: 'p',
@@ -64,7 +65,7 @@ describe('an entry', () => {
     expect(reading.line.toString()).toContain('{"project":"é/",')
   })
 
-  test('is of the first project that it names, of a key that comes twice the first', () => {
+  test('belongs to the first project that it names', () => {
     expect(readText('{"metadata":{"project":"c","project_ref":"b","project_ref":"x"}}')).toMatchObject({
       project: 'b',
     })
@@ -82,18 +83,18 @@ describe('an entry', () => {
   const wide = (values: number) => `{"metadata":{"a":[${'1,'.repeat(values - 3)}1]}}`
 
   test.each([
-    ['id must be text', '{"id":{}}'],
+    ['id must be a string or a number', '{"id":{}}'],
     ['id is longer than 128 characters', `{"id":"${'é'.repeat(129)}"}`],
-    ['project must be text', '{"project":[]}'],
-    ['project must be text', '{"project":true}'],
-    ['timestamp is more than an hour ahead', `{"timestamp":${now + 3_600_001}}`],
-    ['timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns', '{"timestamp":true}'],
-    ['a number is outside of what 64 bits can hold', '{"metadata":{"n":123456789012345678901}}'],
-    ['a number is outside of what 64 bits can hold', '{"metadata":{"n":[1e400]}}'],
-    ['a text has half of a surrogate pair', '{"other":"\\ud800"}'],
-    ['a text has half of a surrogate pair', '{"metadata":{"\\udc00":1}}'],
-    ['it is nested deeper than 64 levels', deep(65)],
-    ['it has more than 5000 values', wide(5001)],
+    ['project must be a string or a number', '{"project":[]}'],
+    ['project must be a string or a number', '{"project":true}'],
+    ['timestamp is more than one hour in the future', `{"timestamp":${now + 3_600_001}}`],
+    ['timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns', '{"timestamp":true}'],
+    ['a number does not fit into 64 bits', '{"metadata":{"n":123456789012345678901}}'],
+    ['a number does not fit into 64 bits', '{"metadata":{"n":[1e400]}}'],
+    ['a string contains half of a surrogate pair', '{"other":"\\ud800"}'],
+    ['a string contains half of a surrogate pair', '{"metadata":{"\\udc00":1}}'],
+    ['the entry is nested more than 64 levels deep', deep(65)],
+    ['the entry has more than 5000 values', wide(5001)],
     ['the entry is larger than 1 MiB', `{"event_message":"${'x'.repeat(2 ** 20)}"}`],
     ['the line is not valid JSON', '{"id":1'],
     ['the line is not valid JSON', '{"id":1} 2'],
@@ -110,7 +111,7 @@ describe('an entry', () => {
     expect(readText(entry)).toBeTypeOf('object')
   })
 
-  test('older than the retention of its source is rejected, and one of that age is not', () => {
+  test('older than the retention of its source is rejected', () => {
     const at = (timestamp: number) => read({ timestamp }, { retentionDays: 30 })
     expect(at(now - 30 * dayMs)).toBeTypeOf('object')
     expect(at(now - 30 * dayMs - 1)).toBe("timestamp is older than the source's retention of 30 days")
@@ -119,12 +120,12 @@ describe('an entry', () => {
     )
   })
 
-  test('of a sender with one project is of that project, or rejected', () => {
+  test('of a sender with a project belongs to it, or is rejected', () => {
     const project = (entry: unknown) => {
       const reading = read(entry, { owner: 'mine' })
       return typeof reading === 'string' ? reading : reading.project
     }
-    const foreign = 'the token may only send entries of its own project'
+    const foreign = 'the token is limited to project mine; send that project or omit it'
     expect(project({})).toBe('mine')
     expect(project({ project: 'mine' })).toBe('mine')
     expect(project({ project: null, metadata: { project_ref: 'mine' } })).toBe('mine')
@@ -134,13 +135,9 @@ describe('an entry', () => {
     expect(project({ metadata: { project: 7 } })).toBe(foreign)
   })
 
-  test('keeps an id that is a number with all of its digits', () => {
-    for (const [id, text] of [
-      ['7', '7'],
-      ['-0', '0'],
-      ['1e3', '1000'],
-      ['12345678901234567890', '12345678901234567890'],
-    ]) {
+  test('keeps all digits of a numeric id', () => {
+    const digits = '12345678901234567890'
+    for (const [id, text] of Object.entries({ 7: '7', '-0': '0', '1e3': '1000', [digits]: digits })) {
       expect(readText(`{"id":${id}}`)).toMatchObject({ id: text })
     }
   })
@@ -167,7 +164,7 @@ describe('an entry', () => {
     return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
   }
 
-  test('whatever its metadata is, its bytes are stored as they were sent, without the whitespace', () => {
+  test('keeps the bytes of any metadata except whitespace between tokens', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(key, value)),
@@ -190,14 +187,8 @@ describe('an entry', () => {
 describe('the timestamp of an entry', () => {
   const micros = BigInt(now) * 1000n
   test.each([
-    [now / 1000],
-    [now],
-    [now * 1000],
-    [BigInt(now) * 1_000_000n],
-    [String(now)],
-    ['2026-11-14T12:00:00Z'],
-    ['2026-11-14T13:00:00+01:00'],
-    ['2026-11-14 12:00:00'],
+    ...[now / 1000, now, now * 1000, BigInt(now) * 1_000_000n, String(now)],
+    ...['2026-11-14T12:00:00Z', '2026-11-14T13:00:00+01:00', '2026-11-14 12:00:00'],
   ])('%s is the same instant', (value) => {
     expect(readTimestamp(value)).toBe(micros)
     const text = JSON.stringify(typeof value === 'bigint' ? String(value) : value)
@@ -208,10 +199,71 @@ describe('the timestamp of an entry', () => {
     expect(readTimestamp(1794657600.25)).toBe(1794657600250000n)
   })
 
-  test.each([['yesterday'], [''], ['2026-02-30T00:00:00Z'], [{}], [Number.POSITIVE_INFINITY], [10n ** 30n]])(
-    '%s is none',
-    (value) => {
-      expect(readTimestamp(value)).toBeUndefined()
-    },
+  test.each(['yesterday', '', '2026-02-30T00:00:00Z', {}, Number.POSITIVE_INFINITY, 10n ** 30n])(
+    '%s is invalid',
+    (value) => expect(readTimestamp(value)).toBeUndefined(),
+  )
+})
+
+const earliest = BigInt(Date.UTC(1900, 0, 1)) * 1000n
+const latest = BigInt(Date.UTC(2299, 11, 31)) * 1000n
+
+test('the fast path for the usual form agrees with the general parser, in any order of days', () => {
+  const two = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, '0'))
+  const text = fc
+    .tuple(
+      fc.constantFrom('1899', '1900', '1970', '2024', '2026', '2298', '2299', '2300', '9999'),
+      fc.tuple(two(13), two(32), two(25), two(61), two(61)),
+      fc.constantFrom('', '.', '.1', '.123456789', '.1234567890'),
+    )
+    .map(([year, [month, day, h, m, s], rest]) => `${year}-${month}-${day}T${h}:${m}:${s}${rest}Z`)
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 20 }), (texts) => {
+      for (const each of texts) {
+        const micros = parseIsoTimestamp(each)
+        const kept = micros !== undefined && micros >= earliest && micros < latest
+        expect([each, readTimestamp(each)]).toEqual([each, kept ? micros : undefined])
+        const usual = readUsualTimestamp(Buffer.from(`"${each}"`), 1, each.length + 1)
+        if (!Number.isNaN(usual)) expect([each, BigInt(usual)]).toEqual([each, micros])
+        else if (kept) expect(each).toMatch(/^(?:1900|1970|2298|2299)|\.Z$/)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the fast path accepts a changed text only if the general parser reads the same', () => {
+  const usual = '2026-02-28T10:20:30.123456Z'
+  for (let at = 0; at < usual.length; at++) {
+    for (const character of '0123456789TZ:.- ') {
+      const text = usual.slice(0, at) + character + usual.slice(at + 1)
+      const micros = readUsualTimestamp(Buffer.from(text), 0, text.length)
+      if (!Number.isNaN(micros)) expect([text, BigInt(micros)]).toEqual([text, parseIsoTimestamp(text)])
+    }
+  }
+})
+
+test('the size of a number determines its unit, so that one instant is the same in all units', () => {
+  const seconds = fc.integer({ min: 1_000_000_000, max: 9_000_000_000 })
+  fc.assert(
+    fc.property(seconds, fc.nat(999_999), (second, fraction) => {
+      const micros = BigInt(second) * 1_000_000n + BigInt(fraction)
+      expect(readTimestamp(BigInt(second))).toBe(BigInt(second) * 1_000_000n)
+      expect(readTimestamp(micros / 1000n)).toBe((micros / 1000n) * 1000n)
+      expect(readTimestamp(micros)).toBe(micros)
+      expect(readTimestamp(micros * 1000n + 999n)).toBe(micros)
+      expect(readTimestamp(String(micros))).toBe(micros)
+    }),
+  )
+})
+
+test('any value is an instant that the engine can store, or undefined', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.anything(), fc.double(), fc.bigInt(), fc.maxSafeInteger()), (value) => {
+      const micros = readTimestamp(value)
+      if (micros === undefined) return
+      expect(micros >= earliest && micros < latest).toBe(true)
+    }),
+    { numRuns: 500 },
   )
 })

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
-import { type JsonProblem, JsonScanner, openArray, openObject, quote } from './json-scanner.ts'
+import { backslash, type JsonProblem, JsonScanner, openArray, openObject, quote } from './json-scanner.ts'
 import { LineWriter } from './lines.ts'
 
 export const entryLimits = {
@@ -14,21 +14,21 @@ export const entryLimits = {
 /** The rules for the entries of one source and sender. */
 export interface EntryRules {
   nowMs: number
-  /** The only project allowed; entries need not name it. */
+  /** The only project allowed; entries may omit it. */
   owner?: string | undefined
-  /** Without it, entries may be of any age. */
+  /** If absent, entries may be of any age. */
   retentionDays?: number | undefined
-  /** Makes the id of an entry that has none. */
+  /** Creates the id of an entry that has none. */
   newId?: () => string
 }
 
-/** A value in the bytes of a body. */
+/** The position of a value in a body. */
 interface Span {
   start: number
   end: number
   /** Whether it contains whitespace outside of strings. */
   spaced: boolean
-  /** Whether it contains a backslash, if it is a string. */
+  /** Whether it is a string with a backslash. */
   escaped: boolean
 }
 
@@ -37,7 +37,7 @@ interface Member {
   value: Span
 }
 
-/** Thrown in place of an Error, which would collect a stack for every rejected entry. */
+/** Not an Error, which would collect a stack for every rejected entry. */
 class Rejection {
   readonly reason: string
   constructor(reason: string) {
@@ -45,14 +45,14 @@ class Rejection {
   }
 }
 
-/** Valid JSON that the engine cannot read: every path of such an entry would be null, without an error. */
+/** The engine would read every path of such an entry as null, without an error. */
 const problems: Record<JsonProblem, string> = {
-  number: 'a number is outside of what 64 bits can hold',
-  surrogate: 'a text has half of a surrogate pair',
-  depth: `it is nested deeper than ${entryLimits.maxDepth} levels`,
+  number: 'a number does not fit into 64 bits',
+  surrogate: 'a string contains half of a surrogate pair',
+  depth: `the entry is nested more than ${entryLimits.maxDepth} levels deep`,
 }
 
-const known = {
+const entryKeys = {
   eventMessage: Buffer.from('"event_message"'),
   message: Buffer.from('"message"'),
   timestamp: Buffer.from('"timestamp"'),
@@ -62,7 +62,7 @@ const known = {
   projectRef: Buffer.from('"project_ref"'),
 } as const
 
-const written = {
+const syntax = {
   project: Buffer.from('{"project":'),
   id: Buffer.from(',"id":'),
   timestamp: Buffer.from(',"timestamp":"'),
@@ -78,10 +78,7 @@ const written = {
 const dayMs = 86_400_000
 const letterN = 0x6e
 
-/**
- * Turns entries into the lines that the engine stores. Values that are only passed on are never parsed: they are located
- * in the body and copied.
- */
+/** Turns entries into lines for the engine. Values that are stored as sent are located and copied, never parsed. */
 export class EntryReader {
   readonly #scanner: JsonScanner
   readonly #bytes: Buffer
@@ -96,40 +93,34 @@ export class EntryReader {
   #innerRef: Span | undefined
   #innerProject: Span | undefined
   #others: Member[] = []
-  /** The time of the entry that was stored last, in microseconds. */
+  /** The timestamp of the last stored entry. */
   micros: number | bigint = 0
 
   constructor(scanner: JsonScanner) {
     this.#scanner = scanner
     this.#bytes = scanner.bytes
-    // The entry itself is level 0.
+    // The entry itself is not counted.
     scanner.maxDepth = entryLimits.maxDepth + 1
   }
 
-  /** Moves over the value at the scanner; false if it is not valid JSON. */
+  /** Scans the next value; false if it is not valid JSON. */
   scan(): boolean {
     const scanner = this.#scanner
     scanner.values = 0
     scanner.problem = undefined
-    this.#eventMessage =
-      this.#message =
-      this.#timestamp =
-      this.#id =
-      this.#project =
-      this.#metadata =
-        undefined
-    this.#innerRef = this.#innerProject = undefined
+    this.#eventMessage = this.#message = this.#timestamp = this.#id = undefined
+    this.#project = this.#metadata = this.#innerRef = this.#innerProject = undefined
     if (this.#others.length > 0) this.#others = []
     this.#isObject = scanner.peek() === openObject
     return this.#isObject ? scanner.object(this.#readMember) : scanner.value()
   }
 
-  /** Adds the line of the scanned entry; returns the reason if it cannot be stored. */
+  /** Writes the line of the scanned entry, or returns the reason why it is rejected. */
   store(rules: EntryRules, lines: LineWriter): string | undefined {
     const { problem, values } = this.#scanner
     if (!this.#isObject) return 'an entry must be a JSON object'
     if (problem) return problems[problem]
-    if (values > entryLimits.maxValues) return `it has more than ${entryLimits.maxValues} values`
+    if (values > entryLimits.maxValues) return `the entry has more than ${entryLimits.maxValues} values`
     try {
       this.#writeLine(rules, lines)
       if (lines.lineLength >= entryLimits.maxBytes) throw new Rejection('the entry is larger than 1 MiB')
@@ -142,11 +133,11 @@ export class EntryReader {
     }
   }
 
-  /** A key that comes twice is kept like one that has no meaning of its own. */
+  /** Of a known key that occurs twice, the second is kept like an unknown key. */
   readonly #readMember = (): boolean => {
     const scanner = this.#scanner
     const { keyStart, keyEnd, hasEscape } = scanner
-    const isMetadata = this.#metadata === undefined && this.#isKey(known.metadata)
+    const isMetadata = this.#metadata === undefined && this.#isKey(entryKeys.metadata)
     const name = isMetadata ? undefined : this.#nameOfKey()
     const start = scanner.at
     scanner.hasSpace = false
@@ -167,19 +158,19 @@ export class EntryReader {
   }
 
   #nameOfKey() {
-    if (!this.#timestamp && this.#isKey(known.timestamp)) return 'timestamp'
-    if (!this.#eventMessage && this.#isKey(known.eventMessage)) return 'eventMessage'
-    if (!this.#id && this.#isKey(known.id)) return 'id'
-    if (!this.#project && this.#isKey(known.project)) return 'project'
-    if (!this.#message && this.#isKey(known.message)) return 'message'
+    if (!this.#timestamp && this.#isKey(entryKeys.timestamp)) return 'timestamp'
+    if (!this.#eventMessage && this.#isKey(entryKeys.eventMessage)) return 'eventMessage'
+    if (!this.#id && this.#isKey(entryKeys.id)) return 'id'
+    if (!this.#project && this.#isKey(entryKeys.project)) return 'project'
+    if (!this.#message && this.#isKey(entryKeys.message)) return 'message'
     return undefined
   }
 
   /** Of two members with the same key, the engine reads the first. */
   readonly #readInnerMember = (): boolean => {
     const scanner = this.#scanner
-    const isRef = this.#innerRef === undefined && this.#isKey(known.projectRef)
-    const isProject = this.#innerProject === undefined && this.#isKey(known.project)
+    const isRef = this.#innerRef === undefined && this.#isKey(entryKeys.projectRef)
+    const isProject = this.#innerProject === undefined && this.#isKey(entryKeys.project)
     const start = scanner.at
     if (!scanner.value(2)) return false
     if (!isRef && !isProject) return true
@@ -189,7 +180,7 @@ export class EntryReader {
     return true
   }
 
-  /** Whether the scanner is behind this key. */
+  /** Whether this is the key that was scanned last. */
   #isKey(expected: Buffer): boolean {
     const { keyStart, keyEnd, hasEscape } = this.#scanner
     if (hasEscape) return this.#canonical(keyStart, keyEnd).equals(expected)
@@ -201,28 +192,28 @@ export class EntryReader {
   }
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
-    const message = this.#isGiven(this.#eventMessage) ? this.#eventMessage : this.#message
+    const message = this.#isPresent(this.#eventMessage) ? this.#eventMessage : this.#message
     if (this.#message && message !== this.#message) {
       const key = { start: -1, end: -1, spaced: false, escaped: false }
       this.#others.push({ key, value: this.#message })
     }
     this.micros = this.#microsOf(rules)
-    lines.copy(written.project)
+    lines.copy(syntax.project)
     this.#writeProject(rules.owner, lines)
-    lines.copy(written.id)
+    lines.copy(syntax.id)
     this.#writeId(rules, lines)
-    lines.copy(written.timestamp)
+    lines.copy(syntax.timestamp)
     lines.latin1(timeText(this.micros))
-    lines.copy(written.message)
-    if (!this.#isGiven(message)) lines.copy(written.emptyText)
+    lines.copy(syntax.message)
+    if (!this.#isPresent(message)) lines.copy(syntax.emptyText)
     else if (this.#bytes[message.start] === quote) lines.copy(this.#bytes, message.start, message.end)
     else lines.utf8(JSON.stringify(this.#compactText(message)))
-    lines.copy(written.metadata)
+    lines.copy(syntax.metadata)
     this.#writeMetadata(lines)
-    lines.copy(written.close)
+    lines.copy(syntax.close)
   }
 
-  /** The metadata as sent, followed by the entry's other keys; those that the metadata has already go below `_other`. */
+  /** The metadata as sent, then the entry's other keys; keys that the metadata has too go below `_other`. */
   #writeMetadata(lines: LineWriter): void {
     const metadata = this.#metadata
     const isObject = metadata !== undefined && this.#bytes[metadata.start] === openObject
@@ -230,33 +221,33 @@ export class EntryReader {
       this.#writeValue(lines, metadata)
       return
     }
-    lines.copy(written.open)
+    lines.copy(syntax.open)
     const before = lines.lineLength
     const keys = isObject ? this.#keysOf(metadata) : new Set<string>()
-    // Without its brackets.
+    // Without its braces.
     if (isObject) this.#writeValue(lines, { ...metadata, start: metadata.start + 1, end: metadata.end - 1 })
-    else if (this.#isGiven(metadata)) {
-      this.#writeMember(lines, known.metadata, metadata, before)
+    else if (this.#isPresent(metadata)) {
+      this.#writeMember(lines, entryKeys.metadata, metadata, before)
       keys.add('metadata')
     }
-    const taken: [Buffer, Span][] = []
+    const duplicates: [Buffer, Span][] = []
     for (const { key, value } of this.#others) {
-      const bytes = key.start < 0 ? known.message : this.#bytes.subarray(key.start, key.end)
+      const bytes = key.start < 0 ? entryKeys.message : this.#bytes.subarray(key.start, key.end)
       const name = JSON.parse(bytes.toString()) as string
-      if (keys.has(name)) taken.push([bytes, value])
+      if (keys.has(name)) duplicates.push([bytes, value])
       else this.#writeMember(lines, bytes, value, before)
       keys.add(name)
     }
-    if (taken.length > 0) {
+    if (duplicates.length > 0) {
       let other = '_other'
       while (keys.has(other)) other = `_${other}`
       this.#writeKey(lines, Buffer.from(JSON.stringify(other)), before)
-      lines.copy(written.open)
+      lines.copy(syntax.open)
       const inside = lines.lineLength
-      for (const [key, value] of taken) this.#writeMember(lines, key, value, inside)
-      lines.copy(written.close)
+      for (const [key, value] of duplicates) this.#writeMember(lines, key, value, inside)
+      lines.copy(syntax.close)
     }
-    lines.copy(written.close)
+    lines.copy(syntax.close)
   }
 
   #writeMember(lines: LineWriter, key: Buffer, value: Span, first: number): void {
@@ -264,11 +255,11 @@ export class EntryReader {
     this.#writeValue(lines, value)
   }
 
-  /** With a comma, unless the line is still as long as it was where the object began. */
+  /** Writes a comma first, unless the line is as long as it was where the object began. */
   #writeKey(lines: LineWriter, key: Buffer, first: number): void {
-    if (lines.lineLength > first) lines.copy(written.comma)
+    if (lines.lineLength > first) lines.copy(syntax.comma)
     lines.copy(key)
-    lines.copy(written.colon)
+    lines.copy(syntax.colon)
   }
 
   #writeValue(lines: LineWriter, { start, end, spaced }: Span): void {
@@ -287,24 +278,24 @@ export class EntryReader {
   }
 
   #writeProject(owner: string | undefined, lines: LineWriter): void {
-    const given = this.#isGiven(this.#project) ? this.#project : this.#innerProjectOf()
+    const span = this.#isPresent(this.#project) ? this.#project : this.#innerProjectOf()
     if (owner === undefined) {
-      if (given) this.#writeText(given, 'project', lines)
-      else lines.copy(written.emptyText)
+      if (span) this.#writeText(span, 'project', lines)
+      else lines.copy(syntax.emptyText)
       return
     }
     const own = Buffer.from(JSON.stringify(owner))
-    const project = given ? this.#text(given, 'project') : written.emptyText
-    if (project.length > written.emptyText.length && !own.equals(project)) {
-      throw new Rejection('the token may only send entries of its own project')
+    const project = span ? this.#text(span, 'project') : syntax.emptyText
+    if (project.length > syntax.emptyText.length && !own.equals(project)) {
+      throw new Rejection(`the token is limited to project ${owner}; send that project or omit it`)
     }
     lines.copy(own)
   }
 
   #innerProjectOf(): Span | undefined {
-    const ref = this.#innerRef ?? this.#otherValue(known.projectRef)
-    if (this.#isGiven(ref)) return ref
-    return this.#isGiven(this.#innerProject) ? this.#innerProject : undefined
+    const ref = this.#innerRef ?? this.#otherValue(entryKeys.projectRef)
+    if (this.#isPresent(ref)) return ref
+    return this.#isPresent(this.#innerProject) ? this.#innerProject : undefined
   }
 
   #otherValue(name: Buffer): Span | undefined {
@@ -314,7 +305,7 @@ export class EntryReader {
 
   #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
     const id = this.#id
-    if (!this.#isGiven(id)) {
+    if (!this.#isPresent(id)) {
       lines.latin1(`"${newId?.() ?? uuidv7({ msecs: nowMs })}"`)
       return
     }
@@ -328,13 +319,13 @@ export class EntryReader {
 
   #microsOf({ nowMs, retentionDays }: EntryRules): number | bigint {
     const span = this.#timestamp
-    if (!this.#isGiven(span)) return nowMs * 1000
+    if (!this.#isPresent(span)) return nowMs * 1000
     const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
     const micros = Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
     if (micros === undefined)
-      throw new Rejection('timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns')
+      throw new Rejection('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
     if (micros > (nowMs + entryLimits.maxAheadMs) * 1000)
-      throw new Rejection('timestamp is more than an hour ahead')
+      throw new Rejection('timestamp is more than one hour in the future')
     if (retentionDays !== undefined && micros < (nowMs - retentionDays * dayMs) * 1000) {
       const days = retentionDays === 1 ? '1 day' : `${retentionDays} days`
       throw new Rejection(`timestamp is older than the source's retention of ${days}`)
@@ -342,15 +333,17 @@ export class EntryReader {
     return micros
   }
 
-  #isGiven(span: Span | undefined): span is Span {
+  #isPresent(span: Span | undefined): span is Span {
     return span !== undefined && this.#bytes[span.start] !== letterN
   }
 
-  /** A string in JSON, for a string or a number. Equal texts have equal bytes. */
+  /** A string or a number as a JSON string. Equal texts have equal bytes. */
   #text(span: Span, name: string): Buffer {
     if (this.#bytes[span.start] === quote) return this.#canonical(span.start, span.end)
     const value = this.#scalar(span)
-    if (typeof value !== 'number' && typeof value !== 'bigint') throw new Rejection(`${name} must be text`)
+    if (typeof value !== 'number' && typeof value !== 'bigint') {
+      throw new Rejection(`${name} must be a string or a number`)
+    }
     return Buffer.from(`"${value}"`)
   }
 
@@ -360,7 +353,7 @@ export class EntryReader {
     else lines.copy(this.#text(span, name))
   }
 
-  /** A string, a number or a boolean; integers keep all of their digits. */
+  /** A string, number or boolean; long integers keep all of their digits. */
   #scalar({ start, end }: Span): unknown {
     const first = this.#bytes[start]
     if (first === openObject || first === openArray) return undefined
@@ -368,10 +361,10 @@ export class EntryReader {
     return /^-?\d{16,}$/.test(text) ? BigInt(text) : JSON.parse(text)
   }
 
-  /** A string with its quotes, without needless escapes. */
+  /** A quoted string without needless escapes. */
   #canonical(start: number, end: number): Buffer {
     const text = this.#bytes.subarray(start, end)
-    return text.includes(0x5c) ? Buffer.from(JSON.stringify(JSON.parse(text.toString()))) : text
+    return text.includes(backslash) ? Buffer.from(JSON.stringify(JSON.parse(text.toString()))) : text
   }
 
   #compactText(span: Span): string {
@@ -382,10 +375,10 @@ export class EntryReader {
   }
 }
 
-export type EntryReading = { line: Buffer; micros: number | bigint } | { reason: string }
+type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
 
-/** Turns the text of one entry into a line, or says why it cannot be stored. */
-export function readEntry(text: string, rules: EntryRules): EntryReading {
+/** Turns one entry into a line, or returns the reason why it is rejected. */
+export function readEntry(text: string, rules: EntryRules): EntryResult {
   const scanner = new JsonScanner(Buffer.from(text))
   const reader = new EntryReader(scanner)
   const lines = new LineWriter()

@@ -1,55 +1,55 @@
 export const quote = 0x22
 export const backslash = 0x5c
-const comma = 0x2c
+export const comma = 0x2c
 const colon = 0x3a
 export const openObject = 0x7b
-const closeObject = 0x7d
+export const closeObject = 0x7d
 export const openArray = 0x5b
 export const closeArray = 0x5d
 
 const literals = ['true', 'false', 'null'].map((text) => Buffer.from(text))
 
-/** Whether a byte inside of a string stands for nothing but itself. */
+/** 1 for bytes that stand for themselves in a string. */
 const plain = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte === quote || byte === backslash ? 0 : 1,
 )
 
-/** Characters that may follow a backslash, besides u. */
 const escapable = new Set(Buffer.from('"\\/bfnrt'))
 
-/** Why the engine cannot read a text that is valid JSON. */
+/** Why the engine cannot read valid JSON. */
 export type JsonProblem = 'number' | 'surrogate' | 'depth'
 
-/** The longest number that is certain to fit into 64 bits. */
+/** An integer of this length may exceed what a double holds exactly. */
+const longIntegerLength = 16
+/** The longest integer that always fits into 64 bits. */
 const surelyFits = 18
-/** One more digit than the largest integer of 64 bits, or its digits and a sign. */
-const neverFits = 20
-/** A number with more digits may be beyond a double, even without an exponent. */
+/** The longest integer that may fit into 64 bits. */
+const mayFit = 20
+/** The longest fraction without an exponent that always fits into a double. */
 const surelyFinite = 300
 
 /**
- * Walks over the bytes of JSON without making anything of them. It accepts exactly what JSON.parse accepts and does
- * not recurse, so its time is bounded by the number of bytes, whatever they are. Each method starts at `at`, moves it behind
- * what it has read, and returns false where the text is not valid.
+ * Walks over JSON without creating values. It accepts exactly what JSON.parse accepts and does not recurse, so its time
+ * is linear in the number of bytes. Each method reads from `at`, moves it forward, and returns false for invalid JSON.
  */
 export class JsonScanner {
   readonly bytes: Buffer
   at: number
-  /** Nothing is read from here on. */
   end: number
-  /** Whether there was whitespace between tokens. */
+  /** Whether whitespace between tokens was met. */
   hasSpace = false
-  /** Whether the last string has a backslash in it. */
+  /** Whether the last string has a backslash. */
   hasEscape = false
-  /** Where the last key is, with its quotes. */
+  /** The last key, with its quotes. */
   keyStart = 0
   keyEnd = 0
-  /** Members of objects and elements of arrays. */
+  /** Number of members and elements. */
   values = 0
-  /** Containers inside of each other may be this many; more are a problem. */
   maxDepth = Number.POSITIVE_INFINITY
-  /** The first one that was met. */
+  /** The first problem that was met. */
   problem: JsonProblem | undefined
+  /** If set, collects start and end of integers that a double may not hold exactly. */
+  longIntegers: number[] | undefined
   #closers = new Uint8Array(64)
 
   constructor(bytes: Buffer, start = 0, end = bytes.length) {
@@ -61,6 +61,14 @@ export class JsonScanner {
   /** The next byte; 0, which no token starts with, at the end. */
   peek(): number {
     return this.at < this.end ? (this.bytes[this.at] as number) : 0
+  }
+
+  /** Moves past whitespace and this byte; false if another byte follows. */
+  accept(byte: number): boolean {
+    this.space()
+    if (this.peek() !== byte) return false
+    this.at++
+    return true
   }
 
   space(): void {
@@ -76,7 +84,7 @@ export class JsonScanner {
     this.at = at
   }
 
-  /** One value of any kind, and everything inside of it; it lies inside of `depth` containers. */
+  /** A value of any kind, which lies inside of `depth` containers. */
   value(depth = 0): boolean {
     let open = 0
     for (;;) {
@@ -99,7 +107,7 @@ export class JsonScanner {
       } else if (!(byte === 0x2d || (byte >= 0x30 && byte <= 0x39) ? this.#number() : this.#literal())) {
         return false
       }
-      // A value has ended, and perhaps what it is in.
+      // After a value, its containers may end too.
       for (;;) {
         if (open === 0) return true
         this.space()
@@ -118,34 +126,25 @@ export class JsonScanner {
     }
   }
 
-  /** The members of an object; `member` is called behind each key and has to move past its value. */
+  /** The members of an object; `member` is called after each key and has to move past the value. */
   object(member: () => boolean): boolean {
     this.at++
-    this.space()
-    if (this.peek() === closeObject) {
-      this.at++
-      return true
-    }
+    if (this.accept(closeObject)) return true
     for (;;) {
       this.values++
+      this.space()
       if (!this.key() || !member()) return false
-      this.space()
-      const next = this.peek()
-      this.at++
-      if (next === closeObject) return true
-      if (next !== comma) return false
-      this.space()
+      if (this.accept(closeObject)) return true
+      if (!this.accept(comma)) return false
     }
   }
 
-  /** A key, the colon behind it and the whitespace around that. */
+  /** A key and its colon. */
   key(): boolean {
     this.keyStart = this.at
     if (this.peek() !== quote || !this.string()) return false
     this.keyEnd = this.at
-    this.space()
-    if (this.peek() !== colon) return false
-    this.at++
+    if (!this.accept(colon)) return false
     this.space()
     return true
   }
@@ -174,7 +173,7 @@ export class JsonScanner {
       if (unit < 0) return false
       at += 4
       if (unit < 0xd800 || unit > 0xdfff) continue
-      // The other half has to follow, as an escape of its own: bytes of UTF-8 cannot be one.
+      // The other half must follow as an escape: UTF-8 cannot encode it.
       const follows = at + 6 <= end && bytes[at] === backslash && bytes[at + 1] === 0x75
       const low = unit < 0xdc00 && follows ? this.#hex(at + 2) : -1
       if (low >= 0xdc00 && low <= 0xdfff) at += 6
@@ -182,7 +181,7 @@ export class JsonScanner {
     }
   }
 
-  /** The code unit that four digits stand for; -1 where they are not there. */
+  /** The code unit of four hex digits; -1 if they are not all there. */
   #hex(at: number): number {
     if (at + 4 > this.end) return -1
     let unit = 0
@@ -214,6 +213,7 @@ export class JsonScanner {
     }
     const isInteger = this.at === integerEnd
     const length = this.at - start
+    if (isInteger && length >= longIntegerLength) this.longIntegers?.push(start, this.at)
     if (isInteger ? length <= surelyFits : exponentAt === this.at && length <= surelyFinite) return true
     if (isInteger ? !this.#fits(start) : !Number.isFinite(Number(this.text(start, this.at)))) {
       this.problem ??= 'number'
@@ -222,7 +222,7 @@ export class JsonScanner {
   }
 
   #fits(start: number): boolean {
-    if (this.at - start > neverFits) return false
+    if (this.at - start > mayFit) return false
     const integer = BigInt(this.text(start, this.at))
     return integer >= -(2n ** 63n) && integer < 2n ** 64n
   }
@@ -247,7 +247,7 @@ export class JsonScanner {
     return false
   }
 
-  /** Bytes as characters, one each; for numbers, and for what is written back the same way. */
+  /** Latin-1: for numbers, and for keys that are compared with ASCII. */
   text(start: number, end: number): string {
     return this.bytes.toString('latin1', start, end)
   }

@@ -1,9 +1,9 @@
 import { backslash, quote } from './json-scanner.ts'
 
-/** Rows as the engine takes them, each with a newline at its end, in one piece. */
+/** Rows for the engine in one buffer, each followed by a newline. */
 export class Lines implements Iterable<Buffer> {
   readonly bytes: Buffer
-  /** Where each of them ends. */
+  /** The end of each row. */
   readonly ends: Uint32Array
 
   constructor(bytes: Uint8Array, ends: Uint32Array) {
@@ -19,13 +19,8 @@ export class Lines implements Iterable<Buffer> {
       for (const end of lines.ends) ends[at++] = offset + end
       offset += lines.bytes.length
     }
-    return new Lines(
-      Buffer.concat(
-        several.map(({ bytes }) => bytes),
-        offset,
-      ),
-      ends,
-    )
+    const bytes = several.map((lines) => lines.bytes)
+    return new Lines(Buffer.concat(bytes, offset), ends)
   }
 
   get count(): number {
@@ -36,7 +31,7 @@ export class Lines implements Iterable<Buffer> {
     return this.bytes.subarray(this.#start(index), this.ends[index])
   }
 
-  /** The bytes of some that follow each other. */
+  /** The bytes of consecutive rows. */
   between(from: number, to: number): Buffer {
     return this.bytes.subarray(this.#start(from), this.#start(to))
   }
@@ -50,22 +45,20 @@ export class Lines implements Iterable<Buffer> {
   }
 }
 
-/** Below this a loop is faster than a call. */
+/** Below this, a loop is faster than Buffer.copy. */
 const fewBytes = 40
 
-/** Writes lines one behind the other. */
 export class LineWriter {
-  // Never from the pool of small buffers: what is written goes to another thread as it is.
+  // Not from Node's pool, because the buffer may move to another thread.
   #bytes = Buffer.allocUnsafeSlow(1024)
   #length = 0
   readonly #ends: number[] = []
 
-  /** Bytes of the line that is being written. */
+  /** The length of the current line. */
   get lineLength(): number {
     return this.#length - (this.#ends.at(-1) ?? 0)
   }
 
-  /** Characters that stand for one byte each. */
   latin1(text: string): void {
     this.#ensure(text.length)
     this.#length += this.#bytes.write(text, this.#length, 'latin1')
@@ -88,7 +81,7 @@ export class LineWriter {
     this.#length = length
   }
 
-  /** Valid JSON without the whitespace outside of its strings. */
+  /** Copies valid JSON without whitespace between tokens. */
   compact(from: Buffer, start: number, end: number): void {
     this.#ensure(end - start)
     let inString = false
@@ -107,7 +100,7 @@ export class LineWriter {
     this.#ends.push(this.#length)
   }
 
-  /** Drops the line that is being written. */
+  /** Drops the current line. */
   dropLine(): void {
     this.#length = this.#ends.at(-1) ?? 0
   }

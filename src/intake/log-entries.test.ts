@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
-import { SentBody } from './log-body.ts'
+import { decodeBody } from './decode-body.ts'
+import { DecoderPool, maxInlineBytes } from './decoder-pool.ts'
+import type { EntryBatch } from './entry-batch.ts'
 import { maxEntries, readLogEntries } from './log-entries.ts'
-import { readBody } from './reading.ts'
-import { maxInlineBytes, ReadingPool } from './reading-pool.ts'
-import type { ReadEntries } from './source-reading.ts'
+import { RequestBody } from './request-body.ts'
 
 const nowMs = Date.UTC(2026, 10, 14, 12)
 const source = { name: 'edge_logs', retentionDays: 90 }
@@ -12,16 +12,16 @@ const source = { name: 'edge_logs', retentionDays: 90 }
 const read = (body: string | Buffer, contentType = '') =>
   readLogEntries(Buffer.from(body as string), contentType, 'edge_logs', { nowMs, retentionDays: 90 })
 
-const idsOf = ({ lines }: ReadEntries) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
+const idsOf = ({ lines }: EntryBatch) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
 
-function rejectionsOf({ rejected, reasons }: ReadEntries): [number, string][] {
+function rejectionsOf({ rejected, reasons }: EntryBatch): [number, string][] {
   return Array.from({ length: rejected.length / 2 }, (_, at) => [
     rejected[2 * at] as number,
     reasons[rejected[2 * at + 1] as number] as string,
   ])
 }
 
-const quarantined = ({ quarantine }: ReadEntries) =>
+const quarantined = ({ quarantine }: EntryBatch) =>
   [...quarantine].map((line) => JSON.parse(line.toString()) as { event_message: string; metadata: object })
 
 describe('the entries of a body', () => {
@@ -55,21 +55,21 @@ describe('the entries of a body', () => {
     ['{"batch":[{"id":"a"}', ''],
     ['a\nb', 'application/x-ndjson'],
     [Buffer.from([0x22, 0xff, 0x22]), ''],
-  ])('%j, sent as "%s", are refused whole', (body, contentType) => {
+  ])('%j, sent as "%s", are refused', (body, contentType) => {
     expect(() => read(body, contentType)).toThrow(/^The body is (?:empty|not valid)/)
   })
 
-  test('are one for an empty object, and for one whose batch is not an array', () => {
+  test('of an object whose batch is not an array are that object', () => {
     for (const body of ['{}', ' { } ', '{"batch":1}', '{"batch":{}}']) expect(read(body).lines.count).toBe(1)
   })
 
-  test('that cannot be stored keep their index, and their text goes to quarantine', () => {
+  test('that are rejected keep their index, and their text goes to quarantine', () => {
     const sent = read('[{"id":"a"},7,{"timestamp":"then"},{"id":"b"},{"timestamp":"2020-01-01T00:00:00Z"}]')
     expect(idsOf(sent)).toEqual(['a', 'b'])
     expect([...sent.indices]).toEqual([0, 3])
     expect(rejectionsOf(sent)).toEqual([
       [1, 'an entry must be a JSON object'],
-      [2, 'timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns'],
+      [2, 'timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns'],
       [4, "timestamp is older than the source's retention of 90 days"],
     ])
     expect(quarantined(sent)).toMatchObject([
@@ -79,7 +79,7 @@ describe('the entries of a body', () => {
     ])
   })
 
-  test('of lines are rejected one by one, also where a line holds more than one value', () => {
+  test('of NDJSON are rejected line by line', () => {
     const sent = read('{"id":"a"}\n{"id":\n{"id":"b"} {}\n "x" \n{"id":"c"}', 'application/x-ndjson')
     expect(idsOf(sent)).toEqual(['a', 'c'])
     expect(rejectionsOf(sent)).toEqual([
@@ -87,36 +87,33 @@ describe('the entries of a body', () => {
       [2, 'the line is not valid JSON'],
       [3, 'an entry must be a JSON object'],
     ])
-    expect(quarantined(sent).map(({ event_message }) => event_message)).toEqual([
-      '{"id":',
-      '{"id":"b"} {}',
-      '"x"',
-    ])
+    const texts = quarantined(sent).map(({ event_message }) => event_message)
+    expect(texts).toEqual(['{"id":', '{"id":"b"} {}', '"x"'])
   })
 
-  test('keep a text in quarantine up to a length, without half of a character at its end', () => {
+  test('in quarantine are truncated between characters', () => {
     const [kept] = quarantined(read(`["${'é'.repeat(2 ** 18)}"]`))
     expect(kept?.metadata).toMatchObject({ cut: true })
     expect(kept?.event_message).toMatch(/^"é+$/)
   })
 
-  test('are counted before anything is made of them', () => {
-    const tooMany = `A request may have at most ${maxEntries} entries: send smaller batches.`
+  test('are counted before they are read', () => {
+    const tooMany = `A request may have at most ${maxEntries} entries. Send smaller batches.`
     expect(read(`[${'0,'.repeat(maxEntries - 1)}0]`).count).toBe(maxEntries)
     expect(() => read(`[${'{},'.repeat(maxEntries)}{}]`)).toThrow(tooMany)
     expect(() => read(`{"batch":[${'{},'.repeat(maxEntries)}{}]}`)).toThrow(tooMany)
     expect(() => read('{}\n'.repeat(maxEntries + 1), 'application/x-ndjson')).toThrow(tooMany)
-    // What comes behind is not even looked at.
+    // The rest is not read.
     expect(() => read(`[${'0,'.repeat(maxEntries)} no JSON`)).toThrow(tooMany)
   })
 })
 
-describe('a pool of readers', () => {
-  const pool = new ReadingPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
+describe('the decoder pool', () => {
+  const pool = new DecoderPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
   afterAll(() => pool.stop())
 
-  const bodyOf = (text: string): SentBody => {
-    const body = new SentBody()
+  const bodyOf = (text: string): RequestBody => {
+    const body = new RequestBody()
     const bytes = Buffer.from(text)
     for (let at = 0; at < bytes.length; at += 10_000) body.add(bytes.subarray(at, at + 10_000))
     return body
@@ -125,12 +122,12 @@ describe('a pool of readers', () => {
   const entries = (count: number) =>
     JSON.stringify(Array.from({ length: count }, (_, i) => (i % 3 ? { id: `${i}`, timestamp: nowMs } : i)))
 
-  test('reads large bodies on another thread exactly as it reads small ones', async () => {
+  test('decodes a large body on a worker thread as it would inline', async () => {
     const text = entries(5_000)
     expect(text.length).toBeGreaterThan(maxInlineBytes)
-    const [read] = (await pool.read(bodyOf(text), job)) as [ReadEntries]
-    const [expected] = readBody([Buffer.from(text)], job) as [ReadEntries]
-    const withoutIds = (read: ReadEntries) => ({
+    const [read] = (await pool.decode(bodyOf(text), job)) as [EntryBatch]
+    const [expected] = decodeBody([Buffer.from(text)], job) as [EntryBatch]
+    const withoutIds = (read: EntryBatch) => ({
       ...read,
       quarantine: quarantined(read).map(({ metadata }) => metadata),
     })
@@ -138,49 +135,39 @@ describe('a pool of readers', () => {
     expect(read.lines.count).toBe(3_333)
   })
 
-  test('passes on what a body is refused for', async () => {
-    await expect(pool.read(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)).rejects.toMatchObject({
-      code: 'too_large',
-    })
-    await expect(pool.read(bodyOf(`[${'{},'.repeat(10_000)}`), job)).rejects.toMatchObject({
-      code: 'invalid_body',
-    })
+  test('reports the errors of a worker thread', async () => {
+    const tooLarge = pool.decode(bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)
+    await expect(tooLarge).rejects.toMatchObject({ code: 'too_large' })
+    const invalid = pool.decode(bodyOf(`[${'{},'.repeat(10_000)}`), job)
+    await expect(invalid).rejects.toMatchObject({ code: 'invalid_body' })
   })
 
-  test('lets only so many bodies wait', async () => {
-    const reads = Array.from({ length: 5 }, () => pool.read(bodyOf(entries(3_000)), job))
+  test('limits the number of waiting bodies', async () => {
+    const reads = Array.from({ length: 5 }, () => pool.decode(bodyOf(entries(3_000)), job))
     const outcomes = await Promise.allSettled(reads)
-    expect(outcomes.map(({ status }) => status)).toEqual([
-      ...['fulfilled', 'fulfilled', 'fulfilled'],
-      ...['rejected', 'rejected'],
-    ])
+    const statuses = outcomes.map(({ status }) => status)
+    expect(statuses).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
     await expect(reads[4]).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 })
   })
 
-  test('fails only the request whose reader runs out of memory', async () => {
+  test('fails only the request whose worker runs out of memory', async () => {
     const value = '{"resourceLogs":[{"scopeLogs":[{"logRecords":['
     const hungry = `${value}${Array.from({ length: 300_000 }, (_, i) => `{"${i}":{"a":[]}}`).join()}]}]}]}`
-    const otlp = {
-      kind: 'otlp',
-      nowMs,
-      owner: undefined,
-      encoding: 'json',
-      source: 's',
-      sources: new Map(),
-    } as const
+    const shared = { nowMs, owner: undefined, defaultSource: 's', sources: new Map() }
+    const otlp = { kind: 'otlp', encoding: 'json', ...shared } as const
     const [failed, read] = await Promise.allSettled([
-      pool.read(bodyOf(hungry), otlp),
-      pool.read(bodyOf(entries(3_000)), job),
+      pool.decode(bodyOf(hungry), otlp),
+      pool.decode(bodyOf(entries(3_000)), job),
     ])
     expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
     expect(read.status).toBe('fulfilled')
   })
 })
 
-test('a body in pieces is the body that was sent, however it came in', () => {
+test('a body in pieces equals the body that was sent', () => {
   const bytes = gzipSync(Buffer.from(Array.from({ length: 3_000 }, (_, i) => `${i}`).join()))
   for (const size of [1, 7, 1_000, bytes.length]) {
-    const body = new SentBody()
+    const body = new RequestBody()
     for (let at = 0; at < bytes.length; at += size) body.add(bytes.subarray(at, at + size))
     expect(Buffer.concat(body.pieces())).toEqual(bytes)
     expect(body.length).toBe(bytes.length)

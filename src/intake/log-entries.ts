@@ -1,24 +1,22 @@
 import { isUtf8 } from 'node:buffer'
 import { invalidBody, tooLarge } from '../base/errors.ts'
 import { EntryReader, type EntryRules } from './entry.ts'
-import { closeArray, JsonScanner, openArray, openObject } from './json-scanner.ts'
-import { type ReadEntries, SourceReading } from './source-reading.ts'
+import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
+import { closeArray, closeObject, comma, JsonScanner, openArray, openObject } from './json-scanner.ts'
 
 /** A small body can hold millions of empty entries, each of which costs as much as a real one. */
 export const maxEntries = 50_000
 
 const newline = 0x0a
 const recordSeparator = 0x1e
-const comma = 0x2c
-const closeObject = 0x7d
 
-/** Reads one object, an array, {"batch":[…]}, or a line of JSON for each entry. */
+/** Reads one object, an array, {"batch":[…]}, or one JSON value per line. */
 export function readLogEntries(
   body: Buffer,
   contentType: string,
   source: string,
   rules: EntryRules,
-): ReadEntries {
+): EntryBatch {
   if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
   return new LogEntries(body, source, rules).read(contentType)
 }
@@ -28,32 +26,36 @@ class LogEntries {
   readonly #start: number
   readonly #source: string
   readonly #rules: EntryRules
-  #scanner: JsonScanner
-  #reader: EntryReader
-  #reading: SourceReading
+  readonly #scanner: JsonScanner
+  readonly #reader: EntryReader
+  #batch: EntryBatchWriter
 
   constructor(body: Buffer, source: string, rules: EntryRules) {
     this.#body = body
-    const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
-    this.#start = hasMark ? 3 : 0
+    const hasByteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
+    this.#start = hasByteOrderMark ? 3 : 0
     this.#source = source
     this.#rules = rules
     this.#scanner = new JsonScanner(body, this.#start)
     this.#reader = new EntryReader(this.#scanner)
-    this.#reading = new SourceReading(source, rules)
+    this.#batch = new EntryBatchWriter(source, rules)
   }
 
-  read(contentType: string): ReadEntries {
+  read(contentType: string): EntryBatch {
     const scanner = this.#scanner
     scanner.space()
     const first = scanner.at
     if (first === scanner.end) throw invalidBody('The body is empty.')
     if (/ndjson|jsonl|json-seq/i.test(contentType)) return this.#lines()
     const isArray = scanner.peek() === openArray
-    const whole = isArray ? this.#array() : this.#atBatch() ? this.#array() && this.#closed() : this.#entry()
+    const whole = isArray
+      ? this.#array()
+      : this.#atBatch()
+        ? this.#array() && scanner.accept(closeObject)
+        : this.#entry()
     scanner.space()
-    if (whole && scanner.at === scanner.end) return this.#reading.done()
-    // A broken array is no list of lines, and what says that it is one JSON is held to it.
+    if (whole && scanner.at === scanner.end) return this.#batch.finish()
+    // A broken array is not NDJSON, and a body with the type application/json has to be one document.
     const oneDocument = isArray || /\bjson\b/i.test(contentType)
     if (oneDocument || !this.#hasLines(first)) throw notJson()
     return this.#lines()
@@ -77,25 +79,15 @@ class LogEntries {
     return isBatch
   }
 
-  #closed(): boolean {
-    const scanner = this.#scanner
-    scanner.space()
-    return scanner.peek() === closeObject && scanner.at++ < scanner.end
-  }
-
   #array(): boolean {
     const scanner = this.#scanner
     scanner.at++
-    scanner.space()
-    if (scanner.peek() === closeArray) return scanner.at++ < scanner.end
+    if (scanner.accept(closeArray)) return true
     for (;;) {
+      scanner.space()
       if (!this.#entry()) return false
-      scanner.space()
-      const next = scanner.peek()
-      scanner.at++
-      if (next === closeArray) return true
-      if (next !== comma) return false
-      scanner.space()
+      if (scanner.accept(closeArray)) return true
+      if (!scanner.accept(comma)) return false
     }
   }
 
@@ -103,14 +95,14 @@ class LogEntries {
     this.#count()
     const start = this.#scanner.at
     if (!this.#reader.scan()) return false
-    this.#reading.add(this.#reader, this.#body, start, this.#scanner.at)
+    this.#batch.add(this.#reader, this.#body, start, this.#scanner.at)
     return true
   }
 
-  /** Before the entry costs anything. */
+  /** Called before the entry costs anything. */
   #count(): void {
-    if (this.#reading.count >= maxEntries)
-      throw tooLarge(`A request may have at most ${maxEntries} entries: send smaller batches.`)
+    if (this.#batch.count >= maxEntries)
+      throw tooLarge(`A request may have at most ${maxEntries} entries. Send smaller batches.`)
   }
 
   #hasLines(first: number): boolean {
@@ -121,16 +113,16 @@ class LogEntries {
     return rest.at < rest.end
   }
 
-  #lines(): ReadEntries {
+  #lines(): EntryBatch {
     const body = this.#body
     const scanner = this.#scanner
-    this.#reading = new SourceReading(this.#source, this.#rules)
+    this.#batch = new EntryBatchWriter(this.#source, this.#rules)
     let readable = false
     scanner.at = this.#start
     scanner.end = body.length
     for (;;) {
-      // Also over empty lines, of which there may be millions.
-      while (scanner.at < body.length && isBetween(body[scanner.at] as number)) scanner.at++
+      // Also skips empty lines, of which there may be millions.
+      while (scanner.at < body.length && isSeparator(body[scanner.at] as number)) scanner.at++
       if (scanner.at >= body.length) break
       const start = scanner.at
       const next = body.indexOf(newline, start)
@@ -139,7 +131,7 @@ class LogEntries {
       scanner.at = end
     }
     if (!readable) throw notJson()
-    return this.#reading.done()
+    return this.#batch.finish()
   }
 
   #line(start: number, end: number): boolean {
@@ -151,19 +143,20 @@ class LogEntries {
     scanner.space()
     const readable = isValue && scanner.at === end
     scanner.end = this.#body.length
-    if (readable) this.#reading.add(this.#reader, this.#body, start, valueEnd)
-    else this.#reading.reject('the line is not valid JSON', this.#body, start, lastOf(this.#body, start, end))
+    if (readable) this.#batch.add(this.#reader, this.#body, start, valueEnd)
+    else
+      this.#batch.reject('the line is not valid JSON', this.#body, start, trimmedEnd(this.#body, start, end))
     return readable
   }
 }
 
-function isBetween(byte: number): boolean {
+function isSeparator(byte: number): boolean {
   return byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09 || byte === recordSeparator
 }
 
-function lastOf(body: Buffer, start: number, end: number): number {
+function trimmedEnd(body: Buffer, start: number, end: number): number {
   let at = end
-  while (at > start && isBetween(body[at - 1] as number)) at--
+  while (at > start && isSeparator(body[at - 1] as number)) at--
   return at
 }
 

@@ -232,7 +232,7 @@ describe('the tail of a source', () => {
         run()
         delivered.push(one.entries().length)
       })
-    const { tail } = openTail({ time: { now: time.now, after }, maxPendingBytes: 1e9 })
+    const { tail } = openTail({ time: { ...time, after }, maxPendingBytes: 1e9 })
     const one = reader()
     tail.subscribe('edge_logs', {}, one.sink)
     const texts = Array.from({ length: 5_000 }, (_, i) => `${i}`)

@@ -1,9 +1,9 @@
-/** What has no label of its own has this one, which no endpoint and no source can be called. */
+/** The shared label of all further names; no endpoint or source can have this name. */
 export const otherLabel = '_other'
 
-/** Names as labels of metrics. Each new one costs whoever keeps the metrics, so only so many are told apart. */
+/** Names as metric labels. Every label costs memory in Prometheus, so only a limited number is used. */
 export class BoundedLabels {
-  readonly #known = new Set<string>()
+  readonly #names = new Set<string>()
   readonly #maxNames: number
   readonly #exists: (name: string) => boolean
 
@@ -13,17 +13,17 @@ export class BoundedLabels {
   }
 
   of(name: string): string {
-    if (this.#known.has(name)) return name
-    // What is gone already would keep its place for ever.
-    if (this.#known.size >= this.#maxNames || !this.#exists(name)) return otherLabel
-    this.#known.add(name)
+    if (this.#names.has(name)) return name
+    // A name that no longer exists would never free its slot.
+    if (this.#names.size >= this.#maxNames || !this.#exists(name)) return otherLabel
+    this.#names.add(name)
     return name
   }
 
-  /** Gives the places of names back that are none any more, and tells which. */
+  /** Frees the slots of names that no longer exist, and returns those names. */
   release(): string[] {
-    const gone = [...this.#known].filter((name) => !this.#exists(name))
-    for (const name of gone) this.#known.delete(name)
-    return gone
+    const removed = [...this.#names].filter((name) => !this.#exists(name))
+    for (const name of removed) this.#names.delete(name)
+    return removed
   }
 }

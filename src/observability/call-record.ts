@@ -1,15 +1,15 @@
-/** How the cache took part in a call. `none`: the endpoint has no cache, or the call failed before it came to that. */
+/** How a request used the cache. `none`: the endpoint has no cache, or the request failed before the lookup. */
 export const cacheUses = ['none', 'hit', 'stale', 'miss', 'joined', 'bypass'] as const
 
 export type CacheUse = (typeof cacheUses)[number]
 
-/** What many calls have in common. One object stands for all of them, so that they can be told apart by it. */
+/** What many requests to an endpoint have in common. */
 export interface CallSubject {
   readonly endpoint: string
   readonly endpointId: string
   readonly version: number
   readonly tokenId: string
-  /** Of the token; empty for one that sees all projects. */
+  /** The token's project; empty for a token that reads all projects. */
   readonly project: string
   readonly method: string
   readonly format: string
@@ -20,19 +20,19 @@ export interface QueryPlan {
   reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
-/** What is wanted of a call only if it is slow or fails. */
+/** Needed only for a request that is slow or fails. */
 export interface CallDetail {
   readonly requestId: string
-  /** Asks the engine what the call does. It knows the values of the call, so it is let go of soon. */
+  /** Asks the engine for the query plan. It holds the parameter values, so it must be released soon. */
   readonly explain?: () => Promise<QueryPlan>
 }
 
-/** One call, as it was answered. No value of a parameter is in it. */
+/** One request to an endpoint and how it ended. It holds no parameter values. */
 export interface CallRecord {
   readonly subject: CallSubject
   readonly status: number
   readonly cache: CacheUse
-  /** Monotonic time of the answer, in milliseconds. */
+  /** Monotonic time of the response, in milliseconds. */
   readonly endedAt: number
   readonly totalMs: number
   readonly engineMs: number
@@ -40,7 +40,7 @@ export interface CallRecord {
   readonly bytes: number
   /** For admins only, so it is not in the stored entry, which tenants can read. */
   readonly rowsRead: number | undefined
-  /** Code of the error; empty where there is none. */
+  /** Error code; empty for success. */
   readonly code: string
   readonly detail: CallDetail | undefined
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { callRecord, subject } from '../../test/support/call-records.ts'
+import { callRecord } from '../../test/support/call-records.ts'
 import { log } from '../../test/support/engines.ts'
 import { manualTime } from '../base/clock.ts'
 import { diskFull, engineUnavailable } from '../base/errors.ts'
@@ -10,19 +10,18 @@ interface Stored {
   token: string
 }
 
-/** Statistics with a store that answers as it is told. */
-function open(answer: (attempt: number) => Promise<void> = async () => {}, bounds = {}) {
+/** Statistics whose store behaves as `insert` says. */
+function open(insert: (attempt: number) => Promise<void> = async () => {}, bounds = {}) {
   const time = manualTime()
   const stored: Stored[] = []
   const statistics = new CallStatistics({
     store: async (lines, token) => {
       stored.push({ lines: lines.toString().trim().split('\n'), token })
-      await answer(stored.length)
+      await insert(stored.length)
     },
-    clock: time,
+    time,
     monotonicMs: () => time.now(),
-    after: time.after,
-    maxCalls: 100,
+    maxRecords: 100,
     maxEntries: 50,
     log,
     ...bounds,
@@ -33,8 +32,18 @@ function open(answer: (attempt: number) => Promise<void> = async () => {}, bound
   return { time, stored, statistics, add }
 }
 
-describe('statistics of calls', () => {
-  test('are stored within a second, all that came together in one insert', async () => {
+/** Inserts that end when `finish` is called. */
+function pendingInserts() {
+  let resolve = () => {}
+  const insert = () =>
+    new Promise<void>((done) => {
+      resolve = done
+    })
+  return { insert, finish: () => resolve() }
+}
+
+describe('request statistics', () => {
+  test('are stored within a second, with one insert for all records', async () => {
     const { time, stored, statistics, add } = open()
     add(3)
     time.advance(749)
@@ -49,15 +58,9 @@ describe('statistics of calls', () => {
     expect(statistics.dropped).toBe(0)
   })
 
-  test('are stored by one insert at a time; what comes meanwhile is the next one', async () => {
-    let finish: () => void = () => {}
-    const { stored, statistics, add } = open((attempt) =>
-      attempt > 1
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            finish = resolve
-          }),
-    )
+  test('are stored with one insert at a time; later records go into the next one', async () => {
+    const { insert, finish } = pendingInserts()
+    const { stored, statistics, add } = open((attempt) => (attempt > 1 ? Promise.resolve() : insert()))
     add(1)
     const first = statistics.flush()
     add(2)
@@ -68,14 +71,10 @@ describe('statistics of calls', () => {
     expect(stored.map(({ lines }) => lines.length)).toEqual([1, 2])
   })
 
-  test('a steady stream of calls is few inserts, in which calls that are alike share entries', async () => {
-    let finish: () => void = () => {}
-    // An insert is over when the next calls have come.
-    const answer = () =>
-      new Promise<void>((resolve) => {
-        finish = resolve
-      })
-    const { time, stored, statistics, add } = open(answer, { maxCalls: 2 ** 15, maxEntries: 20_000 })
+  test('need few inserts under steady load, with shared entries for equal requests', async () => {
+    // Each insert ends when the next requests have arrived.
+    const { insert, finish } = pendingInserts()
+    const { time, stored, statistics, add } = open(insert, { maxRecords: 2 ** 15, maxEntries: 20_000 })
     for (let ms = 0; ms < 6_000; ms += 10) {
       add(8)
       finish()
@@ -90,14 +89,9 @@ describe('statistics of calls', () => {
     expect(calls.reduce((sum, count) => sum + count)).toBe(600 * 8)
   })
 
-  test('what comes while an insert takes long is stored as soon as it is over, and not before', async () => {
-    let finish: () => void = () => {}
-    const { time, stored, add } = open(
-      () =>
-        new Promise((resolve) => {
-          finish = resolve
-        }),
-    )
+  test('store what arrived during a slow insert as soon as it ends, and not before', async () => {
+    const { insert, finish } = pendingInserts()
+    const { time, stored, add } = open(insert)
     add(1)
     time.advance(750)
     expect(stored).toHaveLength(1)
@@ -110,7 +104,7 @@ describe('statistics of calls', () => {
     await vi.waitFor(() => expect(stored.map(({ lines }) => lines.length)).toEqual([1, 10]))
   })
 
-  test('a page that fills up between two inserts is looked at, and none is stored early for it', async () => {
+  test('turn many records into entries between two inserts, without an early insert', async () => {
     const { time, stored, statistics, add } = open(undefined, { maxEntries: 1_000 })
     for (let i = 0; i < 6; i++) {
       add(60)
@@ -121,7 +115,7 @@ describe('statistics of calls', () => {
     expect(stored.map(({ lines }) => lines.length)).toEqual([360])
   })
 
-  test('wait for an engine that is away, and go to it once under the same token', async () => {
+  test('wait for an unavailable engine, and retry with the same token', async () => {
     const { time, stored, statistics, add } = open(async (attempt) => {
       if (attempt < 3) throw engineUnavailable('away')
     })
@@ -135,14 +129,14 @@ describe('statistics of calls', () => {
     expect(statistics.dropped).toBe(0)
   })
 
-  test('are dropped and counted where they find no room, and never slow a call', async () => {
+  test('are dropped and counted if there is no room', async () => {
     const { statistics, add, stored } = open(async () => {
       throw engineUnavailable('away')
     })
     add(130)
     expect(statistics.dropped).toBe(30)
     await statistics.flush()
-    // A hundred calls were on the page, and only fifty entries may wait.
+    // A hundred records were kept, and only fifty entries may wait.
     expect([statistics.dropped, stored.length]).toEqual([130, 0])
     add(40)
     await statistics.flush()
@@ -153,7 +147,7 @@ describe('statistics of calls', () => {
     expect(statistics.dropped).toBe(170)
   })
 
-  test('are given up where trying again would not help', async () => {
+  test('are dropped if a retry cannot help', async () => {
     const { statistics, add, stored } = open(async () => {
       throw diskFull()
     })
@@ -162,21 +156,15 @@ describe('statistics of calls', () => {
     expect([stored.length, statistics.dropped]).toEqual([1, 5])
   })
 
-  test('are read by others before they are stored, and each call once', () => {
+  test('are passed to readers before they are stored, each record once', () => {
     const { statistics, add } = open()
     const seen: number[] = []
-    statistics.onCalls((page) => seen.push(page.length))
+    statistics.onCalls((records) => seen.push(records.length))
     add(2)
     statistics.read()
     statistics.read()
     add(1)
     statistics.read()
     expect(seen).toEqual([2, 1])
-  })
-
-  test('know one object for each subject', () => {
-    const { statistics } = open()
-    expect(statistics.subject({ ...subject })).toBe(statistics.subject({ ...subject }))
-    expect(statistics.subject({ ...subject, project: 'green' })).not.toBe(statistics.subject(subject))
   })
 })

@@ -1,69 +1,65 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
+import type { Timers } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { CallPage } from './call-page.ts'
-import type { CallRecord, CallSubject } from './call-record.ts'
-import { callLines } from './call-rows.ts'
+import { callLines } from './call-lines.ts'
+import type { CallRecord } from './call-record.ts'
 
 export interface CallStatisticsOptions {
-  /** Stores lines so that they are on disk when it resolves; the same token is stored once. */
+  /** Resolves when the lines are on disk. The same token is stored once. */
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
-  clock: Clock
+  time: Timers
   monotonicMs: () => number
-  after: (ms: number, run: () => void) => () => void
-  /** So many calls may wait to be looked at, and so many entries to be stored. */
-  maxCalls: number
+  /** Maximum number of records not yet read. */
+  maxRecords: number
+  /** Maximum number of entries not yet stored. */
   maxEntries: number
   log: Pick<Log, 'warn'>
 }
 
-/** Looks at calls before they are forgotten; must be quick. */
-export type CallReader = (page: CallPage, toWallMs: (monotonicMs: number) => number) => void
+/** Gets each record once, before it is stored. */
+export type CallReader = (records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number) => void
 
 interface Batch {
   lines: Buffer
   token: string
   calls: number
-  /** When the first of its calls was answered. */
+  /** Time of its first response. */
   earliestMs: number
   tries: number
 }
 
-/** With this and the time of an insert, what was answered two seconds ago is on disk. */
+/** Together with the time of an insert this keeps the promise that a response is on disk two seconds later. */
 const flushEveryMs = 750
 
-/** An insert is tried so often while the engine is away. */
+/** Attempts to store a batch while the engine is unavailable. */
 const maxTries = 40
-const maxSubjects = 10_000
 
 /**
- * Writes every call down and stores what was written in the background, in one insert at a time. A call never waits for
- * it: what finds no room is counted and dropped.
+ * Records every request to an endpoint and stores the records in the background, with one insert at a time. A request
+ * never waits for this: a record that finds no room is counted and dropped.
  */
 export class CallStatistics {
   readonly #options: CallStatisticsOptions
-  readonly #page: CallPage
-  readonly #subjects = new Map<string, CallSubject>()
   readonly #readers: CallReader[] = []
+  #records: CallRecord[] = []
   #lines: string[] = []
-  /** Of the lines that wait. */
+  /** Requests in `#lines`, and the time of the first response among them. */
   #calls = 0
   #earliestMs = Number.POSITIVE_INFINITY
   #batch: Batch | undefined
   #running: Promise<void> | undefined
   #cancelTimer: (() => void) | undefined
-  /** The time for the next insert came while one was running. */
+  /** The timer of the next insert fired while one was running. */
   #late = false
   #dropped = 0
   #failing = false
 
   constructor(options: CallStatisticsOptions) {
     this.#options = options
-    this.#page = new CallPage(options.maxCalls)
   }
 
-  /** Calls that are in no statistics. */
+  /** Requests that are missing from the statistics. */
   get dropped(): number {
     return this.#dropped
   }
@@ -72,48 +68,38 @@ export class CallStatistics {
     this.#readers.push(reader)
   }
 
-  /** The one object for this subject, as long as there are not too many of them. */
-  subject(of: CallSubject): CallSubject {
-    const key = `${of.endpointId}\n${of.version}\n${of.tokenId}\n${of.method}\n${of.format}\n${of.project}\n${of.endpoint}`
-    const known = this.#subjects.get(key)
-    if (known !== undefined) return known
-    if (this.#subjects.size >= maxSubjects) this.#subjects.clear()
-    this.#subjects.set(key, of)
-    return of
-  }
-
-  add(call: CallRecord): void {
-    if (!this.#page.add(call)) {
+  add(record: CallRecord): void {
+    const { maxRecords } = this.#options
+    if (this.#records.length >= maxRecords) {
       this.#dropped++
       return
     }
-    const { length, capacity } = this.#page
-    if (length === 1) this.#cancelTimer ??= this.#flushLater()
-    // What is looked at takes less room, and is stored when it is time.
-    else if (length === capacity >> 1) setImmediate(() => this.read())
+    const count = this.#records.push(record)
+    if (count === 1) this.#cancelTimer ??= this.#flushLater()
+    // Entries take less room than records.
+    else if (count === maxRecords >> 1) setImmediate(() => this.read())
   }
 
-  /** Hands what was written down to whoever reads it, and makes it into what is stored next. */
+  /** Passes the records to the readers and turns them into entries to store. */
   read(): void {
-    const page = this.#page
-    if (page.length === 0) return
-    const { clock, monotonicMs, maxEntries } = this.#options
-    const offset = clock.now() - monotonicMs()
+    const records = this.#records
+    if (records.length === 0) return
+    this.#records = []
+    const { time, monotonicMs, maxEntries } = this.#options
+    const offset = time.wall.now() - monotonicMs()
     const toWallMs = (monotonic: number) => monotonic + offset
-    for (const reader of this.#readers) reader(page, toWallMs)
-    const lines = callLines(page, toWallMs)
-    if (this.#lines.length + lines.length > maxEntries) this.#dropped += page.length
-    else {
-      this.#calls += page.length
-      for (let at = 0; at < page.length; at++) {
-        this.#earliestMs = Math.min(this.#earliestMs, toWallMs(page.number(at, 'endedAt')))
-      }
-      for (const line of lines) this.#lines.push(line)
+    for (const reader of this.#readers) reader(records, toWallMs)
+    const lines = callLines(records, toWallMs)
+    if (this.#lines.length + lines.length > maxEntries) {
+      this.#dropped += records.length
+      return
     }
-    page.clear()
+    this.#calls += records.length
+    for (const { endedAt } of records) this.#earliestMs = Math.min(this.#earliestMs, toWallMs(endedAt))
+    for (const line of lines) this.#lines.push(line)
   }
 
-  /** Resolves when everything that was written down until now is stored or given up. */
+  /** Resolves when all records so far are stored or dropped. */
   async flush(): Promise<void> {
     this.read()
     while (this.#running || this.#batch || this.#lines.length > 0) {
@@ -129,13 +115,13 @@ export class CallStatistics {
   }
 
   #flushLater(): () => void {
-    return this.#options.after(flushEveryMs, () => {
+    return this.#options.time.after(flushEveryMs, () => {
       this.#cancelTimer = undefined
       this.#flushOnce()
     })
   }
 
-  /** One insert and no more: what comes while it runs waits, so that many calls become one insert and not many. */
+  /** Starts at most one insert; records that arrive while it runs go into the next one together. */
   #flushOnce(): void {
     this.read()
     if (this.#running !== undefined) {
@@ -143,7 +129,7 @@ export class CallStatistics {
       return
     }
     if (this.#batch === undefined && this.#lines.length === 0) return
-    // Counted from the beginning of the insert: however long it takes, the next one is not later for it.
+    // The interval starts with the insert, so a slow insert does not delay the next one.
     this.#cancelTimer ??= this.#flushLater()
     void this.#storeNext()
   }
@@ -153,7 +139,7 @@ export class CallStatistics {
       this.#running = undefined
       if (!this.#late) return
       this.#late = false
-      // What could not be stored is tried again, also if nobody calls any more, but not at once.
+      // A failed insert is retried after a pause, even if no further request arrives.
       if (this.#failing) this.#cancelTimer ??= this.#flushLater()
       else this.#flushOnce()
     })
@@ -169,9 +155,9 @@ export class CallStatistics {
       this.#batch = undefined
       this.#failing = false
     } catch (error) {
-      if (!this.#failing) this.#options.log.warn({ err: error }, 'statistics of calls cannot be stored')
+      if (!this.#failing) this.#options.log.warn({ err: error }, 'request statistics could not be stored')
       this.#failing = true
-      // Whether the engine has stored them or not, the token makes it once.
+      // The token makes a retry safe: the engine stores the batch once.
       if (engineUnavailable.is(error) && batch.tries < maxTries) return
       this.#dropped += batch.calls
       this.#batch = undefined

@@ -8,23 +8,25 @@ import { engineDatabase } from '../sql/names.ts'
 export interface CallStoreOptions {
   engine: Engine
   sources: Pick<Sources, 'get'>
-  /** Throws where the disk is full. */
+  /** Throws if the disk is full. */
   disk: { check(): void }
   arrivals: Arrivals
-  /** Hears every entry that is stored. */
+  /** Gets every stored entry. */
   tail: { publish(source: string, lines: readonly Buffer[]): void }
 }
 
 const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata']
 const limits = { deadlineMs: 10_000 }
-const ownColumns = builtInSources.find(({ name }) => name === callsSource)?.hot_fields ?? []
+const typedColumns = builtInSources.find(({ name }) => name === callsSource)?.hot_fields ?? []
 
-/** Stores entries of calls; they are on disk when it resolves. */
+/** Stores entries of requests; resolves when they are on disk. */
 export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreOptions) {
   return async (lines: Buffer, token: string, earliestMs: number): Promise<void> => {
-    const there = new Set(sources.get(callsSource).hot_fields.map(({ column }) => column))
-    if (!ownColumns.every(({ column }) => there.has(column))) {
-      throw internal(new Error(`There is another source called ${callsSource}, made before calls were kept.`))
+    const columnsOfSource = new Set(sources.get(callsSource).hot_fields.map(({ column }) => column))
+    if (!typedColumns.every(({ column }) => columnsOfSource.has(column))) {
+      throw internal(
+        new Error(`Source ${callsSource} was created by a user and lacks the columns for statistics.`),
+      )
     }
     disk.check()
     try {
@@ -39,7 +41,7 @@ export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreO
         limits,
       )
     } finally {
-      // Whether it went well or not: what is in the engine now was not there before.
+      // A failed insert may have stored entries as well.
       arrivals.note(callsSource, BigInt(Math.floor(earliestMs)) * 1000n)
     }
     tail.publish(callsSource, linesOf(lines))

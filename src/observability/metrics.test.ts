@@ -2,32 +2,23 @@ import { readFileSync } from 'node:fs'
 import { platform } from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
-import { idleMetrics } from '../../test/support/metrics.ts'
-import { promtoolProblems } from '../../test/support/promtool.ts'
-import { CallPage } from './call-page.ts'
-import type { CallRecord } from './call-record.ts'
+import { idleMetrics, promtoolProblems } from '../../test/support/metrics.ts'
 
 const fileOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-function pageOf(...calls: Partial<CallRecord>[]): CallPage {
-  const page = new CallPage(calls.length)
-  for (const fields of calls) page.add(callRecord(fields))
-  return page
-}
-
 describe('metrics', () => {
-  test('durations of calls are counted by endpoint, class of status and use of the cache', async () => {
+  test('count durations by endpoint, status class and cache use', async () => {
     const metrics = idleMetrics()
-    metrics.takeCalls(pageOf({ totalMs: 0.4 }, { totalMs: 3 }, { totalMs: 60_000 }))
-    metrics.takeCalls(pageOf({ status: 504, cache: 'none', totalMs: 1000, rowsRead: 12 }))
+    metrics.takeCalls([0.4, 3, 60_000].map((totalMs) => callRecord({ totalMs })))
+    metrics.takeCalls([callRecord({ status: 504, cache: 'none', totalMs: 1000, rowsRead: 12 })])
     const lines = (await metrics.text()).split('\n')
     const hits = 'endpoint="logs.all",status="2xx",cache="hit"'
     for (const line of [
-      `wellhead_call_duration_seconds_bucket{${hits},le="0.0005"} 1`,
-      `wellhead_call_duration_seconds_bucket{${hits},le="0.0025"} 1`,
-      `wellhead_call_duration_seconds_bucket{${hits},le="0.005"} 2`,
-      `wellhead_call_duration_seconds_bucket{${hits},le="30"} 2`,
-      `wellhead_call_duration_seconds_bucket{${hits},le="+Inf"} 3`,
+      `wellhead_call_duration_seconds_bucket{le="0.0005",${hits}} 1`,
+      `wellhead_call_duration_seconds_bucket{le="0.0025",${hits}} 1`,
+      `wellhead_call_duration_seconds_bucket{le="0.005",${hits}} 2`,
+      `wellhead_call_duration_seconds_bucket{le="30",${hits}} 2`,
+      `wellhead_call_duration_seconds_bucket{le="+Inf",${hits}} 3`,
       `wellhead_call_duration_seconds_sum{${hits}} 60.0034`,
       `wellhead_call_duration_seconds_count{${hits}} 3`,
       'wellhead_call_duration_seconds_count{endpoint="logs.all",status="5xx",cache="none"} 1',
@@ -37,7 +28,7 @@ describe('metrics', () => {
     }
   })
 
-  test('the figures of the other parts are those of the moment', async () => {
+  test('read the current figures of other parts', async () => {
     const lines = (await idleMetrics().text()).split('\n')
     for (const line of [
       'wellhead_info{version="1.2.3"} 1',
@@ -52,10 +43,10 @@ describe('metrics', () => {
     }
   })
 
-  test('names beyond the two hundredth share a label', async () => {
+  test('give all names beyond the first 200 one label', async () => {
     const metrics = idleMetrics()
     for (let i = 0; i < 250; i++) {
-      metrics.takeCalls(pageOf({ subject: { ...subject, endpoint: `e${i}` } }))
+      metrics.takeCalls([callRecord({ subject: { ...subject, endpoint: `e${i}` } })])
     }
     const text = await metrics.text()
     expect(new Set(text.match(/endpoint="\w+"/g)).size).toBe(201)
@@ -63,24 +54,24 @@ describe('metrics', () => {
     expect(text).toContain(`wellhead_call_duration_seconds_count{${others}} 50`)
   })
 
-  test('a name that is gone gives its label back, with everything that was told of it', async () => {
-    const gone = new Set<string>()
-    const metrics = idleMetrics((name) => !gone.has(name))
+  test('drop the label and figures of a removed name', async () => {
+    const removed = new Set<string>()
+    const metrics = idleMetrics((name) => !removed.has(name))
     const call = (endpoint: string) =>
-      metrics.takeCalls(pageOf({ subject: { ...subject, endpoint }, rowsRead: 5 }))
+      metrics.takeCalls([callRecord({ subject: { ...subject, endpoint }, rowsRead: 5 })])
     const store = (source: string) => metrics.stored({ source, accepted: 1, rejected: 1, bytes: 3, ms: 4 })
-    // One more source has a figure of its storage.
+    // The 200th source is the one with storage figures.
     for (let i = 0; i < 200; i++) call(`e${i}`)
     for (let i = 0; i < 199; i++) store(`s${i}`)
     await metrics.text()
-    gone.add('e7').add('s7')
+    removed.add('e7').add('s7')
     metrics.namesChanged()
     const text = await metrics.text()
     expect(text).not.toMatch(/"[es]7"/)
     expect(text).toMatch(/endpoint="e8"/)
     call('new')
     store('new_source')
-    // Calls that began before their endpoint went.
+    // A request that began before its endpoint was deleted.
     call('e7')
     const later = await metrics.text()
     expect(later).toContain('wellhead_rows_read_total{endpoint="new"} 5')
@@ -89,7 +80,7 @@ describe('metrics', () => {
     expect(later).not.toMatch(/"[es]7"/)
   })
 
-  test('what the engine does is told by its purpose', async () => {
+  test('count engine time by purpose', async () => {
     const metrics = idleMetrics()
     metrics.ran('call', 250)
     metrics.ran('renewal', 500)
@@ -100,26 +91,26 @@ describe('metrics', () => {
     expect(lines).toContain('wellhead_query_engine_seconds_total{purpose="call"} 0.25')
   })
 
-  test('asking twice counts nothing twice', async () => {
+  test('count nothing twice when read twice', async () => {
     const metrics = idleMetrics()
-    metrics.takeCalls(pageOf({}))
+    metrics.takeCalls([callRecord()])
     await metrics.text()
     expect(await metrics.text()).toMatch(/^wellhead_engine_restarts_total 7$/m)
   })
 
-  test("Prometheus' own check has nothing to say", async ({ skip }) => {
+  test('pass promtool', async ({ skip }) => {
     const metrics = idleMetrics()
-    metrics.takeCalls(pageOf({ rowsRead: 1 }, { status: 404 }))
+    metrics.takeCalls([callRecord({ rowsRead: 1 }), callRecord({ status: 404 })])
     metrics.stored({ source: 'edge_logs', accepted: 1, rejected: 2, bytes: 3, ms: 4 })
     metrics.refused('disk_full')
     metrics.ran('renewal', 12)
     const problems = promtoolProblems(await metrics.text())
-    if (problems === undefined) skip('promtool cannot be had here')
+    if (problems === undefined) skip('promtool is not available here')
     expect(problems).toBe('')
   })
 })
 
-describe('what speaks of metrics', () => {
+describe('documents about metrics', () => {
   const types = async () =>
     new Map((await idleMetrics().registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]))
 
@@ -133,7 +124,7 @@ describe('what speaks of metrics', () => {
     },
   )
 
-  test('the dashboard is built on metrics that are there', async () => {
+  test('the dashboard uses only existing metrics', async () => {
     const known = await types()
     const dashboard = fileOf('deploy/grafana-dashboard.json')
     const named = new Set(dashboard.match(/\b(?:wellhead|process|nodejs)_[a-z_\d]+/g))

@@ -1,15 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { BoundedLabels } from './bounded-labels.ts'
-import { CallDurations } from './call-durations.ts'
-import type { CallPage } from './call-page.ts'
-import type { RequestCounts } from './request-counts.ts'
+import { type CallRecord, cacheUses } from './call-record.ts'
 import type { StoredSource } from './source-storage.ts'
 
-/** What the metrics are read from, each at the moment at which somebody asks for them. */
+/** Where the metrics come from. Each is read when Prometheus scrapes. */
 export interface MetricSources {
   version: string
   requests: RequestCounts
-  /** Undefined where calls are not written down. */
+  /** Undefined if request statistics are off. */
   statistics: { read(): void; readonly dropped: number } | undefined
   cache: () => Record<'bytes' | 'maxBytes' | 'entries' | 'refreshed' | 'refreshFailures' | 'evicted', number>
   queue: () => { running: number; waiting: number }
@@ -19,11 +17,11 @@ export interface MetricSources {
   storage: () => Promise<StoredSource[]>
   /** Whether there is an endpoint or a source of this name. */
   exists: Record<'endpoint' | 'source', (name: string) => boolean>
-  /** Undefined where the disk is somebody else's. */
+  /** Undefined if the disk belongs to a ClickHouse server. */
   freeDiskBytes: () => number | undefined
 }
 
-/** Entries that were stored or rejected together, of one source. */
+/** Entries of one source that were stored or rejected together. */
 export interface IntakeReport {
   source: string
   accepted: number
@@ -32,25 +30,41 @@ export interface IntakeReport {
   ms: number
 }
 
-/** So many names of endpoints, and so many of sources, are told apart. */
+/** Number of finished requests of all kinds, by the first digit of their status. */
+export class RequestCounts {
+  readonly #byClass = new Float64Array(6)
+
+  add(status: number): void {
+    const place = Math.floor(status / 100)
+    this.#byClass[place] = (this.#byClass[place] ?? 0) + 1
+  }
+
+  entries(): [status: string, count: number][] {
+    return [1, 2, 3, 4, 5].map((digit) => [`${digit}xx`, this.#byClass[digit] as number])
+  }
+}
+
+/** Maximum number of endpoint names, and of source names, that get a label of their own. */
 const maxNames = 200
 
-/** Gauges that end like counters; Prometheus' own check refuses them. */
+/** Gauges with names that end like counters, which promtool rejects. */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ]
 
+/** Upper bounds in seconds, from a cache hit to the usual limit of a query. */
+const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** Everything that Prometheus is told. docs/metrics.md lists the same names; a test compares the two. */
+/** All metrics for Prometheus. docs/metrics.md lists the same names; a test compares the two. */
 export class Metrics {
   readonly registry = new Registry()
   readonly #sources: MetricSources
   readonly #sourceLabels: BoundedLabels
   readonly #endpointLabels: BoundedLabels
-  readonly #durations: CallDurations
+  readonly #durations: Histogram<'endpoint' | 'status' | 'cache'>
   readonly #rowsRead: Counter<'endpoint'>
   readonly #entries: Counter<'source' | 'result'>
   readonly #entryBytes: Counter<'source'>
@@ -64,77 +78,67 @@ export class Metrics {
     this.#sources = sources
     this.#sourceLabels = new BoundedLabels(maxNames, sources.exists.source)
     this.#endpointLabels = new BoundedLabels(maxNames, sources.exists.endpoint)
-    this.#durations = new CallDurations(this.#endpointLabels)
     const registers = [this.registry]
+    const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+      new Counter<Label>({ name, help, labelNames, registers })
     collectDefaultMetrics({ register: this.registry })
     for (const name of misnamed) this.registry.removeSingleMetric(name)
-    this.registry.registerMetric(this.#durations)
-    this.#rowsRead = new Counter({
-      name: 'wellhead_rows_read_total',
-      help: 'Rows of sources that the engine read for calls.',
-      labelNames: ['endpoint'],
+    this.#durations = new Histogram({
+      name: 'wellhead_call_duration_seconds',
+      help: 'Time from the arrival of a request to an endpoint to the end of its response.',
+      labelNames: ['endpoint', 'status', 'cache'],
+      buckets: callBuckets,
       registers,
     })
-    this.#entries = new Counter({
-      name: 'wellhead_ingest_entries_total',
-      help: 'Entries that were sent, stored or rejected.',
-      labelNames: ['source', 'result'],
-      registers,
-    })
-    this.#entryBytes = new Counter({
-      name: 'wellhead_ingest_bytes_total',
-      help: 'Bytes of stored entries, as lines of JSON.',
-      labelNames: ['source'],
-      registers,
-    })
+    this.#rowsRead = counter(
+      'wellhead_rows_read_total',
+      'Rows of sources that the engine read for requests to endpoints.',
+      ['endpoint'],
+    )
+    this.#entries = counter('wellhead_ingest_entries_total', 'Entries that were stored or rejected.', [
+      'source',
+      'result',
+    ])
+    this.#entryBytes = counter('wellhead_ingest_bytes_total', 'Bytes of stored entries, as lines of JSON.', [
+      'source',
+    ])
     this.#intakeDurations = new Histogram({
       name: 'wellhead_ingest_duration_seconds',
-      help: 'Time that entries took to be on disk, for each request that sent them.',
+      help: 'Time until the entries of a request were on disk.',
       labelNames: ['source'],
       buckets: intakeBuckets,
       registers,
     })
-    this.#refused = new Counter({
-      name: 'wellhead_ingest_refused_total',
-      help: 'Requests whose entries were all refused.',
-      labelNames: ['code'],
-      registers,
-    })
-    this.#runs = new Counter({
-      name: 'wellhead_query_runs_total',
-      help: 'Queries of endpoints that the engine ran.',
-      labelNames: ['purpose'],
-      registers,
-    })
-    this.#engineSeconds = new Counter({
-      name: 'wellhead_query_engine_seconds_total',
-      help: 'Time that the engine had queries of endpoints.',
-      labelNames: ['purpose'],
-      registers,
-    })
+    this.#refused = counter('wellhead_ingest_refused_total', 'Requests whose entries were all refused.', [
+      'code',
+    ])
+    this.#runs = counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', ['purpose'])
+    this.#engineSeconds = counter(
+      'wellhead_query_engine_seconds_total',
+      'Time that the engine spent on endpoint queries.',
+      ['purpose'],
+    )
     this.#addPulled()
   }
 
-  /** In the form that Prometheus reads. */
+  /** The Prometheus text format. */
   async text(): Promise<string> {
     this.#sources.statistics?.read()
     this.#release()
     return this.registry.metrics()
   }
 
-  /** Endpoints or sources were made, renamed or deleted. What is gone is forgotten when somebody looks next. */
+  /** Endpoints or sources were created, renamed or deleted. Removed names are dropped at the next read. */
   namesChanged(): void {
     this.#namesChanged = true
   }
 
-  takeCalls(page: CallPage): void {
+  takeCalls(records: readonly CallRecord[]): void {
     this.#release()
-    this.#durations.take(page)
-    for (let at = 0; at < page.length; at++) {
-      const read = page.number(at, 'rowsRead')
-      if (!(read > 0)) continue
-      const { endpoint } = page.subject(at)
-      this.#rowsRead.inc({ endpoint: this.#endpointLabels.of(endpoint) }, read)
+    for (const { subject, status, cache, totalMs, rowsRead } of records) {
+      const endpoint = this.#endpointLabels.of(subject.endpoint)
+      this.#durations.observe({ endpoint, status: `${Math.floor(status / 100)}xx`, cache }, totalMs / 1000)
+      if (rowsRead) this.#rowsRead.inc({ endpoint }, rowsRead)
     }
   }
 
@@ -146,13 +150,13 @@ export class Metrics {
     this.#intakeDurations.observe({ source }, ms / 1000)
   }
 
-  /** A query of an endpoint ran, for one of a few purposes. */
+  /** Counts an endpoint query; there are only a few purposes. */
   ran(purpose: string, ms: number): void {
     this.#runs.inc({ purpose })
     this.#engineSeconds.inc({ purpose }, ms / 1000)
   }
 
-  /** The codes are those of the catalogue of errors. */
+  /** Takes a code of the error catalog. */
   refused(code: string): void {
     this.#refused.inc({ code })
   }
@@ -161,7 +165,9 @@ export class Metrics {
     if (!this.#namesChanged) return
     this.#namesChanged = false
     for (const endpoint of this.#endpointLabels.release()) {
-      this.#durations.forget(endpoint)
+      for (const status of [1, 2, 3, 4, 5].map((digit) => `${digit}xx`)) {
+        for (const cache of cacheUses) this.#durations.remove({ endpoint, status, cache })
+      }
       this.#rowsRead.remove({ endpoint })
     }
     for (const source of this.#sourceLabels.release()) {
@@ -172,20 +178,9 @@ export class Metrics {
   }
 
   #addPulled(): void {
-    const {
-      version,
-      requests,
-      statistics,
-      cache,
-      queue,
-      engine,
-      intake,
-      liveStreams,
-      storage,
-      freeDiskBytes,
-    } = this.#sources
-    const gauge = (name: string, help: string, read: () => number) => {
-      const registers = [this.registry]
+    const { requests, statistics, cache, queue, engine, freeDiskBytes, ...sources } = this.#sources
+    const registers = [this.registry]
+    const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
         name,
         help,
@@ -194,14 +189,12 @@ export class Metrics {
           this.set(read())
         },
       })
-    }
     const counter = <Label extends string>(
       name: string,
       help: string,
       labelNames: Label[],
       read: () => [Partial<Record<Label, string>>, number][],
-    ) => {
-      const registers = [this.registry]
+    ) =>
       new Counter<Label>({
         name,
         help,
@@ -212,59 +205,62 @@ export class Metrics {
           for (const [labels, value] of read()) this.inc(labels, value)
         },
       })
-    }
-    const info = new Gauge({
+    const count = (name: string, help: string, read: () => number) =>
+      counter(name, help, [], () => [[{}, read()]])
+    new Gauge({
       name: 'wellhead_info',
       help: 'Always 1; its label is the version of the service.',
       labelNames: ['version'],
-      registers: [this.registry],
-    })
-    info.set({ version }, 1)
-    counter('wellhead_http_requests_total', 'Requests of all kinds that are over.', ['status'], () =>
-      requests.entries().map(([status, count]) => [{ status }, count]),
+      registers,
+    }).set({ version: sources.version }, 1)
+    counter('wellhead_http_requests_total', 'Finished requests of all kinds.', ['status'], () =>
+      requests.entries().map(([status, number]) => [{ status }, number]),
     )
-    counter('wellhead_calls_unrecorded_total', 'Calls that are missing in the source of calls.', [], () => [
-      [{}, statistics?.dropped ?? 0],
-    ])
-    gauge('wellhead_cache_bytes', 'Memory of cached results.', () => cache().bytes)
-    gauge('wellhead_cache_max_bytes', 'Memory that cached results may take.', () => cache().maxBytes)
-    gauge('wellhead_cache_entries', 'Cached results.', () => cache().entries)
-    counter('wellhead_cache_evictions_total', 'Results that had to make room.', [], () => [
-      [{}, cache().evicted],
-    ])
-    counter('wellhead_cache_refreshes_total', 'Renewals ahead of callers.', ['result'], () => [
+    count(
+      'wellhead_calls_unrecorded_total',
+      'Requests to endpoints that are missing from the statistics.',
+      () => statistics?.dropped ?? 0,
+    )
+    gauge('wellhead_cache_bytes', 'Memory used by cached results.', () => cache().bytes)
+    gauge('wellhead_cache_max_bytes', 'Maximum memory for cached results.', () => cache().maxBytes)
+    gauge('wellhead_cache_entries', 'Number of cached results.', () => cache().entries)
+    count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache().evicted)
+    counter('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', ['result'], () => [
       [{ result: 'renewed' }, cache().refreshed],
       [{ result: 'failed' }, cache().refreshFailures],
     ])
-    gauge('wellhead_queue_running', 'Queries that run now.', () => queue().running)
-    gauge('wellhead_queue_waiting', 'Queries that wait for their turn.', () => queue().waiting)
-    gauge('wellhead_engine_up', 'Whether the engine answers.', () => (engine().ready ? 1 : 0))
-    counter('wellhead_engine_restarts_total', 'Times that the engine was started again.', [], () => [
-      [{}, engine().restarts],
-    ])
-    gauge('wellhead_live_streams', 'Readers of live rows.', liveStreams)
-    gauge('wellhead_ingest_pending_bytes', 'Entries on their way to the disk.', () => intake().pendingBytes)
+    gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)
+    gauge('wellhead_queue_waiting', 'Queries waiting for a slot.', () => queue().waiting)
+    gauge('wellhead_engine_up', 'Whether the engine is ready.', () => (engine().ready ? 1 : 0))
+    count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
+    gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
+    gauge(
+      'wellhead_ingest_pending_bytes',
+      'Bytes of entries not yet on disk.',
+      () => sources.intake().pendingBytes,
+    )
     if (freeDiskBytes() !== undefined) {
-      gauge('wellhead_disk_free_bytes', 'Free space below the data directory.', () => freeDiskBytes() ?? 0)
+      gauge(
+        'wellhead_disk_free_bytes',
+        'Free space on the disk of the data directory.',
+        () => freeDiskBytes() ?? 0,
+      )
     }
-    this.#addStored(storage)
-  }
-
-  #addStored(storage: () => Promise<StoredSource[]>): void {
-    const stored = (name: string, help: string, figure: 'parts' | 'rows' | 'bytes') =>
-      new Gauge<'source'>({
+    const stored = (name: string, help: string, figure: 'parts' | 'rows' | 'bytes') => {
+      const metric = new Gauge<'source'>({
         name,
         help,
         labelNames: ['source'],
-        registers: [this.registry],
+        registers,
         collect: async () => {
-          const all = await storage()
-          const metric = this.registry.getSingleMetric(name) as Gauge<'source'>
+          const tables = await sources.storage()
           metric.reset()
-          for (const one of all) metric.inc({ source: this.#sourceLabels.of(one.source) }, one[figure])
+          for (const table of tables)
+            metric.inc({ source: this.#sourceLabels.of(table.source) }, table[figure])
         },
       })
-    stored('wellhead_source_parts', 'Pieces that the engine keeps a source in.', 'parts')
+    }
+    stored('wellhead_source_parts', 'Data parts of a source.', 'parts')
     stored('wellhead_source_entries', 'Entries of a source on disk.', 'rows')
     stored('wellhead_source_bytes', 'Bytes of a source on disk.', 'bytes')
   }

@@ -4,14 +4,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { log } from '../../test/support/engines.ts'
 import { openTraceReceiver } from '../../test/support/trace-receiver.ts'
 import { readTraceContext } from '../base/tracing.ts'
-import { startTracing } from './otel-tracing.ts'
+import { exportWarnings, startTracing } from './otel-tracing.ts'
 
 const parent = readTraceContext('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'vendor=1')
 
 describe('traces', () => {
   afterEach(() => vi.unstubAllEnvs())
 
-  test('spans of a call go to a collector, each below the one that began it', async () => {
+  test('sends the spans of a request to a collector, with their parents', async () => {
     const receiver = await openTraceReceiver()
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url)
     vi.stubEnv('OTEL_SERVICE_NAME', 'my-wellhead')
@@ -36,7 +36,7 @@ describe('traces', () => {
     for (const name of ['queue', 'engine']) expect(of(name)?.parentId).toBe(call.context.spanId)
   })
 
-  test('the standard sampler decides, and a collector that is away keeps nobody from stopping', async () => {
+  test('follows the standard sampler, and stops while the collector is unreachable', async () => {
     vi.stubEnv('OTEL_TRACES_SAMPLER', 'always_off')
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:1')
     vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '200')
@@ -44,12 +44,12 @@ describe('traces', () => {
     expect(off.start('GET /x', undefined, {}).context.flags).toBe(0)
     await off.stop()
     vi.stubEnv('OTEL_TRACES_SAMPLER', 'always_on')
-    const away = startTracing(['otlp'], log)
-    away.start('GET /x', undefined, {}).end()
-    await away.stop()
+    const unreachable = startTracing(['otlp'], log)
+    unreachable.start('GET /x', undefined, {}).end()
+    await unreachable.stop()
   })
 
-  test('nothing of OpenTelemetry but its interface, which the metrics use, is loaded where nobody asks for it', () => {
+  test('loads nothing of OpenTelemetry but its API, which prom-client uses, unless traces are enabled', () => {
     const loaded = (file: string) => {
       const path = JSON.stringify(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
       const program = `import(${path}).then(() => console.log(Object.keys(require('node:module')._cache).filter((name) => /@opentelemetry.(?!api.)/.test(name)).length))`
@@ -58,7 +58,30 @@ describe('traces', () => {
       return Number(stdout)
     }
     expect(loaded('app.js')).toBe(0)
-    // The way to look is one that would see it.
+    // Proves that the check finds loaded modules.
     expect(loaded('observability/otel-tracing.js')).toBeGreaterThan(0)
   })
+})
+
+test('logs failed exports once a minute, without their stack', () => {
+  const lines: object[] = []
+  let nowMs = 0
+  const warn = exportWarnings({ warn: (fields: object) => void lines.push(fields) } as never, () => nowMs)
+  const failure = {
+    stack: 'Error: Not Found\n    at x',
+    message: 'Not Found',
+    name: 'OTLPExporterError',
+    code: '404',
+  }
+  warn(JSON.stringify(failure))
+  for (let i = 0; i < 5; i++) warn('again')
+  nowMs += 60_000
+  warn(`gone\n    at ${'x'.repeat(1_000)}`)
+  nowMs += 60_000
+  warn('y'.repeat(1_000))
+  expect(lines).toEqual([
+    { reason: 'OTLPExporterError 404 Not Found' },
+    { reason: 'gone', suppressed: 5 },
+    { reason: 'y'.repeat(300) },
+  ])
 })

@@ -1,4 +1,4 @@
-/** OpenTelemetry. This is the only file that imports it, and it is loaded only where traces are asked for. */
+/** The only file that imports OpenTelemetry. It is loaded only if traces are enabled. */
 import {
   type Context,
   context,
@@ -23,15 +23,17 @@ import {
 import type { Log } from '../base/log.ts'
 import type { TraceContext, TraceSpan, Tracing } from '../base/tracing.ts'
 import { version } from '../base/version.ts'
-import { exportWarnings } from './export-warnings.ts'
-import type { TraceExporter } from './otel-wanted.ts'
+import type { TraceExporter } from './trace-exporters.ts'
 
-/** Where spans go, how they are sampled and what they are labelled with is said by the standard variables. */
+const warnEveryMs = 60_000
+const maxReasonLength = 300
+
+/** The standard variables set the destination, sampling and resource attributes of spans. */
 export function startTracing(exporters: readonly TraceExporter[], log: Log): Tracing {
-  const say = exportWarnings(log)
+  const warn = exportWarnings(log)
   const quiet = () => {}
   diag.setLogger(
-    { error: say, warn: say, info: quiet, debug: quiet, verbose: quiet },
+    { error: warn, warn, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   )
   const provider = new BasicTracerProvider({
@@ -50,8 +52,8 @@ export function startTracing(exporters: readonly TraceExporter[], log: Log): Tra
       )
       return spanOf(tracer, span)
     },
-    // A receiver that is away must not keep the service from stopping.
-    stop: () => provider.shutdown().catch((error: Error) => say(error.message)),
+    // An unreachable collector must not keep the service from stopping.
+    stop: () => provider.shutdown().catch((error: Error) => warn(error.message)),
   }
 }
 
@@ -96,4 +98,38 @@ function spanOf(tracer: Tracer, span: Span): TraceSpan {
       span.end()
     },
   }
+}
+
+/** Logs failed exports without their stack, at most once a minute: an unreachable collector fails every few seconds. */
+export function exportWarnings(
+  log: Pick<Log, 'warn'>,
+  monotonicMs: () => number = () => performance.now(),
+): (message: string) => void {
+  let warnedAtMs = Number.NEGATIVE_INFINITY
+  let suppressed = 0
+  return (message) => {
+    const now = monotonicMs()
+    if (now - warnedAtMs < warnEveryMs) {
+      suppressed++
+      return
+    }
+    log.warn(
+      { reason: reasonOf(message), ...(suppressed > 0 && { suppressed }) },
+      'traces could not be exported',
+    )
+    warnedAtMs = now
+    suppressed = 0
+  }
+}
+
+/** Errors of exports arrive as JSON with their whole stack. */
+function reasonOf(message: string): string {
+  let text = message
+  try {
+    const { name, message: inner, code } = JSON.parse(message)
+    if (typeof inner === 'string') text = [name, code, inner].filter(Boolean).join(' ')
+  } catch {
+    // Plain text is used as it is.
+  }
+  return (text.split('\n')[0] as string).slice(0, maxReasonLength)
 }

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
 import { manualClock } from '../base/clock.ts'
-import { CallPage } from './call-page.ts'
 import type { CallRecord, QueryPlan } from './call-record.ts'
-import { withoutValues } from './plan-text.ts'
-import { SlowCalls } from './slow-calls.ts'
+import { SlowCalls, withoutValues } from './slow-calls.ts'
 
 const plan: QueryPlan = { plan: 'ReadFromMergeTree (wellhead.edge_logs)', reads: [] }
 
@@ -12,9 +10,8 @@ function open(busy = false) {
   const clock = manualClock()
   const slow = new SlowCalls({ clock, busy: () => busy, maxEndpoints: 2 })
   const take = (...calls: Partial<CallRecord>[]) => {
-    const page = new CallPage(calls.length)
-    for (const fields of calls) page.add(callRecord({ cache: 'miss', engineMs: 1, ...fields }))
-    slow.take(page, () => clock.now())
+    const records = calls.map((fields) => callRecord({ cache: 'miss', engineMs: 1, ...fields }))
+    slow.take(records, () => clock.now())
   }
   const durations = () => slow.of(subject.endpointId).map(({ duration_ms }) => duration_ms)
   return { clock, slow, take, durations }
@@ -22,8 +19,8 @@ function open(busy = false) {
 
 const detail = { requestId: 'r' }
 
-describe('slow calls', () => {
-  test('the twenty slowest and the last twenty that failed are kept, for an hour', () => {
+describe('slow requests', () => {
+  test('keeps the twenty slowest and the last twenty failed, for an hour', () => {
     const { clock, slow, take, durations } = open()
     take(...Array.from({ length: 30 }, (_, i) => ({ totalMs: i + 1, detail })))
     expect(durations()).toEqual(Array.from({ length: 20 }, (_, i) => 30 - i))
@@ -36,7 +33,7 @@ describe('slow calls', () => {
     expect(durations()).toEqual([])
   })
 
-  test('calls that were refused do not take the place of those that failed', () => {
+  test('keeps failed requests apart from refused ones', () => {
     const { slow, take } = open()
     take(
       { status: 504, code: 'query_timeout', detail },
@@ -48,40 +45,40 @@ describe('slow calls', () => {
     expect(codes).toEqual(expect.arrayContaining(['query_timeout', 'query_cancelled']))
   })
 
-  test('what came from the cache is none, and so is what nobody can find in the log', () => {
+  test('ignores cache hits and records without a request id', () => {
     const { durations, take } = open()
     take({ cache: 'hit', engineMs: 0, detail: undefined }, { cache: 'joined', engineMs: 0, detail })
     expect(durations()).toEqual([])
   })
 
-  test('only so many endpoints are kept, the last ones', () => {
+  test('keeps a limited number of endpoints, the latest ones', () => {
     const { slow, take } = open()
     for (const endpointId of ['a', 'b', 'a', 'c']) take({ detail, subject: { ...subject, endpointId } })
     expect(['a', 'b', 'c'].map((id) => slow.of(id).length)).toEqual([2, 0, 1])
   })
 
-  test('a plan is taken of a slow one, once a minute for an endpoint, and not while others wait', async () => {
-    let asked = 0
+  test('reads the plan of a slow request once a minute for an endpoint, and not while queries wait', async () => {
+    let plans = 0
     const explain = async () => {
-      asked++
+      plans++
       return plan
     }
     const { clock, slow, take } = open()
     take({ totalMs: 10, detail: { ...detail, explain } })
-    expect(asked).toBe(0)
+    expect(plans).toBe(0)
     take({ totalMs: 600, detail: { ...detail, explain } }, { totalMs: 700, detail: { ...detail, explain } })
     await slow.settled()
-    expect(asked).toBe(1)
+    expect(plans).toBe(1)
     expect(slow.of(subject.endpointId).map((call) => call.plan)).toEqual([null, plan, null])
     clock.advance(60_000)
     take({ totalMs: 800, detail: { ...detail, explain } })
     await slow.settled()
-    expect(asked).toBe(2)
+    expect(plans).toBe(2)
     open(true).take({ totalMs: 800, detail: { ...detail, explain } })
-    expect(asked).toBe(2)
+    expect(plans).toBe(2)
   })
 
-  test('a plan that cannot be had is none', async () => {
+  test('has no plan if the engine gives none', async () => {
     const { slow, take } = open()
     const explain = () => Promise.reject(new Error('away'))
     take({ totalMs: 600, status: 504, code: 'query_timeout', detail: { ...detail, explain } })
@@ -90,8 +87,8 @@ describe('slow calls', () => {
   })
 })
 
-describe('a plan without values', () => {
-  test('says what is read and how, and not what was asked for', () => {
+describe('withoutValues', () => {
+  test('keeps steps, tables and counts, and removes conditions', () => {
     const text = `Output: id, if(event_message = 'SECRET', 1, 1234)
 
 Limit (preliminary LIMIT)

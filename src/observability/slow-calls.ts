@@ -1,8 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { CallPage } from './call-page.ts'
 import type { CallRecord, QueryPlan } from './call-record.ts'
-import { withoutValues } from './plan-text.ts'
 
 export interface SlowCall {
   at: string
@@ -10,19 +8,19 @@ export interface SlowCall {
   engine_ms: number
   rows_read: number | null
   status: number
-  /** Null for a call that did not fail. */
+  /** Null for success. */
   code: string | null
   request_id: string
   token_id: string
   version: number
   cache: string
-  /** Null where none was taken. */
+  /** Null if the engine was not asked for one. */
   plan: QueryPlan | null
 }
 
 export interface SlowCallsOptions {
   clock: Clock
-  /** Whether the engine has something better to do than to explain itself. */
+  /** Whether queries wait for the engine, so that it must not be asked for plans. */
   busy: () => boolean
   maxEndpoints: number
 }
@@ -32,99 +30,98 @@ interface Kept {
   atMs: number
 }
 
-/** Refused is what the caller did wrong: there may be any number of those, and they must not take the place of the others. */
+/** Refused requests are the caller's mistakes. They can be many, and must not push out the failed ones. */
 const kinds = ['slow', 'failed', 'refused'] as const
 type Kind = (typeof kinds)[number]
 
-interface OfEndpoint extends Record<Kind, Kept[]> {
+interface EndpointCalls extends Record<Kind, Kept[]> {
   explainedAtMs: number
 }
 
 const maxEach = 20
 const keptMs = 3_600_000
 const explainEveryMs = 60_000
-/** A faster call needs no plan to be understood. */
+/** A faster request needs no explanation. */
 const explainFromMs = 500
 
-/** Of each endpoint the slowest calls of the last hour that went to the engine, and the last that failed or were refused. */
+/** For each endpoint, the slowest requests of the last hour that reached the engine, and the last that failed or were refused. */
 export class SlowCalls {
   readonly #options: SlowCallsOptions
-  readonly #byEndpoint = new Map<string, OfEndpoint>()
+  readonly #byEndpoint = new Map<string, EndpointCalls>()
   #explaining: Promise<void> | undefined
 
   constructor(options: SlowCallsOptions) {
     this.#options = options
   }
 
-  take(page: CallPage, toWallMs: (monotonicMs: number) => number): void {
-    for (let at = 0; at < page.length; at++) {
-      const kind = kindOf(page.number(at, 'status'))
-      // What came from the cache, or went wrong before it came to the engine in a way that says all, costs nothing here.
-      if (page.detail(at) === undefined || (kind === 'slow' && page.number(at, 'engineMs') === 0)) continue
-      this.#keep(page.read(at), toWallMs(page.number(at, 'endedAt')), kind)
+  take(records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number): void {
+    for (const record of records) {
+      const kind = kindOf(record.status)
+      if (record.detail === undefined || (kind === 'slow' && record.engineMs === 0)) continue
+      this.#keep(record, toWallMs(record.endedAt), kind)
     }
   }
 
-  /** Those that took longest first. */
+  /** Slowest first. */
   of(endpointId: string): SlowCall[] {
-    const known = this.#byEndpoint.get(endpointId)
-    if (known === undefined) return []
-    this.#forget(known)
+    const calls = this.#byEndpoint.get(endpointId)
+    if (calls === undefined) return []
+    this.#expire(calls)
     return kinds
-      .flatMap((kind) => known[kind])
+      .flatMap((kind) => calls[kind])
       .map(({ call }) => call)
       .sort((one, other) => other.duration_ms - one.duration_ms)
   }
 
-  /** Resolves when no plan is being taken. */
+  /** Resolves when no plan is being read. */
   async settled(): Promise<void> {
     await this.#explaining
   }
 
   #keep(record: CallRecord, atMs: number, kind: Kind): void {
     const { endpointId } = record.subject
-    const known = this.#byEndpoint.get(endpointId) ?? {
+    const calls = this.#byEndpoint.get(endpointId) ?? {
       slow: [],
       failed: [],
       refused: [],
       explainedAtMs: Number.NEGATIVE_INFINITY,
     }
-    // The one that was touched last is the last to be forgotten.
+    // Moved to the end: the least recently used endpoint is removed first.
     this.#byEndpoint.delete(endpointId)
-    this.#byEndpoint.set(endpointId, known)
+    this.#byEndpoint.set(endpointId, calls)
     const [oldest] = this.#byEndpoint.keys()
     if (this.#byEndpoint.size > this.#options.maxEndpoints && oldest !== undefined) {
       this.#byEndpoint.delete(oldest)
     }
-    this.#forget(known)
+    this.#expire(calls)
     const kept = { call: slowCallOf(record, atMs), atMs }
-    const alike = known[kind]
-    alike.push(kept)
+    const sameKind = calls[kind]
+    sameKind.push(kept)
     if (kind === 'slow') {
-      alike.sort((one, other) => other.call.duration_ms - one.call.duration_ms)
-      if (alike.length > maxEach && alike.pop() === kept) return
-    } else if (alike.length > maxEach) alike.shift()
-    this.#explain(known, kept.call, record)
+      sameKind.sort((one, other) => other.call.duration_ms - one.call.duration_ms)
+      if (sameKind.length > maxEach && sameKind.pop() === kept) return
+    } else if (sameKind.length > maxEach) sameKind.shift()
+    this.#explain(calls, kept.call, record)
   }
 
-  #forget(known: OfEndpoint): void {
+  #expire(calls: EndpointCalls): void {
     const since = this.#options.clock.now() - keptMs
-    for (const kind of kinds) known[kind] = known[kind].filter(({ atMs }) => atMs >= since)
+    for (const kind of kinds) calls[kind] = calls[kind].filter(({ atMs }) => atMs >= since)
   }
 
-  /** One at a time, and of each endpoint one a minute: a service in trouble must not be asked why all the time. */
-  #explain(known: OfEndpoint, call: SlowCall, { detail, status, totalMs }: CallRecord): void {
+  /** One plan at a time, and one a minute for each endpoint, to spare an engine in trouble. */
+  #explain(calls: EndpointCalls, call: SlowCall, { detail, status, totalMs }: CallRecord): void {
     const now = this.#options.clock.now()
     const wanted = totalMs >= explainFromMs && (status < 400 || status >= 500)
     if (!wanted || detail?.explain === undefined || this.#explaining || this.#options.busy()) return
-    if (now - known.explainedAtMs < explainEveryMs) return
-    known.explainedAtMs = now
+    if (now - calls.explainedAtMs < explainEveryMs) return
+    calls.explainedAtMs = now
     this.#explaining = detail
       .explain()
       .then(({ plan, reads }) => {
         call.plan = { plan: withoutValues(plan), reads }
       })
-      // Whatever made the call fail may make this fail, too.
+      // The cause of a failed request may make this fail as well.
       .catch(() => {})
       .finally(() => {
         this.#explaining = undefined
@@ -132,7 +129,7 @@ export class SlowCalls {
   }
 }
 
-/** A caller who left did not wait for what was going on, which says as much as a failure. */
+/** A caller who left before the response counts as a failure. */
 function kindOf(status: number): Kind {
   if (status < 400) return 'slow'
   return status >= 500 || status === queryCancelled.status ? 'failed' : 'refused'
@@ -152,4 +149,45 @@ function slowCallOf(record: CallRecord, atMs: number): SlowCall {
     cache: record.cache,
     plan: null,
   }
+}
+
+/** The drawing of the tree in front of each line. */
+const tree = /^[\s│├└─]*/
+
+/** A step, with the table that it reads or its part of the query. */
+const step = /^[A-Z]\w*(?: \((?:wellhead\.\w+|[^'"\d]+)\))?$/
+
+/** Properties of a step that hold no value of the query. */
+const facts = [
+  /^Read type: \w+$/,
+  /^Parts: \d+ \| Granules: \d+$/,
+  /^(?:Parts|Granules): \d+\/\d+$/,
+  /^Ranges: \d+$/,
+  /^Type: \w+ \| Strictness: \w+ \| Algorithm: [\w()]+$/,
+  /^(?:Indexes|Keys):$/,
+  /^Min-Max$/,
+  /^Name: \w+$/,
+  /^Description: \w+ GRANULARITY \d+$/,
+  /^Search Algorithm: [a-z ]+$/,
+]
+
+/** A column of a key, or a function of it. */
+const keyColumn = /^[a-z_]\w*(?:\([a-z_]\w*\))?$/
+
+/**
+ * The engine's plan without expressions, which hold parameter values. Only known kinds of lines are kept, so that a new
+ * kind of line cannot leak values.
+ */
+export function withoutValues(plan: string): string {
+  const kept: string[] = []
+  let keysAt = Number.POSITIVE_INFINITY
+  for (const line of plan.split('\n')) {
+    const depth = (tree.exec(line)?.[0] ?? '').length
+    const text = line.slice(depth).trimEnd()
+    if (depth <= keysAt) keysAt = Number.POSITIVE_INFINITY
+    const isKey = depth > keysAt && keyColumn.test(text)
+    if (isKey || step.test(text) || facts.some((fact) => fact.test(text))) kept.push(line)
+    if (text === 'Keys:') keysAt = depth
+  }
+  return kept.join('\n')
 }

@@ -6,52 +6,49 @@ export interface StoredSource extends StoredTable {
   source: string
 }
 
-/** Asked no more often than this, however often somebody looks. */
-const askEveryMs = 10_000
+/** The engine is queried at most this often, regardless of the number of scrapes. */
+const readEveryMs = 10_000
 const limits = { deadlineMs: 10_000 }
 
 /**
- * How much each source has on disk. While the engine is away nothing is told. The other servers of a cluster have
- * metrics of their own.
+ * How much each source has on disk; empty while the engine is unavailable. The other servers of a cluster have metrics of
+ * their own.
  */
 export class SourceStorage {
   readonly #engine: Engine
-  readonly #clock: Clock
+  readonly #time: Clock
   readonly #sources: () => ReadonlySet<string>
-  #askedAtMs = Number.NEGATIVE_INFINITY
-  #known: StoredSource[] | undefined
-  #asking: Promise<void> | undefined
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #stored: StoredSource[] | undefined
+  #reading: Promise<void> | undefined
 
-  constructor(engine: Engine, clock: Clock, sources: () => ReadonlySet<string>) {
+  constructor(engine: Engine, time: Clock, sources: () => ReadonlySet<string>) {
     this.#engine = engine
-    this.#clock = clock
+    this.#time = time
     this.#sources = sources
   }
 
   async read(): Promise<StoredSource[]> {
     if (this.#engine.state().kind !== 'ready') return []
-    const now = this.#clock.now()
-    if (Math.abs(now - this.#askedAtMs) >= askEveryMs && this.#asking === undefined) {
-      this.#askedAtMs = now
-      this.#asking = this.#ask()
-        .then((stored) => {
-          this.#known = stored
-        })
-        .catch(() => {
-          this.#known = undefined
-        })
-        .finally(() => {
-          this.#asking = undefined
-        })
+    const now = this.#time.now()
+    if (now - this.#readAtMs >= readEveryMs && this.#reading === undefined) {
+      this.#readAtMs = now
+      this.#reading = this.#query().finally(() => {
+        this.#reading = undefined
+      })
     }
-    // Whoever asks again gets what is known: a busy engine must not make the metrics late.
-    if (this.#known === undefined) await this.#asking
-    return this.#known ?? []
+    // Later readers get the previous figures: a busy engine must not delay the metrics.
+    if (this.#stored === undefined) await this.#reading
+    return this.#stored ?? []
   }
 
-  async #ask(): Promise<StoredSource[]> {
-    const stored = await readStoredTables(this.#engine, limits)
+  async #query(): Promise<void> {
     const nothing = { parts: 0, rows: 0, bytes: 0 }
-    return [...this.#sources()].map((source) => ({ source, ...(stored.get(source) ?? nothing) }))
+    try {
+      const stored = await readStoredTables(this.#engine, limits)
+      this.#stored = [...this.#sources()].map((source) => ({ source, ...(stored.get(source) ?? nothing) }))
+    } catch {
+      this.#stored = undefined
+    }
   }
 }

@@ -1,15 +1,13 @@
-import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { readShape } from '../base/validation.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
-import type { Engine } from '../engine/engine.ts'
-import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
-import { conditionsOf, rangeOf, textAt } from './entry-conditions.ts'
-import { entryRow } from './entry-row.ts'
+import type { Engine, Statement } from '../engine/engine.ts'
+import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
+import { conditionsOf, entryRow, rangeOf, textAt } from './entry-sql.ts'
 import { type EntryFilter, histogramShape, searchShape, valuesShape } from './search-shape.ts'
 
-export interface LogSearchOptions {
+interface LogSearchOptions {
   engine: Engine
   sources: Sources
   clock: Clock
@@ -18,25 +16,25 @@ export interface LogSearchOptions {
 
 export interface Histogram {
   bucket_seconds: number
-  /** Only those that have entries, in order. */
+  /** In order, without empty ones. */
   buckets: { timestamp: number; count: number }[]
 }
 
-export interface SeenValue {
+interface ValueCount {
   value: string
   count: number
 }
 
 const deadlineMs = 30_000
 
-/** Lengths of buckets that people can read, in seconds. */
+/** Readable lengths of buckets, in seconds. */
 const niceSteps = [
   ...[1, 2, 5, 10, 15, 30],
   ...[60, 120, 300, 600, 900, 1800],
   ...[3600, 7200, 10_800, 21_600, 43_200, 86_400],
 ]
 
-/** Finds entries of a source: which, how many when, and with which values. */
+/** Searches the entries of a source, counts them over time, and counts their values. */
 export class LogSearch {
   readonly #options: LogSearchOptions
 
@@ -44,75 +42,61 @@ export class LogSearch {
     this.#options = options
   }
 
-  /** Newest first, as the JSON that the engine wrote. */
-  async entries(name: string, given: unknown, signal: AbortSignal): Promise<Buffer> {
-    const { limit, before, ...filter } = readShape(searchShape, given)
+  /** Newest first, as JSON written by the engine. */
+  async entries(name: string, search: unknown, signal: AbortSignal): Promise<Buffer> {
+    const { limit, before, ...filter } = readShape(searchShape, search)
     const { sql, parameters } = conditionsOf(filter, this.#nowMicros())
-    const behind = before
+    const after = before
       ? " AND (timestamp, id) < (fromUnixTimestamp64Micro({last:Int64}, 'UTC'), {last_id:String})"
       : ''
-    return this.#query(
-      `SELECT ${entryRow} FROM ${this.#table(name)} WHERE ${sql}${behind} ` +
+    const statement = this.#statement(
+      `SELECT ${entryRow} FROM ${this.#table(name)} WHERE ${sql}${after} ` +
         'ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}',
       { ...parameters, limit, ...(before && { last: before.timestamp, last_id: before.id }) },
-      signal,
-      { format: textRows.format, settings: textRows.array },
     )
-  }
-
-  async histogram(name: string, given: unknown, signal: AbortSignal): Promise<Histogram> {
-    const { buckets, ...filter } = readShape(histogramShape, given)
-    const now = this.#nowMicros()
-    const step = stepOf(filter, now, buckets)
-    const { sql, parameters } = conditionsOf(filter, now)
-    const rows = await this.#query(
-      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS bucket, count() AS n ' +
-        `FROM ${this.#table(name)} WHERE ${sql} GROUP BY bucket ORDER BY bucket LIMIT 2000`,
-      { ...parameters, step },
-      signal,
-    )
-    return {
-      bucket_seconds: step,
-      buckets: readJsonRows<{ bucket: number; n: number }>(rows).map(({ bucket, n }) => ({
-        timestamp: Number(bucket),
-        count: Number(n),
-      })),
-    }
-  }
-
-  /** The most frequent values at a path. */
-  async values(name: string, given: unknown, signal: AbortSignal): Promise<SeenValue[]> {
-    const { path, limit, ...filter } = readShape(valuesShape, given)
-    const { sql, parameters } = conditionsOf(filter, this.#nowMicros())
-    const rows = await this.#query(
-      `SELECT assumeNotNull(substringUTF8(v, 1, 500)) AS value, count() AS n FROM (SELECT ${textAt(path)} AS v ` +
-        `FROM ${this.#table(name)} WHERE ${sql}) WHERE v IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT {limit:UInt32}`,
-      { ...parameters, limit },
-      signal,
-    )
-    return readJsonRows<{ value: string; n: number }>(rows).map(({ value, n }) => ({
-      value,
-      count: Number(n),
-    }))
-  }
-
-  async #query(
-    sql: string,
-    parameters: Record<string, string | number>,
-    signal: AbortSignal,
-    output: { format: string; settings?: Record<string, string> } = { format: 'JSONEachRow' },
-  ): Promise<Buffer> {
-    const { engine, maxMemoryBytes } = this.#options
+    const settings = { ...statement.settings, ...textRows.array }
+    const { engine } = this.#options
     const { body } = await engine.query(
-      {
-        sql,
-        parameters,
-        format: output.format,
-        settings: { ...outwardJson, max_memory_usage: maxMemoryBytes, ...output.settings },
-      },
+      { ...statement, format: textRows.format, settings },
       { deadlineMs, signal },
     )
     return body
+  }
+
+  async histogram(name: string, search: unknown, signal: AbortSignal): Promise<Histogram> {
+    const { buckets, ...filter } = readShape(histogramShape, search)
+    const now = this.#nowMicros()
+    const step = stepOf(filter, now, buckets)
+    const { sql, parameters } = conditionsOf(filter, now)
+    const statement = this.#statement(
+      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS bucket, count() AS n ' +
+        `FROM ${this.#table(name)} WHERE ${sql} GROUP BY bucket ORDER BY bucket LIMIT 2000`,
+      { ...parameters, step },
+    )
+    const rows = await this.#rows<{ bucket: number; n: number }>(statement, signal)
+    return { bucket_seconds: step, buckets: rows.map(({ bucket, n }) => ({ timestamp: bucket, count: n })) }
+  }
+
+  /** The most frequent values at a path. */
+  async values(name: string, search: unknown, signal: AbortSignal): Promise<ValueCount[]> {
+    const { path, limit, ...filter } = readShape(valuesShape, search)
+    const { sql, parameters } = conditionsOf(filter, this.#nowMicros())
+    const statement = this.#statement(
+      `SELECT assumeNotNull(substringUTF8(v, 1, 500)) AS value, count() AS n FROM (SELECT ${textAt(path)} AS v ` +
+        `FROM ${this.#table(name)} WHERE ${sql}) WHERE v IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT {limit:UInt32}`,
+      { ...parameters, limit },
+    )
+    const rows = await this.#rows<{ value: string; n: number }>(statement, signal)
+    return rows.map(({ value, n }) => ({ value, count: n }))
+  }
+
+  #statement(sql: string, parameters: Record<string, string | number>) {
+    const settings = { ...outwardJson, max_memory_usage: this.#options.maxMemoryBytes }
+    return { sql, parameters, settings }
+  }
+
+  #rows<Row>(statement: Omit<Statement, 'format'>, signal: AbortSignal): Promise<Row[]> {
+    return queryRows<Row>(this.#options.engine, statement, { deadlineMs, signal })
   }
 
   #table(name: string): string {
@@ -124,12 +108,10 @@ export class LogSearch {
   }
 }
 
-/** The shortest readable step that needs no more buckets than asked. */
+/** The shortest readable step that needs no more than this number of buckets. */
 function stepOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: bigint, buckets: number): number {
   const { from, to = nowMicros } = rangeOf(filter, nowMicros)
   const seconds = Math.max(1, Number(to - from) / 1_000_000)
   const days = Math.ceil(seconds / buckets / 86_400)
   return niceSteps.find((step) => seconds / step <= buckets) ?? days * 86_400
 }
-
-export type SearchRequest = z.input<typeof searchShape>

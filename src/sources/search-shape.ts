@@ -12,10 +12,10 @@ const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists', 'contains']
 export type Comparison = (typeof comparisons)[number]
 
 const condition = z.strictObject({
-  /** `project`, `id`, `event_message`, or where the value stands in `metadata`. */
+  /** `project`, `id`, `event_message`, or a path of `metadata`. */
   path,
   is: z.enum(comparisons).default('eq'),
-  /** Whether those are meant for which it does not hold. */
+  /** Negates the condition. */
   not: z.boolean().default(false),
   value: z
     .union([z.string().max(10_000), z.number(), z.boolean()])
@@ -33,7 +33,6 @@ const range = {
   filters: z.array(condition).max(20).default([]),
 }
 
-/** Which entries are meant. */
 export const entryFilterShape = z.strictObject(range)
 
 export type EntryFilter = z.output<typeof entryFilterShape>
@@ -41,7 +40,7 @@ export type EntryFilter = z.output<typeof entryFilterShape>
 export const searchShape = z.strictObject({
   ...range,
   limit: z.int().min(1).max(500).default(100),
-  /** The last entry that the caller has; those behind it follow. */
+  /** The last entry of the previous page. */
   before: z.strictObject({ timestamp: z.int(), id: z.string().max(200) }).optional(),
 })
 

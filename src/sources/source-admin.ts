@@ -4,14 +4,13 @@ import { newSourceShape, type Source, sourceChangeShape } from '../catalog/sourc
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
-import { entryRow } from './entry-row.ts'
+import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
+import { entryRow } from './entry-sql.ts'
 
 const limits = { deadlineMs: 30_000 }
-/** The paths of a source are read off its newest entries. */
 const sampledEntries = 10_000
-/** A key that comes twice counts once, a dot inside of a key is no level, and text stays text even if it looks like a date. */
-const readingKinds = {
+/** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
+const pathSettings = {
   ...outwardJson,
   type_json_skip_duplicated_paths: 1,
   json_type_escape_dots_in_keys: 1,
@@ -23,24 +22,23 @@ const maxRecent = 1_000
 export interface SourcePath {
   path: string
   types: string[]
-  /** How many of the sampled entries have it. */
+  /** Number of sampled entries that have it. */
   entries: number
-  /** How many of the newest entries were sampled. */
+  /** Number of newest entries that were sampled. */
   sampled: number
   /** The typed column that holds it. */
   column: string | null
-  /** How much of the column is stored for older entries, from 0 to 1; null where there is none. */
+  /** Share of the column that is stored, from 0 to 1; null without a column. */
   filled: number | null
 }
 
-export interface SourceAdminOptions {
+interface SourceAdminOptions {
   engine: Engine
   sources: Sources
-  /** Names of the saved endpoints whose SQL reads a column of a source. */
+  /** Names of the endpoints whose SQL reads a column of a source. */
   readersOf: (source: string, column: string) => string[]
 }
 
-/** Reading and managing sources, for whoever may. */
 export class SourceAdmin {
   readonly #options: SourceAdminOptions
   readonly #engine: Engine
@@ -60,16 +58,16 @@ export class SourceAdmin {
     return this.#sources.get(name)
   }
 
-  create(given: unknown, by: string): Promise<Source> {
-    return this.#sources.create(readShape(newSourceShape, given), by)
+  create(source: unknown, by: string): Promise<Source> {
+    return this.#sources.create(readShape(newSourceShape, source), by)
   }
 
-  /** Entries that are stored have the values of a new typed column at once; a column that endpoints read stays. */
-  change(name: string, given: unknown, by: string): Promise<Source> {
-    const change = readShape(sourceChangeShape, given)
-    const { name: source, hot_fields: fields } = this.#sources.get(name)
-    const kept = change.hot_fields && new Set(change.hot_fields.map(({ column }) => column))
-    for (const { column } of kept ? fields.filter((field) => !kept.has(field.column)) : []) {
+  /** Refuses to remove a typed column that endpoints read. */
+  change(name: string, fields: unknown, by: string): Promise<Source> {
+    const change = readShape(sourceChangeShape, fields)
+    const { name: source, hot_fields: current } = this.#sources.get(name)
+    const kept = new Set((change.hot_fields ?? current).map(({ column }) => column))
+    for (const { column } of current.filter(({ column }) => !kept.has(column))) {
       const readers = this.#options.readersOf(source, column)
       if (readers.length === 0) continue
       throw invalidParameter(
@@ -80,19 +78,19 @@ export class SourceAdmin {
     return this.#sources.change(name, change, by)
   }
 
-  /** With its data; so the name has to be said twice. */
+  /** Deletes the entries as well, so the caller has to repeat the name. */
   async delete(name: string, confirm: unknown, by: string): Promise<void> {
     const source = this.#sources.get(name)
     if (confirm !== source.name) {
       throw invalidParameter(
         'confirm',
-        `Deleting ${source.name} deletes its entries: send confirm=${source.name}.`,
+        `Deleting ${source.name} deletes its entries. To confirm, send confirm=${source.name}.`,
       )
     }
     await this.#sources.delete(source.name, by)
   }
 
-  /** Paths of metadata in the newest entries with their types, and the typed columns. */
+  /** The paths of metadata in the newest entries, with their types and typed columns. */
   async schema(name: string): Promise<SourcePath[]> {
     const source = this.#sources.get(name)
     const [seen, filled] = await Promise.all([this.#paths(source.name), this.#filled(source.name)])
@@ -108,48 +106,38 @@ export class SourceAdmin {
   }
 
   async #paths(source: string): Promise<Pick<SourcePath, 'path' | 'types' | 'entries' | 'sampled'>[]> {
-    const { body } = await this.#engine.query(
-      {
-        sql:
-          `WITH newest AS (SELECT metadata FROM ${database}.\`${source}\` ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
-          "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
-          '(SELECT count() FROM newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
-          "CAST(metadata, 'JSON(max_dynamic_paths = 0)')), 'Array(Tuple(String, String))')) AS p FROM newest) " +
-          'GROUP BY path ORDER BY path',
-        format: 'JSONEachRow',
-        settings: readingKinds,
-      },
-      limits,
-    )
-    return readJsonRows(body)
+    const sql =
+      `WITH newest AS (SELECT metadata FROM ${database}.\`${source}\` ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
+      "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
+      '(SELECT count() FROM newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
+      "CAST(metadata, 'JSON(max_dynamic_paths = 0)')), 'Array(Tuple(String, String))')) AS p FROM newest) " +
+      'GROUP BY path ORDER BY path'
+    return queryRows(this.#engine, { sql, settings: pathSettings }, limits)
   }
 
-  /** Shares of the columns that are being filled; a column that is not here is whole. */
+  /** The stored share of columns that are being filled; all others are complete. */
   async #filled(source: string): Promise<Map<string, number>> {
-    const { body } = await this.#engine.query(
-      {
-        sql:
-          "SELECT extract(command, 'MATERIALIZE COLUMN `?(\\\\w+)') AS column, max(parts_to_do) AS left, " +
-          '(SELECT count() FROM system.parts WHERE active AND database = {database:String} AND table IN ({source:String}, {local:String})) AS parts ' +
-          "FROM system.mutations WHERE NOT is_done AND column != '' AND database = {database:String} AND table IN ({source:String}, {local:String}) GROUP BY column",
-        parameters: { database, source, local: `${source}_local` },
-        format: 'JSONEachRow',
-        settings: outwardJson,
-      },
+    const sql =
+      "SELECT extract(command, 'MATERIALIZE COLUMN `?(\\\\w+)') AS column, max(parts_to_do) AS left, " +
+      '(SELECT count() FROM system.parts WHERE active AND database = {database:String} AND table IN ({source:String}, {local:String})) AS parts ' +
+      "FROM system.mutations WHERE NOT is_done AND column != '' AND database = {database:String} AND table IN ({source:String}, {local:String}) GROUP BY column"
+    const parameters = { database, source, local: `${source}_local` }
+    const rows = await queryRows<{ column: string; left: number; parts: number }>(
+      this.#engine,
+      { sql, parameters, settings: outwardJson },
       limits,
     )
-    const rows = readJsonRows<{ column: string; left: number; parts: number }>(body)
     return new Map(
       rows.map(({ column, left, parts }) => [column, 1 - Math.min(1, left / Math.max(1, parts))]),
     )
   }
 
-  /** The newest entries, newest first, as the JSON that the engine wrote. */
+  /** The newest entries, newest first, as JSON written by the engine. */
   async recent(name: string, limit: unknown): Promise<Buffer> {
     const source = this.#sources.get(name)
     const count = limit === undefined ? 100 : Number(limit)
     if (!Number.isInteger(count) || count < 1 || count > maxRecent) {
-      throw invalidParameter('limit', `limit must be a whole number from 1 to ${maxRecent}.`)
+      throw invalidParameter('limit', `limit must be an integer from 1 to ${maxRecent}.`)
     }
     const { body } = await this.#engine.query(
       {

@@ -3,13 +3,13 @@ import type { Sources } from '../catalog/sources.ts'
 import { readStoredTables } from '../catalog/stored-tables.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
+import { queryRows } from '../engine/json-rows.ts'
 
-export interface SourceUsageOptions {
+interface SourceUsageOptions {
   engine: Engine
   sources: Sources
   clock: Clock
-  /** Bytes that are free where the data lies; undefined where nobody here can know. */
+  /** Free bytes on the disk that holds the data; undefined if unknown. */
   freeBytes: () => number | undefined
   reserveBytes: number
 }
@@ -19,28 +19,28 @@ export interface Usage {
   sources: UsageOfSource[]
 }
 
-export interface UsageOfSource {
+interface UsageOfSource {
   name: string
   entries: number
-  /** On disk, packed. */
+  /** Compressed size on disk. */
   bytes: number
-  /** Entries of each of the last minutes by their own time, the oldest minute first. */
+  /** Entries of each of the last 60 minutes by timestamp, oldest minute first. */
   per_minute: number[]
 }
 
 const minutes = 60
 const deadlineMs = 10_000
 
-/** However many people look at it, the engine is asked once in so long. */
+/** All requests within this time share one result. */
 const keepMs = 2_000
 
-/** So many sources are counted in one statement. */
+/** Maximum number of sources that one statement counts. */
 const perStatement = 50
 
-/** How much each source holds, and how much comes in. */
+/** The size of each source, and how many entries it receives. */
 export class SourceUsage {
   readonly #options: SourceUsageOptions
-  #known: { at: number; usage: Promise<Usage> } | undefined
+  #latest: { at: number; usage: Promise<Usage> } | undefined
 
   constructor(options: SourceUsageOptions) {
     this.#options = options
@@ -48,15 +48,15 @@ export class SourceUsage {
 
   read(): Promise<Usage> {
     const at = this.#options.clock.now()
-    if (!this.#known || Math.abs(at - this.#known.at) >= keepMs) {
+    if (!this.#latest || Math.abs(at - this.#latest.at) >= keepMs) {
       const usage = this.#read(at)
-      const known = { at, usage }
-      this.#known = known
+      const latest = { at, usage }
+      this.#latest = latest
       usage.catch(() => {
-        if (this.#known === known) this.#known = undefined
+        if (this.#latest === latest) this.#latest = undefined
       })
     }
-    return this.#known.usage
+    return this.#latest.usage
   }
 
   async #read(nowMs: number): Promise<Usage> {
@@ -65,47 +65,42 @@ export class SourceUsage {
     const groups = Array.from({ length: Math.ceil(names.length / perStatement) }, (_, index) =>
       names.slice(index * perStatement, (index + 1) * perStatement),
     )
-    const [held, ...counted] = await Promise.all([
+    const [stored, ...counts] = await Promise.all([
       readStoredTables(this.#options.engine, { deadlineMs }),
-      ...groups.map((group) => this.#arrived(group, nowMs)),
+      ...groups.map((group) => this.#perMinute(group, nowMs)),
     ])
-    const arrived = new Map(counted.flatMap((group) => [...group]))
+    const perMinute = new Map(counts.flatMap((group) => [...group]))
     const free = freeBytes()
     return {
       disk: free === undefined ? null : { free_bytes: free, reserve_bytes: reserveBytes },
       sources: names.map((name) => ({
         name,
-        entries: held.get(name)?.rows ?? 0,
-        bytes: held.get(name)?.bytes ?? 0,
-        per_minute: arrived.get(name) ?? new Array<number>(minutes).fill(0),
+        entries: stored.get(name)?.rows ?? 0,
+        bytes: stored.get(name)?.bytes ?? 0,
+        per_minute: perMinute.get(name) ?? new Array<number>(minutes).fill(0),
       })),
     }
   }
 
-  async #arrived(names: readonly string[], nowMs: number): Promise<Map<string, number[]>> {
+  async #perMinute(names: readonly string[], nowMs: number): Promise<Map<string, number[]>> {
     const first = Math.floor(nowMs / 60_000) - minutes + 1
     const parts = names.map(
       (name) =>
         `SELECT '${name}' AS source, intDiv(toUnixTimestamp(timestamp), 60) AS minute, count() AS n FROM ${database}.\`${name}\` ` +
         "WHERE timestamp >= toDateTime64({from:Int64}, 6, 'UTC') GROUP BY minute",
     )
-    const rows = await this.#rows<{ source: string; minute: number; n: number }>(parts.join(' UNION ALL '), {
-      from: first * 60,
-    })
+    const statement = { sql: parts.join(' UNION ALL '), parameters: { from: first * 60 } }
+    const rows = await queryRows<{ source: string; minute: number; n: number }>(
+      this.#options.engine,
+      statement,
+      { deadlineMs },
+    )
     const counts = new Map(names.map((name) => [name, new Array<number>(minutes).fill(0)]))
     for (const { source, minute, n } of rows) {
       const index = Number(minute) - first
-      const of = counts.get(source)
-      if (of && index >= 0 && index < minutes) of[index] = Number(n)
+      const perMinute = counts.get(source)
+      if (perMinute && index >= 0 && index < minutes) perMinute[index] = Number(n)
     }
     return counts
-  }
-
-  async #rows<T>(sql: string, parameters: Record<string, string | number>): Promise<T[]> {
-    const { body } = await this.#options.engine.query(
-      { sql, parameters, format: 'JSONEachRow' },
-      { deadlineMs },
-    )
-    return readJsonRows<T>(body)
   }
 }

@@ -1,54 +1,54 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
 import type { Expected } from './test-file.ts'
-import type { BenchAnswer } from './workbench.ts'
+import type { BenchResponse } from './workbench.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** What is not as expected, in words and as a diff; undefined where everything is. */
-export function compareAnswer(expected: Expected, { status, body }: BenchAnswer): string | undefined {
+/** Describes how a response differs from the expected one; undefined if it does not. */
+export function compareResponse(expected: Expected, { status, body }: BenchResponse): string | undefined {
   const code: string | undefined = body.error?.code
   const wantsError = expected.code !== undefined || (expected.status ?? 200) !== 200
   if (status !== 200 || wantsError) {
-    const asked = [expected.status ?? (wantsError ? undefined : 200), expected.code].filter(Boolean).join(' ')
-    const right =
+    const matches =
       wantsError &&
       (expected.status ?? status) === status &&
       (expected.code ?? code) === code &&
       status >= 400
-    if (right) return undefined
-    const got = status === 200 ? `200 with ${counted(body.result.length)}` : `${status} ${code}`
-    return `Expected ${asked}, got ${got}${status === 200 ? '' : `: ${body.error.message}`}`
+    if (matches) return undefined
+    const wanted = [expected.status ?? (wantsError ? undefined : 200), expected.code]
+    const got =
+      status === 200 ? `200 with ${rowsText(body.result.length)}` : `${status} ${code}: ${body.error.message}`
+    return `Expected ${wanted.filter(Boolean).join(' ')}, got ${got}`
   }
   const rows: Row[] = body.result
-  if (expected.rowCount !== undefined) {
-    return rows.length === expected.rowCount
+  if (expected.row_count !== undefined) {
+    return rows.length === expected.row_count
       ? undefined
-      : `Expected ${counted(expected.rowCount)}, got ${rows.length}`
+      : `Expected ${rowsText(expected.row_count)}, got ${rows.length}`
   }
   if (expected.rows === undefined) {
     return expected.status === 200
       ? undefined
-      : `It expects nothing, and got ${counted(rows.length)}. wellhead test --update writes them down`
+      : `No rows are expected yet; got ${rowsText(rows.length)}. Save them with wellhead test --update`
   }
-  return isDeepStrictEqual(plain(expected.rows), plain(rows)) ? undefined : differenceOf(expected.rows, rows)
+  return isDeepStrictEqual(plain(expected.rows), plain(rows)) ? undefined : diffRows(expected.rows, rows)
 }
 
-function counted(rows: number): string {
-  return `${rows} row${rows === 1 ? '' : 's'}`
+function rowsText(count: number): string {
+  return `${count} row${count === 1 ? '' : 's'}`
 }
 
-/** Whatever is the same in JSON is the same. */
 function plain(rows: readonly Row[]): unknown {
   return JSON.parse(JSON.stringify(rows))
 }
 
 const maxShownLines = 200
 
-function differenceOf(expected: readonly Row[], rows: readonly Row[]): string {
-  const patch = createTwoFilesPatch('expected', 'got', textOf(expected, rows), textOf(rows, rows), '', '', {
-    context: 2,
-  })
+function diffRows(expected: readonly Row[], rows: readonly Row[]): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const texts = [expected, rows].map((each) => each.map((row) => rowText(row, columns)).join(''))
+  const patch = createTwoFilesPatch('expected', 'got', texts[0] ?? '', texts[1] ?? '', '', '', { context: 2 })
   const lines = patch.split('\n').filter((line) => !/^(=====|\\ No newline)/.test(line))
   const shown = lines.slice(0, maxShownLines)
   if (lines.length > shown.length) shown.push(`… and ${lines.length - shown.length} more lines`)
@@ -57,19 +57,11 @@ function differenceOf(expected: readonly Row[], rows: readonly Row[]): string {
 
 const maxRowWidth = 160
 
-/** A row a line where it fits; the columns in the order of the answer, so that only values differ. */
-function textOf(rows: readonly Row[], like: readonly Row[]): string {
-  const order = Object.keys(like[0] ?? {})
-  return rows.map((row) => `${rowText(ordered(row, order))}\n`).join('')
-}
-
-function rowText(row: Row): string {
-  const text = JSON.stringify(row)
-  return text.length > maxRowWidth ? JSON.stringify(row, null, 2) : text
-}
-
-function ordered(row: Row, order: readonly string[]): Row {
-  const known = order.filter((column) => Object.hasOwn(row, column))
-  const others = Object.keys(row).filter((column) => !order.includes(column))
-  return Object.fromEntries([...known, ...others].map((column) => [column, row[column]]))
+/** One line per row if it fits. Columns are in the order of the response, so that only values differ. */
+function rowText(row: Row, columns: readonly string[]): string {
+  const shared = columns.filter((column) => Object.hasOwn(row, column))
+  const others = Object.keys(row).filter((column) => !columns.includes(column))
+  const ordered = Object.fromEntries([...shared, ...others].map((column) => [column, row[column]]))
+  const text = JSON.stringify(ordered)
+  return `${text.length > maxRowWidth ? JSON.stringify(ordered, null, 2) : text}\n`
 }

@@ -6,28 +6,21 @@ import {
   problemSentence,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
-import type { ContractChange } from '../endpoints/manage/contract-changes.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
-import type { Project, ProjectEndpoint } from './workspace.ts'
+import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
-/** An endpoint as a service has it. */
 export interface ServerEndpoint {
   definition: EndpointDefinition
   version: number
 }
 
-/** As it is shown, with fields that only the service sets. */
-export interface ServerView {
-  name: string
-  version: number
-  [field: string]: unknown
-}
-
-/** An endpoint that a service of another version has, and that no file here could hold. */
+/** An endpoint of a service with another version that no file can represent. */
 export class UnreadableEndpoint extends Error {}
 
-/** What a service shows of its endpoints, without what only it can set. */
-export function readServerEndpoints(views: readonly ServerView[]): ServerEndpoint[] {
+/** Reads the endpoints that the API returns, without the fields that only the service sets. */
+export function readServerEndpoints(
+  views: readonly { name: string; version: number; [field: string]: unknown }[],
+): ServerEndpoint[] {
   return views.map((view) => {
     const { version, columns: _, created_at: _at, updated_at: _on, updated_by: _by, ...fields } = view
     const parsed = definitionShape.safeParse(fields)
@@ -35,78 +28,70 @@ export function readServerEndpoints(views: readonly ServerView[]): ServerEndpoin
     const [problem] = fieldProblems(parsed.error)
     const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
     throw new UnreadableEndpoint(
-      `The endpoint ${view.name} of the service cannot be read: ${sentence} ` +
+      `Cannot read the endpoint ${view.name} of the service: ${sentence} ` +
         'Use the same version of Wellhead for the command and the service.',
     )
   })
 }
 
-/** One file beside the endpoint of a service that has its id. */
+/** A file, compared with the endpoint of the service that has the same id. */
 export interface ComparedEndpoint {
   file: string
   definition: EndpointDefinition
-  /** Of the endpoint on the service; 0 where there is none. */
+  /** 0 if the service has no such endpoint. */
   serverVersion: number
-  /** The texts side by side; empty where they are the same. */
+  /** Empty if both are equal. */
   diff: string
 }
 
 export interface Comparison {
   endpoints: ComparedEndpoint[]
-  /** Names of endpoints that only the service has. */
   onlyOnServer: string[]
 }
 
 export function compareWithServer(
-  { endpoints }: Pick<Project, 'endpoints'>,
+  { endpoints }: Pick<Workspace, 'endpoints'>,
   server: readonly ServerEndpoint[],
 ): Comparison {
   const byId = new Map(server.map((endpoint) => [endpoint.definition.id, endpoint]))
   const ids = new Set(endpoints.map(({ definition }) => definition.id))
   return {
     endpoints: endpoints.map(({ file, definition }) => {
-      const there = byId.get(definition.id)
-      return {
-        file,
-        definition,
-        serverVersion: there?.version ?? 0,
-        diff: diffOf(file, definition, there),
-      }
+      const current = byId.get(definition.id)
+      const diff = diffOf(file, definition, current)
+      return { file, definition, serverVersion: current?.version ?? 0, diff }
     }),
     onlyOnServer: server.flatMap(({ definition }) => (ids.has(definition.id) ? [] : [definition.name])),
   }
 }
 
-/** Files whose name is that of an endpoint with another id: a deployment of them cannot succeed. */
-export function strangersIn({ endpoints }: Comparison, server: readonly ServerEndpoint[]): string[] {
+/** Files whose endpoint name belongs to another id on the service: deploying them fails. */
+export function nameConflicts({ endpoints }: Comparison, server: readonly ServerEndpoint[]): string[] {
   const ids = new Set(endpoints.map(({ definition }) => definition.id))
-  const others = new Map(
-    server.flatMap(({ definition }) => (ids.has(definition.id) ? [] : [[definition.name, definition.id]])),
-  )
-  return endpoints.flatMap(({ file, definition }) => {
-    const id = others.get(definition.name)
-    return id === undefined ? [] : [`${file}: the service has ${definition.name} with the id ${id}.`]
+  const others = server.filter(({ definition }) => !ids.has(definition.id))
+  return endpoints.flatMap(({ file, definition: { name } }) => {
+    const other = others.find(({ definition }) => definition.name === name)
+    return other ? [`${file}: on the service, ${name} has the id ${other.definition.id}.`] : []
   })
 }
 
-/** Both in the same form, so that only what means something differs. */
-function diffOf(file: string, definition: EndpointDefinition, there: ServerEndpoint | undefined): string {
-  const before = there ? formatDefinition(there.definition) : ''
+/** Formats both sides the same way, so that only meaningful differences show. */
+function diffOf(file: string, definition: EndpointDefinition, current: ServerEndpoint | undefined): string {
+  const before = current ? formatDefinition(current.definition) : ''
   const after = formatDefinition(definition)
   if (before === after) return ''
-  const from = there ? `server/${there.definition.name} (version ${there.version})` : 'not on the server'
+  const from = current
+    ? `service/${current.definition.name} (version ${current.version})`
+    : 'not on the service'
   const patch = createTwoFilesPatch(from, file, before, after, '', '', { context: 3 })
-  return patch
-    .split('\n')
-    .filter((line) => !line.startsWith('====='))
-    .join('\n')
+  return patch.replace(/^=====.*\n/gm, '')
 }
 
-/** What is sent to the service: the files, each for the version that it was compared with. */
+/** The body of a deployment: each file replaces the version that it was compared with. */
 export function deploymentOf({ endpoints }: Comparison) {
-  return endpoints.map(({ definition, serverVersion }) => ({
+  return endpoints.map(({ definition, serverVersion: expected_version }) => ({
     ...definition,
-    expected_version: serverVersion,
+    expected_version,
   }))
 }
 
@@ -124,22 +109,18 @@ export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEnd
   })
 }
 
-export function breakingIn(plan: readonly PlannedEndpoint[]): ContractChange[] {
-  return plan.flatMap(({ changes }) => changes.filter(({ breaking }) => breaking))
-}
-
 export interface PulledFile {
   file: string
   action: 'written' | 'replaced' | 'unchanged'
   content: string
-  /** Files whose content is lost: the one itself, and one of another name that was the same endpoint. */
+  /** Files whose content is lost: this file, and a file with another name that has the same endpoint. */
   loses: string[]
 }
 
-/** What the files would be if they were what the service has. A file that means the same stays as it is. */
+/** The files that match the endpoints of a service. An equivalent file keeps its content. */
 export function pullPlan(
-  local: readonly ProjectEndpoint[],
-  /** Every file there is, also those that cannot be read. */
+  local: readonly WorkspaceEndpoint[],
+  /** All existing files, including unreadable ones. */
   files: ReadonlySet<string>,
   server: readonly ServerEndpoint[],
 ): PulledFile[] {

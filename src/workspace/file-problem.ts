@@ -1,22 +1,70 @@
-import type { TextPosition } from '../base/yaml-fields.ts'
+import type { z } from 'zod'
+import { readYamlFields, type TextPosition, type YamlFields } from '../base/yaml-fields.ts'
 
-/** Something in a file of a project that has to be mended. */
 export interface FileProblem extends TextPosition {
-  /** Relative to the project, with slashes. */
+  /** Relative to the workspace, with slashes. */
   file: string
   message: string
 }
 
-/** As compilers write it, so that editors find the place. */
+/** The format that compilers use, so that editors can jump to the position. */
 export function describeFileProblem({ file, line, column, message }: FileProblem): string {
   return `${file}:${line}:${column}: ${message}`
 }
 
-export function inOrder(problems: readonly FileProblem[]): FileProblem[] {
+export function sortProblems(problems: readonly FileProblem[]): FileProblem[] {
   return [...problems].sort(
     (one, other) =>
       (one.file < other.file ? -1 : Number(one.file > other.file)) ||
       one.line - other.line ||
       one.column - other.column,
   )
+}
+
+/** Parses a YAML file by its shape and reports all problems together, each with its position. */
+export function readYamlFile<T>(
+  file: string,
+  text: string,
+  shape: z.ZodType<T>,
+  example: string,
+): { value: T; yaml: YamlFields } | { problems: FileProblem[] } {
+  const yaml = readYamlFields(text, example)
+  if (yaml.syntaxProblems.length > 0) {
+    const problems = yaml.syntaxProblems.map(({ at, message }) => ({
+      file,
+      ...at,
+      message: `The file ${message}.`,
+    }))
+    return { problems }
+  }
+  const misread = yaml.misreadNumbers
+    // Parameter values are strings; parsing them as numbers would change how they are written.
+    .filter(({ path }) => path.includes('parameters'))
+    .map(({ at, path, message }) => ({ file, ...at, message: `${path.join('.')} ${message}.` }))
+  const parsed = shape.safeParse(yaml.fields)
+  if (parsed.success && misread.length === 0) return { value: parsed.data, yaml }
+  const issues = parsed.success ? [] : parsed.error.issues
+  const problems = issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') {
+      const message = `${pathText(issue.path) || 'The file'} ${messageOf(issue, yaml.fields)}.`
+      return [{ file, ...yaml.positionOf(issue.path), message }]
+    }
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key]
+      return { file, ...yaml.positionOf(path), message: `Unknown field "${pathText(path)}".` }
+    })
+  })
+  return { problems: sortProblems([...problems, ...misread]) }
+}
+
+/** Numbers list items from 1. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path.map((step) => (typeof step === 'number' ? step + 1 : String(step))).join('.')
+}
+
+function messageOf(issue: z.core.$ZodIssue, fields: unknown): string {
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+  if (/^(must|is|cannot)\b/.test(message)) return message
+  const value = issue.path.reduce<unknown>((inside, key) => (inside as never)?.[key], fields)
+  return value === undefined ? 'is missing' : `is invalid: ${message}`
 }

@@ -4,7 +4,7 @@ import { readFixtureFile } from './fixture-file.ts'
 const read = (...lines: string[]) =>
   readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', lines.join('\n'))
 
-test('entries become the lines that are stored, with the id of their line where they have none', () => {
+test('reads entries as stored lines; an entry without an id gets one from its line number', () => {
   const reading = read(
     '{"timestamp":"2026-01-01T00:00:00Z","metadata":{"n":12345678901234567890}}',
     '',
@@ -22,7 +22,7 @@ test('entries become the lines that are stored, with the id of their line where 
   expect(read('')).toMatchObject({ lines: [] })
 })
 
-test('what the intake would reject, or what depends on the time of loading, is told at its line', () => {
+test('reports entries that the intake would reject, and entries without a timestamp, with their line', () => {
   const reading = read(
     '{"a":',
     '{"timestamp":"2026-01-01T00:00:00Z"}',
@@ -31,9 +31,9 @@ test('what the intake would reject, or what depends on the time of loading, is t
     '{"timestamp":"soon"}',
   )
   expect('problems' in reading && reading.problems.map(({ line, message }) => `${line} ${message}`)).toEqual([
-    '1 The entry is refused: the line is not valid JSON.',
-    '3 The entry is refused: an entry must be a JSON object.',
-    '4 The entry is refused: it has no timestamp, and a test must not depend on when it runs.',
-    '5 The entry is refused: timestamp is neither ISO 8601 nor an integer in s, ms, µs or ns.',
+    '1 The entry would be rejected: the line is not valid JSON.',
+    '3 The entry would be rejected: an entry must be a JSON object.',
+    '4 The entry needs a timestamp.',
+    '5 The entry would be rejected: timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns.',
   ])
 })

@@ -8,15 +8,12 @@ export interface FixtureFile {
   lines: Buffer[]
 }
 
-/** Later than any entry that somebody would write, so that none is ahead of it. The engine reads ten digits of seconds. */
+/** Later than any fixture, so that no entry is in the future. The engine reads ten digits of seconds. */
 export const loadingTimeMs = Date.UTC(2286, 0)
 
-/** What the timestamp of an entry becomes that has none. */
-const loadingMicros = loadingTimeMs * 1000
-
 /**
- * Reads entries as the intake would, so that whatever it would reject is told at its place. Nothing of an entry may
- * depend on when it is loaded: it has to have a timestamp, and one without an id gets that of its line.
+ * Reads entries as the intake does and reports what it would reject. The result does not depend on the current
+ * time: an entry must have a timestamp, and an entry without an id gets one from its line number.
  */
 export function readFixtureFile(
   file: string,
@@ -25,20 +22,15 @@ export function readFixtureFile(
 ): FixtureFile | { problems: FileProblem[] } {
   const problems: FileProblem[] = []
   const lines: Buffer[] = []
-  for (const [index, line] of content.split('\n').entries()) {
-    if (line.trim() === '') continue
-    const reading = readLine(line, `${source}-${index + 1}`)
-    if ('reason' in reading) {
-      problems.push({ file, line: index + 1, column: 1, message: `The entry is refused: ${reading.reason}.` })
-    } else lines.push(reading.line)
+  for (const [index, text] of content.split('\n').entries()) {
+    if (text.trim() === '') continue
+    const line = index + 1
+    const entry = readEntry(text, { nowMs: loadingTimeMs, newId: () => `${source}-${line}` })
+    const report = (message: string) => problems.push({ file, line, column: 1, message })
+    if ('reason' in entry) report(`The entry would be rejected: ${entry.reason}.`)
+    // The intake replaces a missing timestamp by the current time.
+    else if (Number(entry.micros) === loadingTimeMs * 1000) report('The entry needs a timestamp.')
+    else lines.push(entry.line)
   }
   return problems.length > 0 ? { problems } : { file, source, lines }
-}
-
-function readLine(text: string, id: string): { line: Buffer } | { reason: string } {
-  const reading = readEntry(text, { nowMs: loadingTimeMs, newId: () => id })
-  if ('micros' in reading && Number(reading.micros) === loadingMicros) {
-    return { reason: 'it has no timestamp, and a test must not depend on when it runs' }
-  }
-  return reading
 }

@@ -1,12 +1,11 @@
-/** The files of a new project: one endpoint, with what it takes to test it. */
-export function newProjectFiles(id: string): Record<string, string> {
+export function newWorkspaceFiles(id: string): Record<string, string> {
   return {
     'endpoints/requests.by-status.sql': `/*
 id: ${id}
-description: Requests of a project by status, the most frequent first.
+description: Requests of a project by status, most frequent first.
 parameters:
   project: { required: true, description: Project reference., example: shop }
-  hours: { type: integer, default: 24, description: How far to look back. }
+  hours: { type: integer, default: 24, description: Length of the time range in hours. }
 cache: 60s
 */
 SELECT
@@ -35,7 +34,7 @@ tests:
     rows:
       - { status: 200, requests: 2 }
       - { status: 404, requests: 1 }
-  - name: looks back as far as it is told
+  - name: counts the given number of hours
     parameters: { project: shop, hours: 1 }
     rows:
       - { status: 200, requests: 2 }
@@ -45,15 +44,15 @@ tests:
 `,
     'README.md': `# Endpoints
 
-Saved SQL for Wellhead. Each file in \`endpoints/\` is an endpoint, \`fixtures/\` holds entries to test with, and \`tests/\`
-says which rows are expected of them.
+Saved SQL for Wellhead. Each file in \`endpoints/\` is an endpoint, \`fixtures/\` contains entries to test with, and
+\`tests/\` lists the expected rows.
 
-    wellhead check     # what saving would refuse
-    wellhead test      # run the tests; --update writes down what came
-    wellhead diff      # what a service has, and what a deployment would mean for its callers
-    wellhead deploy    # bring a service to what the files say, all or none
+    wellhead check     # find errors before deploying
+    wellhead test      # run the tests; --update saves the returned rows as the expected ones
+    wellhead diff      # compare the files with a service and show which changes break callers
+    wellhead deploy    # update a service atomically to match the files
 `,
-    '.gitignore': `# What wellhead serve keeps when it is started here.
+    '.gitignore': `# The data directory of wellhead serve.
 data/
 `,
   }

@@ -1,30 +1,29 @@
-import { makeSources, problemOf } from './check-workspace.ts'
-import { compareAnswer } from './compare-rows.ts'
+import { createSources, problemOf } from './check-workspace.ts'
+import { compareResponse } from './compare-rows.ts'
 import type { FileProblem } from './file-problem.ts'
 import type { EndpointTest } from './test-file.ts'
 import type { Workbench } from './workbench.ts'
-import type { Project } from './workspace.ts'
+import type { Workspace } from './workspace.ts'
 
 export type TestOutcome =
   | { test: EndpointTest; kind: 'passed' }
   | { test: EndpointTest; kind: 'failed'; message: string; rows?: readonly Record<string, unknown>[] }
 
 export interface TestRun {
-  /** What keeps tests from being run at all. */
   problems: FileProblem[]
   outcomes: TestOutcome[]
 }
 
-/** Runs tests one after the other; those that share their fixtures follow each other. */
+/** Runs tests in sequence, grouped by fixtures so that each group loads them once. */
 export async function runTests(
-  project: Project,
+  workspace: Workspace,
   tests: readonly EndpointTest[],
   bench: Workbench,
   onOutcome: (outcome: TestOutcome) => void,
 ): Promise<TestRun> {
-  const problems = await makeSources(project, bench)
+  const problems = await createSources(workspace, bench)
   const needed = new Set(tests.map(({ endpoint }) => endpoint))
-  for (const endpoint of project.endpoints) {
+  for (const endpoint of workspace.endpoints) {
     if (!needed.has(endpoint.definition.name)) continue
     const error = await bench.save(endpoint.definition)
     if (error) problems.push(problemOf(endpoint, error))
@@ -33,7 +32,7 @@ export async function runTests(
   const outcomes: TestOutcome[] = []
   for (const group of bySets(tests)) {
     const sets = group[0]?.fixtures ?? []
-    await bench.load(sets.flatMap((set) => project.fixtures.get(set) ?? []))
+    await bench.load(sets.flatMap((set) => workspace.fixtures.get(set) ?? []))
     for (const test of group) {
       const outcome = await runTest(test, bench)
       outcomes.push(outcome)
@@ -44,13 +43,13 @@ export async function runTests(
 }
 
 async function runTest(test: EndpointTest, bench: Workbench): Promise<TestOutcome> {
-  const answer = await bench.call(test)
-  const message = compareAnswer(test.expected, answer)
+  const response = await bench.call(test)
+  const message = compareResponse(test, response)
   if (message === undefined) return { test, kind: 'passed' }
-  const { rows, code, status } = test.expected
+  const { rows, code, status } = test
   const wantsRows = rows !== undefined || (code === undefined && (status ?? 200) === 200)
-  const updatable = wantsRows && answer.status === 200
-  return { test, kind: 'failed', message, ...(updatable && { rows: answer.body.result }) }
+  const updatable = wantsRows && response.status === 200
+  return { test, kind: 'failed', message, ...(updatable && { rows: response.body.result }) }
 }
 
 function bySets(tests: readonly EndpointTest[]): EndpointTest[][] {

@@ -1,8 +1,8 @@
+import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
 import { parseIsoTimestamp } from '../base/timestamps.ts'
 import type { YamlFields } from '../base/yaml-fields.ts'
-import type { FileProblem } from './file-problem.ts'
-import { readYamlFile } from './yaml-file.ts'
+import { type FileProblem, readYamlFile } from './file-problem.ts'
 
 function must(be: string) {
   return {
@@ -12,26 +12,25 @@ function must(be: string) {
 
 const text = z.string(must('text'))
 
+const isoTime = must('a date and time in ISO 8601, such as 2026-01-02T03:04:05Z')
 const instant = z
-  .string(must('a date and time in ISO 8601, such as 2026-01-02T03:04:05Z'))
-  .refine((value) => parseIsoTimestamp(value) !== undefined, {
-    error: 'must be a date and time in ISO 8601, such as 2026-01-02T03:04:05Z',
-  })
+  .string(isoTime)
+  .refine((value) => parseIsoTimestamp(value) !== undefined, isoTime)
   .refine((value) => (parseIsoTimestamp(value) ?? 0n) % 1000n === 0n, {
-    error: 'must not be finer than a millisecond',
+    error: 'must not be more precise than a millisecond',
   })
 
 const setName = text.regex(/^[A-Za-z][\w-]{0,63}$/, {
-  error: 'must begin with a letter and have up to 64 letters, digits, underscores and dashes',
+  error: 'must start with a letter and have at most 64 letters, digits, underscores and dashes',
 })
 const fixtures = z.union([setName.transform((name) => [name]), z.array(setName)], {
-  error: 'must be the name of a set of fixtures, or a list of names',
+  error: 'must be the name of a fixture set, or a list of names',
 })
 
 const values = z.record(
-  text.regex(/^[^_]/, { error: 'must not begin with _: such names are those of the service' }),
-  z.union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false')).transform(String),
-  must('a list of values by name'),
+  text.regex(/^[^_]/, { error: 'must not start with _: such names are reserved' }),
+  z.union([z.string(), z.number(), z.boolean()], must('text, a number, true or false')).transform(String),
+  must('a map of names to values'),
 )
 
 const test = z
@@ -44,26 +43,26 @@ const test = z
       token: z
         .strictObject(
           { project: text.optional(), parameters: values.optional() },
-          must('a list of fields, such as { project: abc }'),
+          must('a map of fields, such as { project: abc }'),
         )
         .optional(),
       rows: z
-        .array(z.record(z.string(), z.unknown(), must('a list of columns')), must('a list of rows'))
+        .array(z.record(z.string(), z.unknown(), must('a map of columns')), must('a list of rows'))
         .optional(),
       row_count: z.int(must('a whole number')).min(0, must('a whole number')).optional(),
-      status: z.int(must('a status such as 400')).min(200).max(599).optional(),
+      status: z.int(must('a status code such as 400')).min(200).max(599).optional(),
       code: text.optional(),
     },
-    must('a list of fields'),
+    must('a map of fields'),
   )
   .refine(({ rows, row_count }) => rows === undefined || row_count === undefined, {
     path: ['row_count'],
-    error: 'cannot be given beside rows',
+    error: 'cannot be combined with rows',
   })
   .refine(
     ({ rows, row_count, status, code }) =>
       (rows ?? row_count) === undefined || (code === undefined && (status ?? 200) === 200),
-    { path: ['rows'], error: 'cannot be given where an error is expected' },
+    { path: ['rows'], error: 'cannot be combined with an expected error' },
   )
 
 const testFile = z
@@ -78,36 +77,26 @@ const testFile = z
       const problem = (field: string, message: string) =>
         context.addIssue({ code: 'custom', message, path: ['tests', index, field] })
       if ((one.now ?? now) === undefined) {
-        problem('now', 'is missing, here and above: a test has to say what time it is')
+        problem('now', 'is missing: set it here or for the whole file')
       }
-      if (tests.findIndex(({ name }) => name === one.name) < index) problem('name', 'is there twice')
+      if (tests.findIndex(({ name }) => name === one.name) < index) problem('name', 'is used twice')
     }
   })
 
-/** The fixtures that lie in no directory of their own. */
+/** The fixtures directly in fixtures/, not in a subdirectory. */
 export const defaultSet = 'default'
 
-export interface EndpointTest {
+export interface EndpointTest extends z.output<typeof test> {
   file: string
   line: number
   column: number
-  /** Its place in the file. */
   index: number
   endpoint: string
-  name: string
   nowMs: number
-  fixtures: readonly string[]
-  parameters: Readonly<Record<string, string>>
-  token: { project?: string; parameters?: Record<string, string> } | undefined
-  expected: Expected
+  fixtures: string[]
 }
 
-export interface Expected {
-  rows: readonly Record<string, unknown>[] | undefined
-  rowCount: number | undefined
-  status: number | undefined
-  code: string | undefined
-}
+export type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>
 
 export interface TestFile {
   file: string
@@ -119,23 +108,46 @@ export function readTestFile(file: string, content: string): TestFile | { proble
   const reading = readYamlFile(file, content, testFile, 'endpoint: usage.api-counts')
   if ('problems' in reading) return reading
   const { value, yaml } = reading
-  const tests = value.tests.map((one, index): EndpointTest => {
-    const { project, parameters } = one.token ?? {}
-    return {
-      file,
-      ...yaml.positionOf(['tests', index, 'name']),
-      index,
-      endpoint: value.endpoint,
-      name: one.name,
-      nowMs: Number((parseIsoTimestamp(one.now ?? value.now ?? '') ?? 0n) / 1000n),
-      fixtures: one.fixtures ?? value.fixtures ?? [defaultSet],
-      parameters: one.parameters,
-      token: one.token && {
-        ...(project !== undefined && { project }),
-        ...(parameters !== undefined && { parameters }),
-      },
-      expected: { rows: one.rows, rowCount: one.row_count, status: one.status, code: one.code },
-    }
-  })
+  const tests = value.tests.map((one, index) => ({
+    ...one,
+    file,
+    ...yaml.positionOf(['tests', index, 'name']),
+    index,
+    endpoint: value.endpoint,
+    nowMs: Number((parseIsoTimestamp(one.now ?? value.now ?? '') ?? 0n) / 1000n),
+    fixtures: one.fixtures ?? value.fixtures ?? [defaultSet],
+  }))
   return { file, tests, yaml }
+}
+
+export interface RowsUpdate {
+  index: number
+  rows: readonly Record<string, unknown>[]
+}
+
+/** The file's text with new expected rows. Keeps comments and order. */
+export function updateRows({ yaml, tests }: TestFile, text: string, updates: readonly RowsUpdate[]): string {
+  const { document } = yaml
+  for (const { index, rows } of updates) {
+    const path = ['tests', index]
+    if (tests[index]?.row_count !== undefined) {
+      document.setIn([...path, 'row_count'], rows.length)
+      continue
+    }
+    // One line per row.
+    const node = document.createNode(rows) as Node & { items: Node[]; flow?: boolean }
+    if (rows.length === 0) node.flow = true
+    for (const row of node.items) if (isMap(row)) row.flow = true
+    const before = document.getIn([...path, 'rows'], true) as Node | undefined
+    if (before?.commentBefore) node.commentBefore = before.commentBefore
+    if (before?.comment) node.comment = before.comment
+    const test = document.getIn(path, true)
+    const pair = isMap(test) ? test.items.find(({ key }) => String(key) === 'rows') : undefined
+    // Setting the pair's value keeps the comments of its key.
+    if (pair) pair.value = node
+    else document.setIn([...path, 'rows'], node)
+  }
+  // Keeps list items at the indentation of their key if the file has them there.
+  const indentSeq = !/^tests:[^\n]*\n(?:\s*(?:#[^\n]*)?\n)*- /m.test(text)
+  return document.toString({ lineWidth: 0, indentSeq })
 }

@@ -1,49 +1,47 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { TextPosition } from '../base/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinition } from '../endpoints/definition/definition-file.ts'
-import { type FileProblem, inOrder } from './file-problem.ts'
+import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
-import { readYamlFile } from './yaml-file.ts'
 
-/** A directory of endpoints, with the sources, fixtures and tests that belong to them. */
-export interface Project {
+/** A directory of endpoint files with their sources, fixtures and tests. */
+export interface Workspace {
   directory: string
-  endpoints: ProjectEndpoint[]
-  sources: ProjectSource[]
-  /** Files of each set, by its name. */
+  endpoints: WorkspaceEndpoint[]
+  sources: WorkspaceSource[]
   fixtures: ReadonlyMap<string, readonly FixtureFile[]>
   tests: TestFile[]
-  /** What cannot be read; the rest is there all the same. */
+  /** Unreadable files; all others are loaded anyway. */
   problems: FileProblem[]
 }
 
-export interface ProjectEndpoint {
+export interface WorkspaceEndpoint {
   file: string
   content: string
   definition: EndpointDefinition
-  /** Where the SQL begins. */
   queryAt: TextPosition
 }
 
-export interface ProjectSource {
+export interface WorkspaceSource {
   file: string
   source: NewSource
 }
 
-/** Files are read into memory. */
 const maxFileBytes = 64 * 2 ** 20
 
-export class NoProject extends Error {}
+export class NotAWorkspace extends Error {}
 
-export function readProject(directory: string): Project {
-  const files = new ProjectFiles(directory)
+export function readWorkspace(directory: string): Workspace {
+  const files = new WorkspaceFiles(directory)
   if (!files.isDirectory('endpoints')) {
-    throw new NoProject(`${directory} is no project: it has no directory endpoints. wellhead init makes one.`)
+    throw new NotAWorkspace(
+      `${directory} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
+    )
   }
   const sources = readSources(files)
   const known = new Set([
@@ -53,17 +51,18 @@ export function readProject(directory: string): Project {
   const endpoints = readEndpoints(files)
   const fixtures = readFixtures(files, known)
   const tests = readTests(files, new Set(endpoints.map(({ definition }) => definition.name)), fixtures)
-  return { directory, endpoints, sources, fixtures, tests, problems: inOrder(files.problems) }
+  return { directory, endpoints, sources, fixtures, tests, problems: sortProblems(files.problems) }
 }
 
-/** The endpoints alone, of a directory that need not be a project yet. */
-export function readEndpointFiles(directory: string): Pick<Project, 'endpoints' | 'problems'> {
-  const files = new ProjectFiles(directory)
+/** Reads the endpoints of a directory that may not be a workspace yet. */
+export function readEndpointFiles(directory: string): Pick<Workspace, 'endpoints' | 'problems'> {
+  const files = new WorkspaceFiles(directory)
   return { endpoints: readEndpoints(files), problems: files.problems }
 }
 
-/** The files of a directory, and what is wrong with them. */
-class ProjectFiles {
+type Reading<T> = T | { problems: FileProblem[] }
+
+class WorkspaceFiles {
   readonly #directory: string
   readonly problems: FileProblem[] = []
 
@@ -75,150 +74,126 @@ class ProjectFiles {
     try {
       return statSync(join(this.#directory, path)).isDirectory()
     } catch (error) {
-      // What lies on the way to it may be a file.
       if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
       throw error
     }
   }
 
-  /** Names in a directory, hidden ones left out; none where it is not there. */
+  /** Names in a directory, without hidden files; empty if the directory does not exist. */
   list(path: string): string[] {
-    if (!this.isDirectory(path)) return []
-    return readdirSync(join(this.#directory, path))
-      .filter((name) => !name.startsWith('.'))
-      .sort()
+    const names = this.isDirectory(path) ? readdirSync(join(this.#directory, path)) : []
+    return names.filter((name) => !name.startsWith('.')).sort()
   }
 
-  /** What a file is read into, or its problems are kept. */
-  read<T extends object>(
-    file: string,
-    reader: (content: string) => T | { problems: FileProblem[] },
-  ): T | undefined {
+  /** Reads the files of a directory that match; records the problems of unreadable files. */
+  readAll<T extends object>(
+    directory: string,
+    extension: RegExp,
+    reader: (file: string, name: string, content: string) => Reading<T>,
+  ): T[] {
+    return this.list(directory).flatMap((entry) => {
+      const file = `${directory}/${entry}`
+      if (!extension.test(entry) || this.isDirectory(file)) return []
+      const content = this.#read(file)
+      if (content === undefined) return []
+      const reading = reader(file, entry.replace(extension, ''), content)
+      if (!('problems' in reading)) return [reading]
+      this.problems.push(...reading.problems)
+      return []
+    })
+  }
+
+  #read(file: string): string | undefined {
     const path = join(this.#directory, file)
-    let bytes: Buffer
     try {
-      if (statSync(path).size > maxFileBytes) {
-        this.report(file, `The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
-        return undefined
-      }
-      bytes = readFileSync(path)
+      const isTooLarge = statSync(path).size > maxFileBytes
+      if (!isTooLarge) return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+      this.report(file, `The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
     } catch (error) {
-      this.report(file, `The file cannot be read: ${(error as Error).message}.`)
-      return undefined
+      const { code, message } = error as NodeJS.ErrnoException
+      const isInvalid = code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+      this.report(file, isInvalid ? 'The file is not valid UTF-8.' : `Cannot read the file: ${message}.`)
     }
-    let content: string
-    try {
-      content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    } catch {
-      this.report(file, 'The file is not valid UTF-8.')
-      return undefined
-    }
-    const reading = reader(content)
-    if (!('problems' in reading)) return reading
-    this.problems.push(...reading.problems)
     return undefined
   }
 
   report(file: string, message: string, at: TextPosition = { line: 1, column: 1 }): void {
-    this.problems.push({ file, ...at, message })
+    this.problems.push(problemIn(file, message, at))
   }
 }
 
-function readEndpoints(files: ProjectFiles): ProjectEndpoint[] {
-  const endpoints = files.list('endpoints').flatMap((name) => {
-    if (!name.endsWith('.sql')) return []
-    const file = `endpoints/${name}`
-    const found = files.read(file, (content) => {
-      const reading = readDefinition(file, content)
-      return 'problems' in reading ? reading : { file, content, ...reading }
-    })
-    return found ? [found] : []
+function problemIn(file: string, message: string, at: TextPosition = { line: 1, column: 1 }): FileProblem {
+  return { file, ...at, message }
+}
+
+function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
+  const endpoints = files.readAll('endpoints', /\.sql$/, (file, _, content): Reading<WorkspaceEndpoint> => {
+    const reading = readDefinition(file, content)
+    return 'problems' in reading ? reading : { file, content, ...reading }
   })
   const firstOf = new Map<string, string>()
   for (const { file, definition } of endpoints) {
     const first = firstOf.get(definition.id)
     if (first === undefined) firstOf.set(definition.id, file)
-    else files.report(file, `id is that of ${first}: each endpoint needs one of its own.`)
+    else files.report(file, `id is already used by ${first}. Each endpoint needs its own id.`)
   }
   return endpoints
 }
 
-function readSources(files: ProjectFiles): ProjectSource[] {
+function readSources(files: WorkspaceFiles): WorkspaceSource[] {
   const shape = newSourceShape.omit({ name: true })
-  return files.list('sources').flatMap((entry) => {
-    if (!/\.ya?ml$/.test(entry)) return []
-    const file = `sources/${entry}`
-    const name = entry.replace(/\.ya?ml$/, '')
-    const named = newSourceShape.shape.name.safeParse(name)
-    if (!named.success) {
-      files.report(file, `The name of a source ${named.error.issues[0]?.message ?? 'does not fit'}.`)
-      return []
+  return files.readAll('sources', /\.ya?ml$/, (file, name, content): Reading<WorkspaceSource> => {
+    const parsedName = newSourceShape.shape.name.safeParse(name)
+    if (!parsedName.success) {
+      const reason = parsedName.error.issues[0]?.message ?? 'is invalid'
+      return { problems: [problemIn(file, `The source name ${reason}.`)] }
     }
     if (builtInSources.some((source) => source.name === name)) {
-      files.report(file, `The source ${name} is there in every service, and is not declared.`)
-      return []
+      return { problems: [problemIn(file, `The source ${name} is built in. Remove this file.`)] }
     }
-    const found = files.read(file, (content) =>
-      readYamlFile(file, saysNothing(content) ? '{}' : content, shape, 'description: Orders of the shop.'),
-    )
-    return found ? [{ file, source: { ...found.value, name } }] : []
+    const isBlank = content.split('\n').every((line) => /^\s*(#|$)/.test(line))
+    const reading = readYamlFile(file, isBlank ? '{}' : content, shape, 'description: Orders of the shop.')
+    return 'problems' in reading ? reading : { file, source: { ...reading.value, name } }
   })
 }
 
-/** A source needs no more than its name. */
-function saysNothing(yaml: string): boolean {
-  return yaml.split('\n').every((line) => /^\s*(#|$)/.test(line))
-}
-
-/** fixtures/<source>.ndjson is the set "default", fixtures/<set>/<source>.ndjson another one. */
-function readFixtures(files: ProjectFiles, sources: ReadonlySet<string>): Map<string, FixtureFile[]> {
-  const sets = new Map<string, FixtureFile[]>([[defaultSet, readSet(files, 'fixtures', sources)]])
+/** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */
+function readFixtures(files: WorkspaceFiles, sources: ReadonlySet<string>): Map<string, FixtureFile[]> {
+  const readSet = (directory: string) =>
+    files.readAll(directory, /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
+      if (sources.has(source)) return readFixtureFile(file, source, content)
+      const message = `Unknown source "${source}". Declare your own source in sources/${source}.yaml.`
+      return { problems: [problemIn(file, message)] }
+    })
+  const sets = new Map([[defaultSet, readSet('fixtures')]])
   for (const name of files.list('fixtures')) {
     const path = `fixtures/${name}`
     if (!files.isDirectory(path)) continue
-    if (name === defaultSet) files.report(path, `The set ${defaultSet} is what lies in fixtures itself.`)
-    else sets.set(name, readSet(files, path, sources))
+    if (name !== defaultSet) sets.set(name, readSet(path))
+    else files.report(path, 'The default set is the files directly in fixtures/. Rename this directory.')
   }
   return sets
 }
 
-function readSet(files: ProjectFiles, path: string, sources: ReadonlySet<string>): FixtureFile[] {
-  return files.list(path).flatMap((name) => {
-    const file = `${path}/${name}`
-    if (files.isDirectory(file) || !name.endsWith('.ndjson')) return []
-    const source = basename(name, '.ndjson')
-    if (!sources.has(source)) {
-      files.report(file, `${source} is no source. One of your own is declared in sources/${source}.yaml.`)
-      return []
-    }
-    const found = files.read(file, (content) => readFixtureFile(file, source, content))
-    return found ? [found] : []
-  })
-}
-
 function readTests(
-  files: ProjectFiles,
+  files: WorkspaceFiles,
   endpoints: ReadonlySet<string>,
   fixtures: ReadonlyMap<string, unknown>,
 ): TestFile[] {
-  return files.list('tests').flatMap((name) => {
-    if (!/\.ya?ml$/.test(name)) return []
-    const file = `tests/${name}`
-    const found = files.read(file, (content) => readTestFile(file, content))
-    if (!found) return []
-    const { tests, yaml } = found
-    const endpoint = tests[0]?.endpoint ?? ''
-    // One that cannot be read is told already.
-    const unread = files.problems.some((problem) => problem.file === `endpoints/${endpoint}.sql`)
-    if (!endpoints.has(endpoint) && !unread) {
-      files.report(file, `There is no endpoints/${endpoint}.sql.`, yaml.positionOf(['endpoint']))
+  const tests = files.readAll('tests', /\.ya?ml$/, (file, _name, content) => readTestFile(file, content))
+  for (const { file, tests: cases, yaml } of tests) {
+    const endpoint = cases[0]?.endpoint ?? ''
+    // An unreadable endpoint is already reported.
+    const isUnreadable = files.problems.some((problem) => problem.file === `endpoints/${endpoint}.sql`)
+    if (!endpoints.has(endpoint) && !isUnreadable) {
+      files.report(file, `endpoints/${endpoint}.sql does not exist.`, yaml.positionOf(['endpoint']))
     }
-    for (const { index, fixtures: sets } of tests) {
+    for (const { index, fixtures: sets } of cases) {
       for (const set of sets.filter((each) => !fixtures.has(each))) {
         const at = yaml.positionOf(['tests', index, 'fixtures'])
-        files.report(file, `There is no directory fixtures/${set}.`, at)
+        files.report(file, `The directory fixtures/${set} does not exist.`, at)
       }
     }
-    return [found]
-  })
+  }
+  return tests
 }

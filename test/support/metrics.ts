@@ -1,5 +1,5 @@
-import { Metrics } from '../../src/observability/metrics.ts'
-import { RequestCounts } from '../../src/observability/request-counts.ts'
+import { spawnSync } from 'node:child_process'
+import { Metrics, RequestCounts } from '../../src/observability/metrics.ts'
 
 /** Metrics of an idle service. */
 export function idleMetrics(exists: (name: string) => boolean = () => true): Metrics {
@@ -16,4 +16,15 @@ export function idleMetrics(exists: (name: string) => boolean = () => true): Met
     freeDiskBytes: () => 9,
     exists: { endpoint: exists, source: exists },
   })
+}
+
+/** Problems that promtool finds; empty if there are none. Undefined if promtool is not installed. */
+export function promtoolProblems(metrics: string): string | undefined {
+  const { PROMTOOL: promtool } = process.env
+  if (!promtool) return undefined
+  const { stdout, stderr, status } = spawnSync(promtool, ['check', 'metrics'], {
+    input: metrics,
+    encoding: 'utf8',
+  })
+  return status === 0 ? stderr : `${stdout}${stderr}` || `promtool ended with ${status}`
 }

@@ -43,7 +43,7 @@ export function spawnService(
     ready: (withinMs = 120_000) =>
       vi.waitFor(
         () => {
-          const url = /serves (http:\S+)/.exec(stderr)?.[1]
+          const url = /listening on (http:\S+)/.exec(stderr)?.[1]
           if (url === undefined) throw new Error(`The service is not ready: ${stderr} ${stdout}`)
           return url
         },

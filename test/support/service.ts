@@ -1,5 +1,5 @@
 import { type Service, startService } from '../../src/app.ts'
-import { type Clock, systemClock, type Timers } from '../../src/base/clock.ts'
+import { systemTime, type Timers } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
 import { emulated, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -12,7 +12,6 @@ export interface RunningService extends Service {
 }
 
 export interface ServiceChoices {
-  clock?: Clock
   time?: Timers
   environment?: Record<string, string>
   dataDir?: string
@@ -34,8 +33,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const { settings } = reading
   const service = await startService({
     settings,
-    clock: choices.clock ?? systemClock,
-    ...(choices.time && { time: choices.time }),
+    time: choices.time ?? systemTime(),
     log,
     node: process.execPath,
     environment: process.env,

@@ -1,49 +1,46 @@
 import type { Command } from 'commander'
 import type { CommandIo } from '../command-io.ts'
-import type { ServiceChoice } from '../find-service.ts'
 import { addExamples } from '../help.ts'
-import { addServiceOptions } from '../service-client.ts'
-import type { RestoreChoice } from './backup-actions.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import type { RestoreOptions } from './backup-actions.ts'
 
 const backupHelp = `
-Everything the service keeps, as it is at one moment, while calls and logs go on: entries, endpoints with their
-versions, tokens, and the admin token if the service made it. Keep it as secret as the service itself.
+The backup contains everything the service stores at one moment: entries, endpoints with their versions, tokens, and the
+admin token if the service created it. Requests and logs are served meanwhile. Keep the backup as secret as the service.
 
-The directory must be new or empty. It is there only when the backup is whole and on disk.
+The directory must be new or empty. It appears only after the backup is complete and on disk.
 `
 
 const restoreHelp = `
-Creates a new data directory from a backup. No service runs on it meanwhile, and nothing is overwritten. Every file is
-compared with its checksum, and then the engine opens the data and counts the rows of every table. The directory is there
-only if all of that succeeds. A restore that fails leaves nothing, and says what to do next.
+Creates a new data directory from a backup and never overwrites anything. Every file is compared with its checksum. Then
+the engine opens the data and counts the rows of every table. The directory appears only if all of this succeeds. A failed
+restore leaves nothing behind and says what to do next.
 `
 
-/** What they need of the engine is loaded when they run, not for every other command. */
+/** The actions are imported on demand: they load the engine, which other commands do not need. */
 export function addBackupCommands(program: Command, io: CommandIo): void {
-  const backup = addServiceOptions(
-    program
-      .command('backup')
-      .description('take a backup of a service that runs')
-      .argument('<directory>', 'new directory for the backup'),
-  )
-    .option('--json', 'print what was backed up as JSON')
+  const backup = addServiceCommand(program, 'backup', 'back up a running service')
+    .argument('<directory>', 'new directory for the backup')
+    .option('--json', 'print the manifest as JSON')
     .addHelpText('after', backupHelp)
-    .action(async (directory: string, choice: ServiceChoice & { json?: boolean }) => {
+  addServiceAction(backup, io, {
+    examples: ['wellhead backup backups/$(date +%F)'],
+    request: async (client, directory: string, { json }: { json?: true }) => {
       const { backUp } = await import('./backup-actions.ts')
-      return backUp(directory, choice, io)
-    })
-  addExamples(backup, 'wellhead backup backups/$(date +%F)')
-  const restoring = program
+      return backUp(directory, json, client, io)
+    },
+  })
+  const restore = program
     .command('restore')
     .description('create a data directory from a backup')
-    .argument('<directory>', 'directory of the backup')
+    .argument('<directory>', 'backup directory')
     .requiredOption('--data-dir <directory>', 'new data directory')
     .option('--no-open', 'do not open the data with the engine to count its rows')
-    .option('--json', 'print what was restored as JSON')
+    .option('--json', 'print the manifest as JSON')
     .addHelpText('after', restoreHelp)
-    .action(async (directory: string, choice: RestoreChoice) => {
+    .action(async (directory: string, options: RestoreOptions) => {
       const { restore } = await import('./backup-actions.ts')
-      return restore(directory, choice, io)
+      return restore(directory, options, io)
     })
-  addExamples(restoring, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
+  addExamples(restore, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
 }

@@ -1,243 +1,187 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { z } from 'zod'
-import { writeWhole } from '../../base/write-whole.ts'
-import { isBuiltIn } from '../../catalog/built-in-sources.ts'
 import type { NewSource } from '../../catalog/source.ts'
 import {
-  breakingIn,
   type Comparison,
   compareWithServer,
   deploymentOf,
+  nameConflicts,
   type PlannedEndpoint,
   planOf,
-  pullPlan,
-  readServerEndpoints,
-  type ServerEndpoint,
-  strangersIn,
-  UnreadableEndpoint,
 } from '../../workspace/deployment-plan.ts'
-import { type ChangedSource, sourceChanges } from '../../workspace/source-changes.ts'
-import { sourceFileOf } from '../../workspace/source-file.ts'
-import { type Project, readEndpointFiles } from '../../workspace/workspace.ts'
+import type { Workspace } from '../../workspace/workspace.ts'
+import { type ChangedSource, sourceChanges } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import type { ServiceChoice } from '../find-service.ts'
-import { addExamples } from '../help.ts'
+import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
-import { visible } from '../output/text-width.ts'
-import { deploymentAnswer, endpointAnswer, sourceAnswer } from '../service-answers.ts'
-import { addServiceOptions, connect, type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { counted, openProject, printProblems } from './workspace-commands.ts'
+import { visible } from '../output/visible.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { deploymentResponse, sourceList, sourceResponse } from '../service-responses.ts'
+import { fetchEndpoints } from './pull-command.ts'
+import { openWorkspace, printProblems } from './workspace-commands.ts'
 
-type Choice = ServiceChoice & { json?: true }
-
-/** Endpoints as files beside what a service has. */
-export function addDeployCommands(program: Command, io: CommandIo): void {
-  const diff = addServiceOptions(
-    program
-      .command('diff')
-      .description('show what differs between the files and a service, and what breaks callers'),
-  )
-  diff
-    .argument('[directory]', 'directory of the project', '.')
-    .option('--exit-code', 'end with 1 if anything differs')
-    .option('--json', 'as JSON')
-    .action(async (directory: string, options: Choice & { exitCode?: true }) => {
-      const target = await openTarget(directory, options, io)
-      const { plan, comparison, missing, changed } = await planFor(target)
-      if (options.json) {
-        const only_on_server = comparison.onlyOnServer
-        await printJson(io, {
-          endpoints: plan,
-          missing_sources: missing.map(({ name }) => name),
-          sources: changed,
-          only_on_server,
-        })
-      } else await printDiff({ plan, comparison, missing, changed }, io)
-      const differs = plan.some(({ action }) => action !== 'unchanged') || missing.length + changed.length > 0
-      if (options.exitCode && differs) throw new CommandFailure('')
-    })
-  addExamples(diff, 'wellhead diff', 'wellhead diff --url https://wellhead.example.com')
-
-  const deploy = addServiceOptions(
-    program.command('deploy').description('bring a service to what the files say: all of them, or none'),
-  )
-  deploy
-    .argument('[directory]', 'directory of the project', '.')
-    .option('--dry-run', 'only tell what would be done')
-    .option('--breaking', 'deploy also what breaks callers')
-    .option('--json', 'as JSON')
-    .action((directory: string, options: DeployOptions) => deployProject(directory, options, io))
-  addExamples(deploy, 'wellhead deploy --dry-run', 'wellhead deploy', 'wellhead deploy --breaking')
-
-  const pull = addServiceOptions(
-    program.command('pull').description('write the endpoints of a service into files'),
-  )
-  pull
-    .argument('[directory]', 'directory of the project', '.')
-    .option('--force', 'replace files that are not as the service has them')
-    .option('--json', 'as JSON')
-    .action((directory: string, options: Choice & { force?: true }) => pullProject(directory, options, io))
-  addExamples(pull, 'wellhead pull', 'wellhead pull --force')
+interface DeployOptions {
+  dryRun?: true
+  breaking?: true
+  json?: true
 }
 
-/** Files, and the service that they are for. */
-interface Target {
-  project: Project
-  client: ServiceClient
+export function addDeployCommands(program: Command, io: CommandIo): void {
+  const description = 'compare the files with a service and show which changes break callers'
+  const diff = addServiceCommand(program, 'diff', description)
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--exit-code', 'exit with 1 if anything differs')
+    .option('--json', 'print JSON')
+  addServiceAction(diff, io, {
+    examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
+    request: async (client, directory: string, { exitCode, json }: { exitCode?: true; json?: true }) => {
+      const plan = await planFor(await openChecked(directory, json, io), client)
+      const { endpoints, missing, changed, comparison } = plan
+      if (json) {
+        await printJson(io, {
+          endpoints,
+          missing_sources: missing.map(({ name }) => name),
+          sources: changed,
+          only_on_server: comparison.onlyOnServer,
+        })
+      } else await printDiff(plan, io)
+      const sources = missing.length + changed.length
+      const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
+      if (exitCode && differs) throw new CommandFailure('')
+    },
+  })
+
+  const deploy = addServiceCommand(program, 'deploy', 'update a service atomically to match the files')
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--dry-run', 'show what would be deployed')
+    .option('--breaking', 'deploy changes that break callers')
+    .option('--json', 'print JSON')
+  addServiceAction(deploy, io, {
+    examples: ['wellhead deploy --dry-run', 'wellhead deploy', 'wellhead deploy --breaking'],
+    request: async (client, directory: string, options: DeployOptions) => {
+      const workspace = await openChecked(directory, options.json, io)
+      const created: string[] = []
+      try {
+        // Endpoints need their sources first.
+        const missing = options.dryRun ? [] : missingSources(workspace, await sourcesOf(workspace, client))
+        for (const source of missing) {
+          await client.json('POST', '/api/sources', sourceResponse, { json: source })
+          created.push(source.name)
+          if (!options.json) await io.stdout.write(`created source ${source.name}\n`)
+        }
+        await deployWorkspace(await planFor(workspace, client), created, client, options, io)
+      } catch (error) {
+        for (const name of created) {
+          // The failure of the deployment matters more than a failure to clean up.
+          await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
+            () => io.stderr.write(`removed source ${name} again\n`),
+            () => io.stderr.write(`could not remove the new source ${name}\n`),
+          )
+        }
+        throw error
+      }
+    },
+  })
 }
 
 interface Plan {
   comparison: Comparison
-  plan: PlannedEndpoint[]
-  /** Sources of the project that the service does not have. */
+  endpoints: PlannedEndpoint[]
   missing: NewSource[]
   changed: ChangedSource[]
 }
 
-/** Asks the service what the files would change, each for the version that it was compared with. */
-async function planFor({ project, client }: Target): Promise<Plan> {
-  const server = await endpointsOf(client)
-  const comparison = compareWithServer(project, server)
-  const strangers = strangersIn(comparison, server)
-  if (strangers.length > 0) {
+/** Reads a workspace whose endpoints and sources have no problems. */
+async function openChecked(directory: string, json: true | undefined, io: CommandIo): Promise<Workspace> {
+  const workspace = openWorkspace(directory, io)
+  const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
+  if (problems.length === 0) return workspace
+  await (json ? printJson(io, { problems }) : printProblems(problems, io))
+  throw new CommandFailure(`${plural(problems.length, 'problem')} found; nothing was deployed.`)
+}
+
+async function planFor(workspace: Workspace, client: ServiceClient): Promise<Plan> {
+  const server = await fetchEndpoints(client)
+  const comparison = compareWithServer(workspace, server)
+  const conflicts = nameConflicts(comparison, server)
+  if (conflicts.length > 0) {
     throw new CommandFailure(
-      `${strangers.join('\n')}\nPut the id of the service into the file to change that endpoint, or choose another name.`,
+      `${conflicts.join('\n')}\nUse that id in the file to update the endpoint, or choose another name.`,
     )
   }
-  const there = await sourcesOf(project, client)
-  const missing = missingSources(project, there)
-  const changed = sourceChanges(
-    project.sources.map(({ source }) => source),
-    there,
-  )
-  const trial = { endpoints: deploymentOf(comparison), dry_run: true }
-  try {
-    const { endpoints } = await client.json('POST', '/api/deployments', deploymentAnswer, { json: trial })
-    return { comparison, plan: planOf(comparison, endpoints), missing, changed }
-  } catch (error) {
-    // What reads a source that is not there yet cannot be compared before it is.
-    if (!(error instanceof ServiceFailure) || error.code !== 'invalid_query' || missing.length === 0)
-      throw error
-    const names = missing.map(({ name }) => name).join(', ')
-    throw new CommandFailure(
-      `The service has no source ${names}, which wellhead deploy makes; until then this cannot be told: ${error.message}`,
-    )
-  }
+  const current = await sourcesOf(workspace, client)
+  const missing = missingSources(workspace, current)
+  const files = workspace.sources.map(({ source }) => source)
+  const json = { endpoints: deploymentOf(comparison), dry_run: true }
+  const deployment = await client
+    .json('POST', '/api/deployments', deploymentResponse, { json })
+    .catch((error: unknown) => {
+      // An endpoint that reads a missing source cannot be checked before the source exists.
+      const isUncheckable = error instanceof ServiceFailure && error.code === 'invalid_query'
+      if (!isUncheckable || missing.length === 0) throw error
+      const names = missing.map(({ name }) => name).join(', ')
+      throw new CommandFailure(
+        `Cannot compare the endpoints before "wellhead deploy" creates the source ${names}: ${error.message}`,
+      )
+    })
+  const endpoints = planOf(comparison, deployment.endpoints)
+  return { comparison, endpoints, missing, changed: sourceChanges(files, current) }
 }
 
-async function openTarget(directory: string, options: Choice, io: CommandIo): Promise<Target> {
-  const project = openProject(directory, io)
-  const problems = project.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
-  if (problems.length === 0) return { project, client: connect(options, io) }
-  if (options.json) await printJson(io, { problems })
-  else await printProblems(problems, io)
-  throw new CommandFailure(`${counted(problems.length, 'problem')} found; nothing was deployed.`)
+async function sourcesOf({ sources }: Workspace, client: ServiceClient): Promise<NewSource[]> {
+  return sources.length === 0 ? [] : client.json('GET', '/api/sources', sourceList)
 }
 
-async function endpointsOf(client: ServiceClient): Promise<ServerEndpoint[]> {
-  const views = await client.json('GET', '/api/endpoints', z.array(endpointAnswer))
-  try {
-    return readServerEndpoints(views)
-  } catch (error) {
-    throw error instanceof UnreadableEndpoint ? new CommandFailure(error.message) : error
-  }
-}
-
-/** Not asked for where the project declares none. */
-async function sourcesOf({ sources }: Project, client: ServiceClient): Promise<NewSource[]> {
-  return sources.length === 0 ? [] : client.json('GET', '/api/sources', z.array(sourceAnswer))
-}
-
-function missingSources({ sources }: Project, there: readonly NewSource[]): NewSource[] {
-  const names = new Set(there.map(({ name }) => name))
+function missingSources({ sources }: Workspace, current: readonly NewSource[]): NewSource[] {
+  const names = new Set(current.map(({ name }) => name))
   return sources.map(({ source }) => source).filter(({ name }) => !names.has(name))
 }
 
-type DeployOptions = Choice & { dryRun?: true; breaking?: true }
-
-async function deployProject(directory: string, options: DeployOptions, io: CommandIo): Promise<void> {
-  const target = await openTarget(directory, options, io)
-  const made: string[] = []
-  try {
-    if (!options.dryRun) await makeSources(target, made, options, io)
-    await deployEndpoints(target, options, made, io)
-  } catch (error) {
-    await unmakeSources(target, made, io)
-    throw error
-  }
-}
-
-async function deployEndpoints(
-  target: Target,
+async function deployWorkspace(
+  { comparison, endpoints: plan, changed }: Plan,
+  created: readonly string[],
+  client: ServiceClient,
   options: DeployOptions,
-  made: readonly string[],
   io: CommandIo,
 ): Promise<void> {
-  const { client } = target
-  const { comparison, plan, changed } = await planFor(target)
-  const breaking = breakingIn(plan)
-  const losing = changed.filter(({ loses }) => loses)
-  const refused = breaking.length + losing.length > 0 && !options.breaking
-  const idle = plan.every(({ action }) => action === 'unchanged')
-  if (!options.dryRun && !refused && !idle) {
-    await client.json('POST', '/api/deployments', deploymentAnswer, {
-      json: { endpoints: deploymentOf(comparison), allow_breaking: options.breaking === true },
-    })
-  }
-  const deployed = !options.dryRun && !refused
-  if (deployed) {
+  const losing = changed.filter(({ loses }) => loses).length
+  const breaking = plan.flatMap(({ changes }) => changes).filter((change) => change.breaking).length + losing
+  const isRefused = breaking > 0 && !options.breaking
+  const isDeployed = !options.dryRun && !isRefused
+  if (isDeployed) {
+    if (plan.some(({ action }) => action !== 'unchanged')) {
+      const json = { endpoints: deploymentOf(comparison), allow_breaking: options.breaking === true }
+      await client.json('POST', '/api/deployments', deploymentResponse, { json })
+    }
     for (const { name, fields } of changed) {
-      const path = `/api/sources/${encodeURIComponent(name)}`
-      await client.json('PATCH', path, sourceAnswer, { json: fields })
+      await client.json('PATCH', pathOf(name), sourceResponse, { json: fields })
     }
   }
   if (options.json) {
     const endpoints = plan.map(({ diff: _, ...shown }) => shown)
-    await printJson(io, { deployed, made_sources: refused ? [] : made, sources: changed, endpoints })
+    const made_sources = isRefused ? [] : created
+    await printJson(io, { deployed: isDeployed, made_sources, sources: changed, endpoints })
   } else {
     for (const endpoint of plan) await io.stdout.write(planText(endpoint, io))
-    for (const { message } of changed) await io.stdout.write(`changed ${visible(message)}\n`)
+    for (const { message } of changed) await io.stdout.write(`updated ${visible(message)}\n`)
   }
-  if (refused) {
+  if (isRefused) {
+    const effect = losing > 0 ? 'break callers or delete entries' : 'break callers'
+    const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
     throw new CommandFailure(
-      `${counted(breaking.length + losing.length, 'change')} would break ${losing.length > 0 ? 'callers or lose entries' : 'callers'}; ` +
-        `${options.dryRun ? 'this would be refused' : 'nothing was deployed'}. --breaking does it all the same.`,
+      `${plural(breaking, 'change')} would ${effect}; ${outcome}. Use --breaking to deploy anyway.`,
     )
   }
   if (options.json) return
-  const counts = (['created', 'updated', 'unchanged'] as const)
-    .map((action) => `${plan.filter((endpoint) => endpoint.action === action).length} ${action}`)
-    .join(', ')
-  await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts}.\n`)
+  const counts = (['created', 'updated', 'unchanged'] as const).map(
+    (action) => `${plan.filter((endpoint) => endpoint.action === action).length} ${action}`,
+  )
+  const title = isDeployed ? 'Deployed' : 'Would deploy'
+  await io.stdout.write(`${title} to ${client.url}: ${counts.join(', ')}.\n`)
 }
 
-/** Sources are made before endpoints can read them, and taken back if the rest fails. */
-async function makeSources({ project, client }: Target, made: string[], options: Choice, io: CommandIo) {
-  for (const source of missingSources(project, await sourcesOf(project, client))) {
-    await client.json('POST', '/api/sources', sourceAnswer, { json: source })
-    made.push(source.name)
-    if (!options.json) await io.stdout.write(`made the source ${source.name}\n`)
-  }
-}
-
-async function unmakeSources({ client }: Target, made: readonly string[], io: CommandIo): Promise<void> {
-  for (const name of made) {
-    const path = `/api/sources/${encodeURIComponent(name)}`
-    // The reason of the failure matters more than one source too many, which is told.
-    await client.request('DELETE', path, { query: { confirm: name } }).then(
-      () => io.stderr.write(`took back the source ${name}\n`),
-      () => io.stderr.write(`the source ${name} was made and is left\n`),
-    )
-  }
-}
-
-function planText(
-  { name, action, version, server_version, changes }: PlannedEndpoint,
-  io: CommandIo,
-): string {
+function planText({ name, action, version, server_version, changes }: PlannedEndpoint, io: CommandIo) {
   const { colors } = io.stdout
   const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
   const lines = changes.map(({ breaking, message }) =>
@@ -246,13 +190,10 @@ function planText(
   return [`${action} ${name} (${versions})`, ...lines].map((line) => `${line}\n`).join('')
 }
 
-async function printDiff(
-  { plan, comparison: { onlyOnServer }, missing, changed }: Plan,
-  io: CommandIo,
-): Promise<void> {
+async function printDiff({ endpoints, comparison: { onlyOnServer }, missing, changed }: Plan, io: CommandIo) {
   const { colors } = io.stdout
-  for (const endpoint of plan) {
-    if (endpoint.action === 'unchanged') continue
+  const changes = endpoints.filter(({ action }) => action !== 'unchanged')
+  for (const endpoint of changes) {
     const diff = endpoint.diff.split('\n').map((line) => {
       if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
       if (line.startsWith('-')) return colors.red(visible(line))
@@ -260,47 +201,13 @@ async function printDiff(
     })
     await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
   }
-  for (const { name } of missing) await io.stdout.write(`not on the service: the source ${name}\n`)
+  for (const { name } of missing) await io.stdout.write(`not on the service: source ${name}\n`)
   for (const { message } of changed) await io.stdout.write(`differs: ${visible(message)}\n`)
   if (onlyOnServer.length > 0) await io.stdout.write(`only on the service: ${onlyOnServer.join(', ')}\n`)
-  const same = plan.filter(({ action }) => action === 'unchanged').length
-  await io.stdout.write(`${counted(plan.length - same, 'endpoint')} to deploy, ${same} unchanged.\n`)
+  const unchanged = endpoints.length - changes.length
+  await io.stdout.write(`${plural(changes.length, 'endpoint')} to deploy, ${unchanged} unchanged.\n`)
 }
 
-async function pullProject(given: string, options: Choice & { force?: true }, io: CommandIo): Promise<void> {
-  const directory = resolve(io.cwd, given)
-  const { endpoints, problems } = readEndpointFiles(directory)
-  const client = connect(options, io)
-  const server = await endpointsOf(client)
-  const there = new Set([...endpoints, ...problems].map(({ file }) => file))
-  const plan = pullPlan(endpoints, there, server)
-  const lost = new Set(plan.flatMap(({ loses }) => loses))
-  if (lost.size > 0 && !options.force) {
-    throw new CommandFailure(
-      `${[...lost].join(', ')} would be replaced; nothing was written. wellhead diff shows how they differ, ` +
-        'and --force replaces them.',
-    )
-  }
-  mkdirSync(join(directory, 'endpoints'), { recursive: true })
-  for (const { file, action, content } of plan) {
-    if (action !== 'unchanged') writeWhole(join(directory, file), content)
-  }
-  const written = new Set(plan.map(({ file }) => file))
-  for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
-  const sources = await pullSources(directory, client)
-  const shown = [...plan.map(({ file, action }) => ({ file, action })), ...sources]
-  if (options.json) return printJson(io, { files: shown })
-  for (const { file, action } of shown) await io.stdout.write(`${action} ${file}\n`)
-}
-
-/** Files of sources that are not built in, so that the project can be checked by itself; those that are there stay. */
-async function pullSources(directory: string, client: ServiceClient) {
-  const there = await client.json('GET', '/api/sources', z.array(sourceAnswer))
-  const files = there
-    .filter(({ name }) => !isBuiltIn(name))
-    .map(sourceFileOf)
-    .filter(({ file }) => !existsSync(join(directory, file)))
-  if (files.length > 0) mkdirSync(join(directory, 'sources'), { recursive: true })
-  for (const { file, content } of files) writeWhole(join(directory, file), content)
-  return files.map(({ file }) => ({ file, action: 'written' }))
+function pathOf(source: string): string {
+  return `/api/sources/${encodeURIComponent(source)}`
 }

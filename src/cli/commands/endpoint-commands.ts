@@ -1,19 +1,18 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
-import { wholeNumber } from '../arguments.ts'
+import { versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
-import type { ServiceChoice } from '../find-service.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
-import { type EndpointAnswer, endpointAnswer } from '../service-answers.ts'
-import { addServiceOptions, connect } from '../service-client.ts'
+import type { ServiceClient } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
 import { addEndpointRun } from './endpoint-run.ts'
 
 const seconds = (value: number | null) => (value === null ? null : `${value} s`)
 
-const columns: readonly ListColumn<EndpointAnswer>[] = [
+const columns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => seconds(cache_seconds) },
@@ -22,14 +21,31 @@ const columns: readonly ListColumn<EndpointAnswer>[] = [
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-const versionColumns: readonly ListColumn<EndpointAnswer>[] = [
+const versionColumns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CHANGED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'BY', of: ({ updated_by }) => updated_by },
   { title: 'NAME', of: ({ name }) => name },
 ]
 
-const anyVersion = wholeNumber(1, 999_999_999)
+const parameterColumns: readonly ListColumn<[string, EndpointResponse['parameters'][string]]>[] = [
+  { title: 'PARAMETER', of: ([name]) => name },
+  { title: 'TYPE', of: ([, { type }]) => type },
+  { title: 'REQUIRED', of: ([, { required }]) => (required ? 'yes' : 'no') },
+  { title: 'ALLOWED', of: ([, declaration]) => declaration.enum?.join(' ') },
+  { title: 'DEFAULT', of: ([, declaration]) => declaration.default?.toString() },
+]
+
+const resultColumns: readonly ListColumn<EndpointResponse['columns'][number]>[] = [
+  { title: 'COLUMN', of: ({ name }) => name },
+  { title: 'TYPE', of: ({ type }) => type },
+]
+
+interface ShowOptions {
+  version?: number
+  sql?: true
+  json?: true
+}
 
 export function addEndpointCommands(program: Command, io: CommandIo): void {
   const endpoint = program.command('endpoint').description('list, show, run, restore and delete endpoints')
@@ -39,82 +55,68 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
     'wellhead endpoint run usage.api-counts project=acme interval=daily',
   )
 
-  const list = addServiceOptions(endpoint.command('list').description('list endpoints'))
-  list.option('--json', 'as JSON').action(async (options: ServiceChoice & { json?: true }) => {
-    const endpoints = await connect(options, io).json('GET', '/api/endpoints', z.array(endpointAnswer))
-    if (options.json) return printJson(io, endpoints)
-    return printList(io, columns, endpoints, 'There are no endpoints.')
+  const list = addServiceCommand(endpoint, 'list', 'list endpoints')
+  addServiceAction(list, io, {
+    examples: ['wellhead endpoint list'],
+    request: (client) => client.json('GET', '/api/endpoints', endpointList),
+    print: (endpoints) => printList(io, columns, endpoints, 'No endpoints.'),
   })
-  addExamples(list, 'wellhead endpoint list')
 
-  addShow(endpoint, io)
-  addEndpointRun(endpoint, io)
-
-  const versions = addServiceOptions(
-    endpoint.command('versions').description('list the versions of an endpoint'),
-  )
-  versions
+  const show = addServiceCommand(endpoint, 'show', 'show an endpoint')
     .argument('<name>', 'name or id')
-    .option('--json', 'as JSON')
-    .action(async (name: string, options: ServiceChoice & { json?: true }) => {
-      const all = await versionsOf(name, options, io)
-      return options.json ? printJson(io, all) : printList(io, versionColumns, all, 'There are none.')
-    })
-  addExamples(versions, 'wellhead endpoint versions logs.all')
-
-  const restore = addServiceOptions(
-    endpoint.command('restore').description('make an older version the newest again'),
-  )
-  restore
-    .argument('<name>', 'name or id')
-    .argument('<version>', 'number of the version', anyVersion)
-    .option('--json', 'as JSON')
-    .action(async (name: string, version: number, options: ServiceChoice & { json?: true }) => {
-      const path = `${pathOf(name)}/versions/${version}/restore`
-      const restored = await connect(options, io).json('POST', path, endpointAnswer)
-      if (options.json) return printJson(io, restored)
-      return io.stderr.write(
-        `Version ${version} of ${restored.name} is in use again, as version ${restored.version}.\n`,
-      )
-    })
-  addExamples(restore, 'wellhead endpoint restore logs.all 3')
-
-  const remove = addServiceOptions(endpoint.command('delete').description('delete an endpoint'))
-  remove
-    .argument('<name>', 'name or id')
-    .option('--yes', 'do not ask')
-    .action(async (given: string, options: ServiceChoice & { yes?: true }) => {
-      const client = connect(options, io)
-      const { name, version } = await client.json('GET', pathOf(given), endpointAnswer)
-      await confirm(io, `The endpoint ${name} is deleted; its callers get 404 from now on.`, options.yes)
-      // What somebody changed since it was looked at is not what was meant.
-      await client.request('DELETE', pathOf(given), { headers: { 'If-Match': `"${version}"` } })
-      await io.stderr.write(`Deleted ${name}.\n`)
-    })
-  addExamples(remove, 'wellhead endpoint delete top.paths --yes')
-}
-
-function addShow(endpoint: Command, io: CommandIo): void {
-  const show = addServiceOptions(endpoint.command('show').description('show an endpoint'))
-  show
-    .argument('<name>', 'name or id')
-    .option('--version <n>', 'an older version', anyVersion)
-    .option('--sql', 'its SQL alone')
-    .option('--json', 'as JSON')
-    .action(async (name: string, options: ServiceChoice & { version?: number; sql?: true; json?: true }) => {
-      const { version } = options
+    .option('--version <n>', 'an older version', versionNumber)
+    .option('--sql', 'print only the SQL')
+    .option('--json', 'print JSON')
+  addServiceAction(show, io, {
+    examples: ['wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql'],
+    request: async (client, name: string, { version, sql, json }: ShowOptions) => {
       const found =
         version === undefined
-          ? await connect(options, io).json('GET', pathOf(name), endpointAnswer)
-          : (await versionsOf(name, options, io)).find((one) => one.version === version)
+          ? await client.json('GET', pathOf(name), endpointResponse)
+          : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
-      if (options.sql) return io.stdout.write(`${found.query}\n`)
-      return options.json ? printJson(io, found) : printEndpoint(io, found)
-    })
-  addExamples(show, 'wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql')
+      if (sql) return io.stdout.write(`${found.query}\n`)
+      return json ? printJson(io, found) : printEndpoint(io, found)
+    },
+  })
+
+  addEndpointRun(endpoint, io)
+
+  const versions = addServiceCommand(endpoint, 'versions', 'list the versions of an endpoint')
+  versions.argument('<name>', 'name or id')
+  addServiceAction(versions, io, {
+    examples: ['wellhead endpoint versions logs.all'],
+    request: (client, name: string) => versionsOf(name, client),
+    print: (all) => printList(io, versionColumns, all, 'No versions.'),
+  })
+
+  const restore = addServiceCommand(endpoint, 'restore', 'restore an older version as the newest one')
+    .argument('<name>', 'name or id')
+    .argument('<version>', 'version number', versionNumber)
+  addServiceAction(restore, io, {
+    examples: ['wellhead endpoint restore logs.all 3'],
+    request: (client, name: string, version: number) =>
+      client.json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse),
+    print: (restored, _name, version) =>
+      io.stderr.write(`Restored version ${version} of ${restored.name} as version ${restored.version}.\n`),
+  })
+
+  const remove = addServiceCommand(endpoint, 'delete', 'delete an endpoint')
+    .argument('<name>', 'name or id')
+    .option('--yes', 'do not ask for confirmation')
+  addServiceAction(remove, io, {
+    examples: ['wellhead endpoint delete top.paths --yes'],
+    request: async (client, reference: string, { yes }: { yes?: true }) => {
+      const { name, version } = await client.json('GET', pathOf(reference), endpointResponse)
+      await confirm(io, `The endpoint ${name} will be deleted; requests to it will return 404.`, yes)
+      // Fails if the endpoint changed after the user saw it.
+      await client.request('DELETE', pathOf(reference), { headers: { 'If-Match': `"${version}"` } })
+      await io.stderr.write(`Deleted ${name}.\n`)
+    },
+  })
 }
 
-async function printEndpoint(io: CommandIo, found: EndpointAnswer): Promise<void> {
+async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<void> {
   await printFields(io.stdout, [
     ['name', found.name],
     ['id', found.id],
@@ -126,31 +128,15 @@ async function printEndpoint(io: CommandIo, found: EndpointAnswer): Promise<void
     ['warm', seconds(found.warm_seconds)],
     ['sandbox', found.sandbox ? 'yes' : 'no'],
   ])
-  const parameters = Object.entries(found.parameters)
   await io.stdout.write('\n')
-  await printList(
-    io,
-    [
-      { title: 'PARAMETER', of: ([name]) => name },
-      { title: 'TYPE', of: ([, { type }]) => type },
-      { title: 'REQUIRED', of: ([, { required }]) => (required ? 'yes' : 'no') },
-      { title: 'ALLOWED', of: ([, declaration]) => declaration.enum?.join(' ') },
-      { title: 'DEFAULT', of: ([, declaration]) => declaration.default?.toString() },
-    ],
-    parameters,
-    'It has no parameters.',
-  )
+  await printList(io, parameterColumns, Object.entries(found.parameters), 'No parameters.')
   await io.stdout.write('\n')
-  const resultColumns: readonly ListColumn<{ name: string; type: string }>[] = [
-    { title: 'COLUMN', of: ({ name }) => name },
-    { title: 'TYPE', of: ({ type }) => type },
-  ]
-  await printList(io, resultColumns, found.columns, 'It has no columns.')
+  await printList(io, resultColumns, found.columns, 'No columns.')
   await io.stdout.write(`\n${found.query}\n`)
 }
 
-function versionsOf(name: string, choice: ServiceChoice, io: CommandIo): Promise<EndpointAnswer[]> {
-  return connect(choice, io).json('GET', `${pathOf(name)}/versions`, z.array(endpointAnswer))
+function versionsOf(name: string, client: ServiceClient): Promise<EndpointResponse[]> {
+  return client.json('GET', `${pathOf(name)}/versions`, endpointList)
 }
 
 function pathOf(name: string): string {

@@ -4,28 +4,27 @@ import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import type { ServiceChoice } from '../find-service.ts'
 import { addExamples } from '../help.ts'
 import { readEntries } from '../logs/entry-reader.ts'
-import { BatchKeys, gatherBatches, type Rejection } from '../logs/log-batches.ts'
+import { batchKeys, gatherBatches, type Rejection } from '../logs/log-batches.ts'
 import { findInputs, type LogInput, readUnpacked } from '../logs/log-input.ts'
 import { sendBatch } from '../logs/send-batch.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
-import { type Progress, startProgress } from '../output/progress.ts'
-import { visible } from '../output/text-width.ts'
-import { addServiceOptions, connect, type ServiceClient } from '../service-client.ts'
+import { Progress } from '../output/progress.ts'
+import { visible } from '../output/visible.ts'
+import type { ServiceClient } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addLogsTailCommand } from './logs-tail-command.ts'
 
 const entryBounds = { maxEntryBytes: 8 * 2 ** 20, maxDocumentBytes: 12 * 2 ** 20 }
 const batchBounds = { maxBytes: 4 * 2 ** 20, maxEntries: 10_000 }
-/** With the pauses between them about five minutes. */
+/** About five minutes with the pauses between attempts. */
 const maxAttempts = 14
-/** More are counted, not shown. */
 const maxShownRejections = 100
 const maxKeptRejections = 1_000
 
-interface SendOptions extends ServiceChoice {
+interface SendOptions {
   source: string
   batchEntries: number
   again?: true
@@ -36,52 +35,51 @@ interface Tally {
   source: string
   batches: number
   accepted: number
-  /** How many of the accepted ones an earlier command had stored. */
+  /** How many of the accepted entries an earlier command had stored. */
   already_stored: number
   rejected: number
   errors: Rejection[]
 }
 
+const sendHelp = `
+After an interruption, run the same command again. Entries that are already stored are not stored twice if the second
+run is within a day and uses the same token. To store the same input twice on purpose, use --again. Rejected entries are
+listed with their line, and the exit code is 1.
+`
+
 export function addLogsCommands(program: Command, io: CommandIo): void {
-  const logs = program.command('logs').description('send logs, and show them as they come')
+  const logs = program.command('logs').description('send and follow log entries')
   addExamples(logs, 'wellhead logs send access.ndjson.gz --source edge_logs')
 
-  const send = addServiceOptions(
-    logs
-      .command('send')
-      .description('send entries from files or standard input: NDJSON, JSON, gzip of either'),
-  )
-  send
-    .argument('[files...]', 'files; - or none is standard input')
-    .requiredOption('--source <name>', 'the source that they belong to')
+  const description = 'send entries from files or standard input: NDJSON or JSON, plain or gzip'
+  const send = addServiceCommand(logs, 'send', description)
+    .argument('[files...]', 'files; "-" or none reads standard input')
+    .requiredOption('--source <name>', 'source that stores the entries')
     .option(
       '--batch-entries <n>',
-      'at most so many in a request; the same when it is given again',
+      'maximum entries per request; use the same value when sending again',
       wholeNumber(1, batchBounds.maxEntries),
       batchBounds.maxEntries,
     )
-    .option('--again', 'store it also if the same was sent within the last day')
-    .option('--json', 'the counts as JSON')
-    .action(async (files: string[], options: SendOptions) => {
+    .option('--again', 'store the entries even if the same input was sent within the last day')
+    .option('--json', 'print the counts as JSON')
+    .addHelpText('after', sendHelp)
+  addServiceAction(send, io, {
+    examples: [
+      'wellhead logs send access.ndjson.gz errors.json --source edge_logs',
+      'zstdcat old.ndjson.zst | wellhead logs send --source edge_logs',
+    ],
+    request: async (client, files: string[], options: SendOptions) => {
       if (files.length === 0 && io.stdinIsTerminal) {
-        throw usageFailure('There is nothing to send: name files, or give entries on standard input.')
+        throw usageFailure('There is nothing to send. Name files, or pipe entries to standard input.')
       }
       const inputs = await findInputs(files.length === 0 ? ['-'] : files, io)
-      const tally = await sendInputs(inputs, options, connect(options, io), io)
+      const tally = await sendInputs(inputs, options, client, io)
       if (options.json) await printJson(io, tally)
-      await io.stderr.write(`${inWords(tally)}\n`)
+      await io.stderr.write(`${summary(tally)}\n`)
       if (tally.rejected > 0) throw new CommandFailure('')
-    })
-  send.addHelpText(
-    'after',
-    '\nInterrupted, the same command can be given again: what is stored already is not stored twice, within a day\n' +
-      'and with the same token. So equal input, sent on purpose a second time, needs --again. Rejected entries are told with their line, and the exit code is 1.\n',
-  )
-  addExamples(
-    send,
-    'wellhead logs send access.ndjson.gz errors.json --source edge_logs',
-    'zstdcat old.ndjson.zst | wellhead logs send --source edge_logs',
-  )
+    },
+  })
   addLogsTailCommand(logs, io)
 }
 
@@ -92,31 +90,23 @@ async function sendInputs(
   io: CommandIo,
 ): Promise<Tally> {
   const tally: Tally = { source, batches: 0, accepted: 0, already_stored: 0, rejected: 0, errors: [] }
-  const total = inputs.every(({ bytes }) => bytes !== undefined)
-    ? inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
-    : undefined
-  const progress = startProgress({
-    title: 'Sending',
-    total,
-    unit: 'bytes',
-    output: io.stderr,
-    clock: io.clock,
-  })
-  const keys = new BatchKeys(source, again ? randomUUID() : '')
+  const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
+  const progress = new Progress('Sending', io)
+  if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
+  const keyOf = batchKeys(source, again ? randomUUID() : '')
   const bounds = { ...batchBounds, maxEntries: batchEntries }
-  let readBytes = 0
+  const note = (text: string) => {
+    progress.end()
+    void io.stderr.write(`${text}\n`)
+  }
   const reject = (rejection: Rejection) => {
     tally.rejected++
     if (tally.errors.length < maxKeptRejections) tally.errors.push(rejection)
-    if (tally.rejected > maxShownRejections) return
-    progress.end()
-    void io.stderr.write(`${placeOf(rejection)}: ${visible(rejection.reason)}\n`)
+    if (tally.rejected <= maxShownRejections) note(rejectionText(rejection))
   }
   try {
     for (const input of inputs) {
-      const chunks = readUnpacked(input, io.signal, (bytes) => {
-        readBytes += bytes
-      })
+      const chunks = readUnpacked(input, io.signal, (bytes) => progress.add(bytes))
       const reading = await readEntries(input.name, chunks, entryBounds)
       for await (const piece of gatherBatches(reading, bounds)) {
         if ('rejection' in piece) {
@@ -124,61 +114,54 @@ async function sendInputs(
           continue
         }
         const { batch } = piece
-        const answer = await sendBatch(batch, keys.next(batch), {
+        const sent = await sendBatch(batch, keyOf(batch), {
           client,
           source,
           maxAttempts,
-          known: tally.batches > 0,
+          wasReached: tally.batches > 0,
           pause: (ms) => delay(ms, undefined, { signal: io.signal }),
-          onWait: (failure, ms) => tellWait(io, progress, failure, ms),
+          onWait: ({ message }, ms) => note(`${message} Retrying in ${Math.ceil(ms / 1000)} s.`),
         })
         tally.batches++
-        tally.accepted += answer.accepted
-        if (answer.replayed) tally.already_stored += answer.accepted
-        for (const { index, reason } of answer.errors) {
+        tally.accepted += sent.accepted
+        if (sent.replayed) tally.already_stored += sent.accepted
+        for (const { index, reason } of sent.errors) {
           const line = batch.lines[index]
           reject({ input: input.name, ...(line === undefined ? { index } : { line }), reason })
         }
-        progress.update(readBytes, `${plural(tally.accepted, 'entry', 'entries')} stored`)
+        progress.note = `${entries(tally.accepted)} stored`
       }
     }
   } catch (error) {
+    const canResume = error instanceof CommandFailure || io.signal.aborted
+    if (tally.batches > 0 && canResume) {
+      note(`${summary(tally)} Run the same command again to send the rest; nothing is stored twice.`)
+    }
+    throw error
+  } finally {
     progress.end()
-    throw interrupted(error, tally, io)
   }
-  progress.end()
   return tally
 }
 
-function tellWait(io: CommandIo, progress: Progress, failure: Error, ms: number): void {
-  progress.end()
-  void io.stderr.write(`${failure.message} Trying again in ${Math.ceil(ms / 1000)} s.\n`)
+function rejectionText({ input, line, index, reason }: Rejection): string {
+  const position = line === undefined ? `${input}: entry ${(index ?? 0) + 1}` : `${input}:${line}`
+  return `${position}: ${visible(reason)}`
 }
 
-/** Whoever stopped it, or whatever went wrong: it can be begun again. */
-function interrupted(error: unknown, tally: Tally, io: CommandIo): unknown {
-  const foreseen = error instanceof CommandFailure
-  if (tally.batches === 0 || (!foreseen && !io.signal.aborted)) return error
-  void io.stderr.write(
-    `${inWords(tally)} The rest is not sent; give the same command again, and nothing is stored twice.\n`,
-  )
-  return error
+function entries(count: number): string {
+  return plural(count, 'entry', 'entries')
 }
 
-function placeOf({ input, line, index }: Rejection): string {
-  return line === undefined ? `${input}: entry ${(index ?? 0) + 1}` : `${input}:${line}`
-}
-
-function inWords({ accepted, already_stored, rejected, source }: Tally): string {
+function summary({ accepted, already_stored, rejected, source }: Tally): string {
+  const added = accepted - already_stored
   const before = plural(already_stored, 'entry was', 'entries were')
-  const fresh = accepted - already_stored
-  const stored =
-    already_stored === 0
-      ? `${plural(fresh, 'entry', 'entries')} stored in ${source}`
-      : fresh === 0
-        ? `${before} already stored in ${source}; nothing was stored twice (--again does it)`
-        : `${plural(fresh, 'entry', 'entries')} stored in ${source}, ${before} already stored`
-  if (rejected === 0) return `${stored}.`
-  const more = rejected > maxShownRejections ? ` (the first ${maxShownRejections} are shown)` : ''
-  return `${stored}, ${plural(rejected, 'entry', 'entries')} rejected${more}.`
+  const shown = rejected > maxShownRejections ? ` (showing the first ${maxShownRejections})` : ''
+  const parts = [
+    added > 0 || already_stored === 0 ? `${entries(added)} stored in ${source}` : '',
+    already_stored === 0 ? '' : `${before} already stored${added === 0 ? ` in ${source}` : ''}`,
+    rejected === 0 ? '' : `${entries(rejected)} rejected${shown}`,
+  ]
+  const hint = already_stored > 0 && added === 0 ? ' Use --again to store the same entries twice.' : ''
+  return `${parts.filter((part) => part !== '').join(', ')}.${hint}`
 }

@@ -1,14 +1,15 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { CommandIo } from '../command-io.ts'
-import type { ServiceChoice } from '../find-service.ts'
-import { addExamples } from '../help.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
 import { plural } from '../output/format-amount.ts'
-import { visible } from '../output/text-width.ts'
-import { addServiceOptions, connect, type ServiceClient, ServiceFailure, strange } from '../service-client.ts'
+import { visible } from '../output/visible.ts'
+import { type ServiceClient, ServiceFailure, unexpectedResponse } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-interface TailOptions extends ServiceChoice {
+interface TailOptions {
   source: string
   project?: string
   text?: string
@@ -23,36 +24,35 @@ interface TailedEntry {
 }
 
 const longestPauseMs = 30_000
-/** A service says something every 15 s; one that says nothing for so long is gone. */
-const silenceMs = 45_000
+/** The service sends a heartbeat every 15 s. */
+const maxSilenceMs = 45_000
+
+const tailHelp = `
+A lost connection is reopened and resumes at the last entry if the service still has it. Missed entries are reported on
+standard error. Stop with Ctrl-C.
+`
 
 export function addLogsTailCommand(logs: Command, io: CommandIo): void {
-  const tail = addServiceOptions(logs.command('tail').description('show entries as they are stored'))
-  tail
-    .requiredOption('--source <name>', 'the source to follow')
+  const tail = addServiceCommand(logs, 'tail', 'show new entries as they are stored')
+    .requiredOption('--source <name>', 'source to follow')
     .option('--project <project>', 'only entries of this project')
-    .option('--text <text>', 'only entries whose message holds this, in letters of any case')
-    .option('--json', 'a line of JSON for each entry, as where the output is no terminal')
-    .action((options: TailOptions) => {
-      const client = connect(options, io)
-      return tailSource(client, options, io, (ms) => delay(ms, undefined, { signal: io.signal }))
-    })
-  tail.addHelpText(
-    'after',
-    '\nA connection that breaks is made again, and goes on where it was as long as the service knows the place. What\n' +
-      'was missed is told on standard error. Ctrl-C ends it.\n',
-  )
-  addExamples(
-    tail,
-    'wellhead logs tail --source edge_logs --text /rest/v1',
-    'wellhead logs tail --source edge_logs --project demo | jq .metadata',
-  )
+    .option('--text <text>', 'only entries whose message contains this text, ignoring case')
+    .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
+    .addHelpText('after', tailHelp)
+  addServiceAction(tail, io, {
+    examples: [
+      'wellhead logs tail --source edge_logs --text /rest/v1',
+      'wellhead logs tail --source edge_logs --project demo | jq .metadata',
+    ],
+    request: (client, options: TailOptions) =>
+      tailSource(client, options, io, (ms) => delay(ms, undefined, { signal: io.signal })),
+  })
 }
 
-/** Follows a source until somebody stops it, or the service refuses. */
+/** Follows a source until the command is stopped or the service rejects the request. */
 export async function tailSource(
   client: Pick<ServiceClient, 'request' | 'url'>,
-  options: Pick<TailOptions, 'source' | 'project' | 'text' | 'json'>,
+  options: TailOptions,
   io: CommandIo,
   pause: (ms: number) => Promise<void>,
 ): Promise<void> {
@@ -64,15 +64,15 @@ export async function tailSource(
   const path = `/api/sources/${encodeURIComponent(options.source)}/tail`
   let lastId: string | undefined
   let retryMs = 2_000
-  for (let failures = 0, known = false; !io.signal.aborted; ) {
-    const broken = await follow().catch((error: unknown) => {
+  for (let failures = 0, wasReached = false; !io.signal.aborted; ) {
+    const problem = await follow().catch((error: unknown) => {
       if (io.signal.aborted) return ''
-      if (!known || !isPassing(error)) throw error
+      if (!wasReached || !isTemporary(error)) throw error
       return (error as Error).message
     })
     if (io.signal.aborted) return
     failures++
-    if (failures === 1) await io.stderr.write(`${broken} Connecting again.\n`)
+    if (failures === 1) await io.stderr.write(`${problem} Reconnecting.\n`)
     await pause(Math.min(longestPauseMs, retryMs * 2 ** Math.min(failures - 1, 10))).catch(() => {})
 
     async function follow(): Promise<string> {
@@ -80,73 +80,59 @@ export async function tailSource(
         query,
         headers: { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) },
       })
-      // A page of something else would be read as a stream without events, again and again.
-      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      // Another program's page would look like a stream without events.
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
         await response.body?.cancel()
-        throw strange(client.url, response.status, 'the answer is not a stream of events')
+        throw unexpectedResponse(client.url, response.status, 'the body is not an event stream')
       }
-      known = true
-      const chunks = response.body as AsyncIterable<Uint8Array> | null
-      for await (const event of readEventStream(notSilent(chunks ?? noChunks(), silenceMs))) {
+      wasReached = true
+      for await (const event of readEventStream(withTimeout(response.body as ReadableStream, maxSilenceMs))) {
         failures = 0
         lastId = event.id ?? lastId
         retryMs = event.retryMs ?? retryMs
-        await show(event, asJson, io)
+        await printEvent(event, asJson, io)
       }
       return 'The service ended the stream.'
     }
   }
 }
 
-/** Whether the same may work a little later. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof ServiceFailure)) return true
   return error.status === 0 || error.status === 429 || error.status >= 500
 }
 
-async function show({ event, data }: StreamEvent, asJson: boolean, io: CommandIo): Promise<void> {
+async function printEvent({ event, data }: StreamEvent, asJson: boolean, io: CommandIo): Promise<void> {
   switch (event) {
     case 'entry':
-      return io.stdout.write(`${asJson ? data : lineOf(JSON.parse(data), io)}\n`)
+      return io.stdout.write(`${asJson ? data : entryText(JSON.parse(data), io)}\n`)
     case 'missed': {
       const { count } = JSON.parse(data) as { count: number }
-      return io.stderr.write(
-        `${plural(count, 'entry', 'entries')} came faster than they were read and are not shown.\n`,
-      )
+      const missed = plural(count, 'entry', 'entries')
+      return io.stderr.write(`Skipped ${missed} that arrived faster than they were read.\n`)
     }
     case 'reset':
-      return io.stderr.write(
-        'Entries may be missing here: the service no longer knows where this left off.\n',
-      )
+      return io.stderr.write('Entries may be missing here: the service cannot resume at the last entry.\n')
   }
 }
 
-/** For people: when, whose, and what. */
-function lineOf({ timestamp, project, event_message, metadata }: TailedEntry, io: CommandIo): string {
+function entryText({ timestamp, project, event_message, metadata }: TailedEntry, io: CommandIo): string {
   const { colors } = io.stdout
   const text = event_message === '' ? colors.dim(visible(JSON.stringify(metadata))) : visible(event_message)
-  const whose = project === '' ? [] : [colors.cyan(visible(project))]
-  return [colors.dim(new Date(timestamp / 1000).toISOString()), ...whose, text].join('  ')
+  const projects = project === '' ? [] : [colors.cyan(visible(project))]
+  return [colors.dim(new Date(timestamp / 1000).toISOString()), ...projects, text].join('  ')
 }
 
-async function* noChunks(): AsyncGenerator<Uint8Array> {}
-
-/** Ends in an error when nothing comes for so long. */
-async function* notSilent(chunks: AsyncIterable<Uint8Array>, ms: number): AsyncGenerator<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]()
+async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGenerator<Uint8Array> {
+  const stream = Readable.fromWeb(body)
+  const silent = () => stream.destroy(new Error('The service stopped sending heartbeats.'))
+  const timer = setTimeout(silent, maxSilenceMs).unref()
   try {
-    while (true) {
-      const quiet = new AbortController()
-      const silence = delay(ms, 'silent' as const, { signal: quiet.signal, ref: false })
-      const next = await Promise.race([iterator.next(), silence]).finally(() => {
-        silence.catch(() => {})
-        quiet.abort()
-      })
-      if (next === 'silent') throw new Error('The service has fallen silent.')
-      if (next.done) return
-      yield next.value
+    for await (const chunk of stream) {
+      timer.refresh()
+      yield chunk
     }
   } finally {
-    void iterator.return?.()?.catch(() => {})
+    clearTimeout(timer)
   }
 }

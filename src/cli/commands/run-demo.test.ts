@@ -3,48 +3,36 @@ import { demoSources } from '../../demo/traffic.ts'
 import type { ServiceClient, ServiceRequest } from '../service-client.ts'
 import { runDemo } from './run-demo.ts'
 
-interface Stored {
-  id: string
-  timestamp: number
-  project: string
-}
-
-/** Keeps what is sent, by source, and shows the newest; refuses once the room for requests is used up. */
-function memoryService(room = Number.POSITIVE_INFINITY) {
-  const stored = new Map<string, Stored[]>()
-  let left = room
+/** Stores entries by source and returns the newest; fails after a number of requests. */
+function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
+  const stored = new Map<string, { id: string; timestamp: number; project: string }[]>()
+  let left = maxRequests
   const of = (source: string) => stored.get(source) ?? []
-  const json = async (
-    method: string,
-    path: string,
-    _shape: unknown,
-    request?: ServiceRequest,
-  ): Promise<unknown> => {
+  const json = async (method: string, path: string, _shape: unknown, request: ServiceRequest = {}) => {
     if (method === 'GET') {
       const source = path.split('/')[3] as string
-      return of(source).toReversed().slice(0, Number(request?.query?.limit))
+      return of(source).toReversed().slice(0, Number(request.query?.limit))
     }
-    if (left-- <= 0) throw new Error('The service ended.')
-    const entries = String(request?.body)
+    if (left-- <= 0) throw new Error('The service has stopped.')
+    const entries = String(request.body)
+      .trim()
       .split('\n')
-      .map((line) => JSON.parse(line))
-      .map((entry) => ({
-        ...entry,
-        project: entry.project ?? entry.metadata.project_ref ?? entry.metadata.project,
-      }))
-    const source = request?.query?.source as string
+      .map((line) => {
+        const { metadata, project = metadata.project_ref ?? metadata.project, ...rest } = JSON.parse(line)
+        return { ...rest, project }
+      })
+    const source = request.query?.source as string
     stored.set(source, [...of(source), ...entries])
     return { accepted: entries.length, rejected: 0, errors: [] }
   }
-  const answer = async (...asked: Parameters<typeof json>) => ({
-    body: await json(...asked),
+  const exchange = async (...request: Parameters<typeof json>) => ({
+    body: await json(...request),
     headers: new Headers(),
   })
-  const client = { json, answer } as unknown as ServiceClient
-  return { client, of, roomFor: (requests: number) => (left = requests) }
+  const client = { json, exchange } as unknown as ServiceClient
+  return { client, of, allow: (requests: number) => (left = requests) }
 }
 
-/** Until the history is there. */
 async function fill(client: ServiceClient, nowMs: number): Promise<number> {
   const stop = new AbortController()
   let filled = 0
@@ -59,7 +47,7 @@ async function fill(client: ServiceClient, nowMs: number): Promise<number> {
 const nowMs = Date.UTC(2026, 10, 15, 9, 17, 23)
 const hourMs = 3_600_000
 
-test('a second start sends only what has come since, and nothing twice', async () => {
+test('a second run sends only newer entries, and none twice', async () => {
   const service = memoryService()
   const first = await fill(service.client, nowMs)
   expect(first).toBeGreaterThan(500)
@@ -73,12 +61,12 @@ test('a second start sends only what has come since, and nothing twice', async (
   }
 })
 
-test('a start that broke off is gone on with, without a hole', async () => {
+test('a run after an interrupted one completes the history without a gap', async () => {
   const whole = memoryService()
   await fill(whole.client, nowMs)
   const broken = memoryService(4)
-  await expect(fill(broken.client, nowMs)).rejects.toThrow('The service ended.')
-  broken.roomFor(Number.POSITIVE_INFINITY)
+  await expect(fill(broken.client, nowMs)).rejects.toThrow('The service has stopped.')
+  broken.allow(Number.POSITIVE_INFINITY)
   await fill(broken.client, nowMs)
   for (const source of demoSources) expect(broken.of(source).length).toBe(whole.of(source).length)
 })

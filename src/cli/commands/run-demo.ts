@@ -1,27 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
 import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
-import { BatchKeys } from '../logs/log-batches.ts'
+import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
-import { recentAnswer } from '../service-answers.ts'
 import type { ServiceClient } from '../service-client.ts'
 
 export interface DemoOptions {
   client: ServiceClient
   now: () => number
   signal: AbortSignal
-  /** So far back the history reaches. */
   historyMs: number
-  /** Told once the history is there; with how many entries had to be sent for it. */
+  /** Called when the history is complete, with the number of entries that were sent. */
   onFilled: (entries: number) => void
 }
 
-const livePauseMs = 1_000
-const maxBatchBytes = 6 * 2 ** 20
-const maxBatchEntries = 10_000
-const attempts = 8
+const recentResponse = z.array(z.looseObject({ project: z.string(), timestamp: z.number() }))
 
-/** Fills in history through the front door, then goes on live until it is told to stop. */
+const livePauseMs = 1_000
+const batchBounds = { maxBytes: 6 * 2 ** 20, maxEntries: 10_000 }
+
+/** Sends history through the API, then live traffic until it is stopped. */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const { now, signal, historyMs, onFilled } = options
   const reached = new Map<DemoSource, number>()
@@ -41,7 +40,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   while (!signal.aborted) {
     await pause(livePauseMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    // What could not be sent goes along with what comes next.
+    // Entries that cannot be sent are sent with the next ones.
     for (const source of demoSources) await sendTo(source).catch(() => {})
   }
 }
@@ -52,44 +51,36 @@ interface Span {
   nowMs: number
 }
 
-/** Oldest first: whatever stops this, what is there then has no hole. */
+/** Sends the oldest entries first, so that an interrupted run leaves no gap. */
 async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
-  const keys = new BatchKeys(source)
+  const keyOf = batchKeys(source)
+  async function* entries() {
+    for (const { entry } of demoTraffic(source, span)) {
+      yield { text: Buffer.from(JSON.stringify(entry)), line: 0 }
+    }
+  }
   let sent = 0
-  let lines: string[] = []
-  let bytes = 0
-  const flush = async () => {
-    if (lines.length === 0) return
-    const body = Buffer.from(lines.join('\n'))
-    const batch = { body, contentType: 'application/x-ndjson', lines: [] } as const
-    await sendBatch(batch, keys.next(batch), {
+  for await (const piece of gatherBatches({ kind: 'entries', entries: entries() }, batchBounds)) {
+    if (!('batch' in piece)) continue
+    await sendBatch(piece.batch, keyOf(piece.batch), {
       client,
       source,
       pause: (ms) => pause(ms, undefined, { signal }),
       onWait: () => {},
-      maxAttempts: attempts,
-      known: true,
+      maxAttempts: 8,
+      wasReached: true,
     })
-    sent += lines.length
-    lines = []
-    bytes = 0
+    sent += piece.batch.lines.length
   }
-  for (const { entry } of demoTraffic(source, span)) {
-    const line = JSON.stringify(entry)
-    lines.push(line)
-    bytes += line.length
-    if (bytes >= maxBatchBytes || lines.length >= maxBatchEntries) await flush()
-  }
-  await flush()
   return sent
 }
 
-/** How far the history reaches that an earlier start has filled in. */
+/** Time of the newest entry that an earlier run has sent. */
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
   for (const limit of ['20', '1000']) {
     const path = `/api/sources/${source}/recent`
-    const recent = await client.json('GET', path, recentAnswer, { query: { limit } })
+    const recent = await client.json('GET', path, recentResponse, { query: { limit } })
     const newest = recent.find(({ project }) => ours.has(project))
     if (newest) return newest.timestamp / 1000
     if (recent.length < Number(limit)) break

@@ -1,20 +1,19 @@
 import { once } from 'node:events'
 import { type Service, startService } from '../../app.ts'
+import { systemTime } from '../../base/clock.ts'
 import { createLog, type Log } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
 import { version } from '../../base/version.ts'
 import { projects } from '../../demo/world.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { connect } from '../service-client.ts'
+import { ServiceClient } from '../service-client.ts'
 import { removeServiceFile, writeServiceFile } from '../service-file.ts'
 import { explainStartProblem } from '../start-problems.ts'
 import { runDemo } from './run-demo.ts'
 
-/** Of sample traffic. */
 const demoHistoryMs = 7 * 86_400_000
 
-/** Serves until it is told to stop; gives the exit code. */
 export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
   const log = createLog(settings.logLevel)
   const { signal } = io
@@ -23,19 +22,19 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   try {
     service = await startService({
       settings,
-      clock: io.clock,
+      time: systemTime(io.clock),
       log,
       node: io.node,
       environment: io.environment,
     })
   } catch (error) {
     const explained = explainStartProblem(error, settings)
-    if (explained === undefined) log.fatal({ err: error }, 'the service cannot start')
+    if (explained === undefined) log.fatal({ err: error }, 'cannot start')
     await io.stderr.write(`wellhead: ${explained ?? `cannot start: ${(error as Error).message}`}\n`)
     return exitCodes.failed
   }
   if (!signal.aborted) {
-    tellWhere(service, settings, log, io)
+    publishAddress(service, settings, log, io)
     await io.stderr.write(greeting(service, settings))
     if (demo) void fillDemo(service, settings, io)
     await stopping
@@ -46,13 +45,12 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   return exitCodes.done
 }
 
-/** Commands on this machine find the service by this file. */
-function tellWhere(service: Service, settings: Settings, log: Log, io: CommandIo): void {
+function publishAddress(service: Service, settings: Settings, log: Log, io: CommandIo): void {
   const started_at = new Date(io.clock.now()).toISOString()
   try {
     writeServiceFile(settings.dataDir, { url: service.url, pid: io.pid, version, started_at })
   } catch (error) {
-    log.warn({ err: error }, 'where the service listens could not be written down for commands')
+    log.warn({ err: error }, 'cannot write service.json; local commands will not find the service')
   }
 }
 
@@ -64,13 +62,13 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
     `  curl -H "X-API-KEY: ${shownToken(settings)}" '${url}/api/endpoints/query/${path}'\n`
   const onFilled = (entries: number) =>
     void io.stderr.write(
-      `Sample traffic of the last seven days is there (${entries} entries were sent), and more comes each second. Try it:\n` +
+      `Sent ${entries} sample entries of the last seven days; more follow every second. Try it:\n` +
         call(`usage.api-counts?project=${project}&interval=daily`) +
         call(`functions.invocation-stats?project=${project}&interval=1hr`) +
         call(`logs.all?project=${project}&project_tier=PRO`) +
         '\n',
     )
-  const client = connect({ url, token: adminToken.token }, io)
+  const client = new ServiceClient({ url, token: adminToken.token }, io)
   await runDemo({ client, now: clock.now, signal, historyMs: demoHistoryMs, onFilled }).catch(
     (error: Error) => {
       if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
@@ -78,17 +76,17 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
   )
 }
 
-/** How a shell gets the admin token; a token that was set is in no file, and no secret to print. */
+/** A shell expression for the admin token; a token that was set is in no file and must not be printed. */
 export function shownToken({ adminToken, dataDir }: Pick<Settings, 'adminToken' | 'dataDir'>): string {
   return adminToken === undefined ? `$(cat ${dataDir}/admin-token)` : '$WELLHEAD_ADMIN_TOKEN'
 }
 
 function greeting(service: Service, settings: Settings): string {
-  const lines = [`Wellhead ${version} serves ${service.url}`]
+  const lines = [`Wellhead ${version} is listening on ${service.url}`]
   if (service.adminToken.made) {
     lines.push(
       '',
-      `  Admin token (shown this once, kept in ${settings.dataDir}/admin-token):`,
+      `  Admin token (shown only once, stored in ${settings.dataDir}/admin-token):`,
       `  ${service.adminToken.token}`,
       '',
       '  Try it:',

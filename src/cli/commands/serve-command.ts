@@ -1,10 +1,11 @@
+import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
+import { flagOf, readSettings, type SettingName, type Settings, settingNames } from '../../base/settings.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { serveHelp } from '../help.ts'
-import { readServeArguments } from './serve.ts'
 
-/** In the tree for its help; its arguments are read by serveCommand. */
+/** Adds the help of the command; serveCommand parses its arguments. */
 export function addServeCommand(program: Command): void {
   const serve = program.command('serve').description('run the service')
   serve.helpInformation = serveHelp
@@ -20,9 +21,53 @@ export async function serveCommand(args: string[], io: CommandIo): Promise<numbe
       for (const problem of read.problems) void io.stderr.write(`wellhead: ${problem}\n`)
       return exitCodes.usage
     case 'serve': {
-      // Not before it is needed: other commands begin much sooner without the whole service.
+      // Other commands start faster without loading the service.
       const { runService } = await import('./run-service.ts')
       return runService(read.settings, read.demo, io)
     }
   }
+}
+
+type ServeArguments =
+  | { kind: 'help' }
+  | { kind: 'problems'; problems: string[] }
+  | { kind: 'serve'; settings: Settings; demo: boolean }
+
+/** Reads flags, which take precedence over the environment, and reports all errors together. */
+export function readServeArguments(
+  args: string[],
+  environment: Record<string, string | undefined>,
+): ServeArguments {
+  const byFlag = new Map(settingNames.map((name) => [flagOf(name), name]))
+  const { tokens } = parseArgs({
+    args,
+    strict: false,
+    tokens: true,
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', short: 'h' },
+      demo: { type: 'boolean' },
+      ...Object.fromEntries([...byFlag.keys()].map((flag) => [flag, { type: 'string' as const }])),
+    },
+  })
+  const problems: string[] = []
+  const flags: Partial<Record<SettingName, string>> = {}
+  let demo = false
+  for (const token of tokens) {
+    // Not shown: it may be a secret, the value of a mistyped flag.
+    if (token.kind === 'positional') problems.push(`Argument ${token.index + 1} is unexpected.`)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value } = token
+    const setting = byFlag.get(name)
+    if (name === 'help' || name === 'h') return { kind: 'help' }
+    if (name === 'demo') demo = true
+    else if (setting === undefined)
+      problems.push(`Unknown flag ${rawName}. List all flags with: wellhead serve --help`)
+    else if (value === undefined || value.startsWith('--')) problems.push(`${rawName} needs a value.`)
+    else flags[setting] = value
+  }
+  const reading = readSettings(environment, flags)
+  if ('problems' in reading) return { kind: 'problems', problems: [...problems, ...reading.problems] }
+  if (problems.length > 0) return { kind: 'problems', problems }
+  return { kind: 'serve', settings: reading.settings, demo }
 }

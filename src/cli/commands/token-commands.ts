@@ -3,25 +3,32 @@ import { z } from 'zod'
 import { collect, collectPair, instant, wholeNumber } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
-import type { ServiceChoice } from '../find-service.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
-import { type NewTokenAnswer, newTokenAnswer, type TokenAnswer, tokenAnswer } from '../service-answers.ts'
-import { addServiceOptions, connect } from '../service-client.ts'
+import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-interface CreateOptions extends ServiceChoice {
+interface CreateOptions {
   scope: string[]
   description?: string
   project?: string
   parameter?: Record<string, string>
   expires?: string
   requestsPerMinute?: number
-  json?: true
 }
 
-const maxOverlapSeconds = 30 * 86_400
+const overlapSeconds = wholeNumber(0, 30 * 86_400)
 
-const columns: readonly ListColumn<TokenAnswer>[] = [
+const tokenResponse = z.looseObject({
+  id: z.string(),
+  description: z.string(),
+  scopes: z.array(z.string()),
+  project: z.string().nullable(),
+  expires_at: z.string().nullable(),
+  last_used_at: z.string().nullable(),
+})
+const newTokenResponse = tokenResponse.extend({ token: z.string() })
+
+const columns: readonly ListColumn<z.output<typeof tokenResponse>>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
   { title: 'SCOPES', of: ({ scopes }) => scopes.join(' ') },
@@ -31,80 +38,69 @@ const columns: readonly ListColumn<TokenAnswer>[] = [
 ]
 
 export function addTokenCommands(program: Command, io: CommandIo): void {
-  const token = program.command('token').description('make, list, rotate and revoke access tokens')
+  const token = program.command('token').description('create, list, rotate and revoke access tokens')
   addExamples(
     token,
-    'wellhead token create --scope query --project acme --description "dashboards of Acme"',
+    'wellhead token create --scope query --project acme --description "Acme dashboards"',
     'wellhead token list',
   )
   addCreate(token, io)
 
-  const list = addServiceOptions(token.command('list').description('list access tokens, never their secrets'))
-  list.option('--json', 'as JSON').action(async (options: ServiceChoice & { json?: true }) => {
-    const tokens = await connect(options, io).json('GET', '/api/access-tokens', z.array(tokenAnswer))
-    if (options.json) return printJson(io, tokens)
-    return printList(io, columns, tokens, 'There are no access tokens but the admin token.')
+  const list = addServiceCommand(token, 'list', 'list access tokens without their secrets')
+  addServiceAction(list, io, {
+    examples: ['wellhead token list', "wellhead token list --json | jq -r '.[].id'"],
+    request: (client) => client.json('GET', '/api/access-tokens', z.array(tokenResponse)),
+    print: (tokens) => printList(io, columns, tokens, 'No access tokens besides the admin token.'),
   })
-  addExamples(list, 'wellhead token list', "wellhead token list --json | jq -r '.[].id'")
 
-  const rotate = addServiceOptions(
-    token
-      .command('rotate')
-      .description('give an access token a new secret; the old one works on for a while'),
-  )
-  rotate
-    .argument('<id>', 'id of the token')
-    .option(
-      '--overlap <seconds>',
-      'so long the old secret works on (default: a day)',
-      wholeNumber(0, maxOverlapSeconds),
-    )
-    .option('--json', 'as JSON')
-    .action(async (id: string, options: ServiceChoice & { overlap?: number; json?: true }) => {
-      const json = options.overlap === undefined ? {} : { overlap_seconds: options.overlap }
-      const path = `/api/access-tokens/${encodeURIComponent(id)}/rotate`
-      const made = await connect(options, io).json('POST', path, newTokenAnswer, { json })
-      return printSecret(io, made, options.json)
-    })
-  addExamples(rotate, 'wellhead token rotate 0b8f… --overlap 3600')
+  const rotate = addServiceCommand(token, 'rotate', 'replace the secret of an access token')
+    .argument('<id>', 'token id')
+    .option('--overlap <seconds>', 'how long the old secret keeps working (default: one day)', overlapSeconds)
+  addServiceAction(rotate, io, {
+    examples: ['wellhead token rotate 0b8f… --overlap 3600'],
+    request: (client, id: string, { overlap }: { overlap?: number }) =>
+      client.json('POST', `${pathOf(id)}/rotate`, newTokenResponse, { json: { overlap_seconds: overlap } }),
+    print: (rotated) => printSecret(io, rotated),
+  })
 
-  const revoke = addServiceOptions(token.command('revoke').description('revoke an access token, at once'))
-  revoke
-    .argument('<id>', 'id of the token')
-    .option('--yes', 'do not ask')
-    .action(async (id: string, options: ServiceChoice & { yes?: true }) => {
-      const client = connect(options, io)
-      const path = `/api/access-tokens/${encodeURIComponent(id)}`
-      const { description } = await client.json('GET', path, tokenAnswer)
+  const revoke = addServiceCommand(token, 'revoke', 'revoke an access token immediately')
+    .argument('<id>', 'token id')
+    .option('--yes', 'do not ask for confirmation')
+  addServiceAction(revoke, io, {
+    examples: ['wellhead token revoke 0b8f… --yes'],
+    request: async (client, id: string, { yes }: { yes?: true }) => {
+      const { description } = await client.json('GET', pathOf(id), tokenResponse)
       const name = description === '' ? id : `${id} (${description})`
-      await confirm(io, `Callers with the token ${name} are refused from now on.`, options.yes)
-      await client.request('DELETE', path)
+      await confirm(io, `The token ${name} will stop working immediately.`, yes)
+      await client.request('DELETE', pathOf(id))
       await io.stderr.write(`Revoked ${id}.\n`)
-    })
-  addExamples(revoke, 'wellhead token revoke 0b8f… --yes')
+    },
+  })
 }
 
 function addCreate(token: Command, io: CommandIo): void {
-  const create = addServiceOptions(
-    token.command('create').description('make an access token; its secret is shown this once'),
-  )
-  create
+  const create = addServiceCommand(token, 'create', 'create an access token; its secret is shown only once')
     .requiredOption(
       '--scope <scope>',
-      'admin, query, query:<endpoint>, ingest or ingest:<source>; may be given several times',
+      'admin, query, query:<endpoint>, ingest or ingest:<source>; repeatable',
       collect,
     )
-    .option('--description <text>', 'what it is for')
-    .option('--project <project>', 'the only project that it sees and sends')
-    .option('--parameter <name=value>', 'fixes a parameter; may be given several times', collectPair)
+    .option('--description <text>', 'purpose of the token')
+    .option('--project <project>', 'limit the token to this project')
+    .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
     .option(
       '--expires <time>',
-      'from now on, as 30d or 12h, or in ISO 8601 (default: never)',
+      'lifetime such as 30d or 12h, or a time in ISO 8601 (default: never)',
       instant(io.clock.now),
     )
-    .option('--requests-per-minute <n>', 'limit of requests (default: none)', wholeNumber(1, 1_000_000))
-    .option('--json', 'as JSON, with everything that is known of it')
-    .action(async (options: CreateOptions) => {
+    .option('--requests-per-minute <n>', 'rate limit (default: none)', wholeNumber(1, 1_000_000))
+  addServiceAction(create, io, {
+    examples: [
+      'wellhead token create --scope query --project acme --parameter project_tier=PRO --expires 90d',
+      'wellhead token create --scope ingest:edge_logs --requests-per-minute 600',
+      'export WELLHEAD_TOKEN=$(wellhead token create --scope admin --expires 1h)',
+    ],
+    request: (client, options: CreateOptions) => {
       const json = {
         scopes: options.scope,
         description: options.description,
@@ -113,28 +109,24 @@ function addCreate(token: Command, io: CommandIo): void {
         expires_at: options.expires,
         requests_per_minute: options.requestsPerMinute,
       }
-      const made = await connect(options, io).json('POST', '/api/access-tokens', newTokenAnswer, {
-        json,
-      })
-      return printSecret(io, made, options.json)
-    })
-  addExamples(
-    create,
-    'wellhead token create --scope query --project acme --parameter project_tier=PRO --expires 90d',
-    'wellhead token create --scope ingest:edge_logs --requests-per-minute 600',
-    'export WELLHEAD_TOKEN=$(wellhead token create --scope admin --expires 1h)',
-  )
+      return client.json('POST', '/api/access-tokens', newTokenResponse, { json })
+    },
+    print: (created) => printSecret(io, created),
+  })
 }
 
-/** The secret alone goes to standard output, where a script takes it from. */
-async function printSecret(io: CommandIo, made: NewTokenAnswer, json: true | undefined): Promise<void> {
-  if (json) return printJson(io, made)
+/** Prints only the secret to standard output, so that scripts can capture it. */
+async function printSecret(io: CommandIo, created: z.output<typeof newTokenResponse>): Promise<void> {
   await printFields(io.stderr, [
-    ['id', made.id],
-    ['scopes', made.scopes.join(' ')],
-    ['project', made.project],
-    ['expires', made.expires_at ?? 'never'],
+    ['id', created.id],
+    ['scopes', created.scopes.join(' ')],
+    ['project', created.project],
+    ['expires', created.expires_at ?? 'never'],
   ])
-  await io.stderr.write('The secret is shown this once:\n')
-  await io.stdout.write(`${made.token}\n`)
+  await io.stderr.write('The secret is shown only once:\n')
+  await io.stdout.write(`${created.token}\n`)
+}
+
+function pathOf(id: string): string {
+  return `/api/access-tokens/${encodeURIComponent(id)}`
 }

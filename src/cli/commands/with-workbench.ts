@@ -5,34 +5,33 @@ import { Workbench } from '../../workspace/workbench.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 
-/** Work with a throw-away service, which is gone afterwards, also when somebody stops the command. */
+/** Runs work with a temporary service, which is removed afterwards and when the command is stopped. */
 export async function withWorkbench<T>(io: CommandIo, work: (bench: Workbench) => Promise<T>): Promise<T> {
   const { environment, node, signal } = io
   const bench = await Workbench.open({ environment, node }).catch((error: unknown) => {
-    throw explained(error)
+    throw explainOpenError(error)
   })
-  const over = new AbortController()
-  const stopped = once(signal, 'abort', { signal: over.signal }).then(() => Promise.reject(signal.reason))
-  // Where nobody stops it, the wait for that is given up, which is no failure.
+  const finished = new AbortController()
+  const stopped = once(signal, 'abort', { signal: finished.signal }).then(() => Promise.reject(signal.reason))
+  // Also rejects when the work has finished.
   stopped.catch(() => {})
   try {
     signal.throwIfAborted()
     return await Promise.race([work(bench), stopped])
   } finally {
-    over.abort()
+    finished.abort()
     await bench.close()
   }
 }
 
-function explained(error: unknown): unknown {
-  if (error instanceof StartProblem)
-    return new CommandFailure(`${error.message} TMPDIR names the place here.`)
+function explainOpenError(error: unknown): unknown {
+  if (error instanceof StartProblem) {
+    return new CommandFailure(`${error.message} Set TMPDIR to use another temporary directory.`)
+  }
   if (!(error instanceof EngineStartError)) return error
-  return new CommandFailure(
+  const message =
     error.reason === 'no-engine'
-      ? `This needs the embedded engine, and there is none for this machine: ${error.message.split('\n')[0]}`
-      : `The embedded engine cannot start: ${error.message}`,
-    undefined,
-    { cause: error },
-  )
+      ? `This command needs the embedded engine, which this machine does not have: ${error.message.split('\n')[0]}`
+      : `The embedded engine cannot start: ${error.message}`
+  return new CommandFailure(message, undefined, { cause: error })
 }

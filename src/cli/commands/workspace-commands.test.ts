@@ -5,10 +5,7 @@ import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
 import { runProgram } from '../program.ts'
 
-function workIn(): {
-  path: string
-  run: (...args: string[]) => Promise<{ code: number; out: string; err: string }>
-} {
+function openDirectory() {
   const { path, remove } = scratchDirectory()
   onTestFinished(remove)
   const run = async (...args: string[]) => {
@@ -19,16 +16,18 @@ function workIn(): {
   return { path, run }
 }
 
-test('init makes a project where there is none, leaves a README alone, and replaces nothing', async () => {
-  const { path, run } = workIn()
+test('init creates a workspace, keeps an existing README, and replaces nothing', async () => {
+  const { path, run } = openDirectory()
   writeFileSync(join(path, 'README.md'), 'mine')
   mkdirSync(join(path, 'fixtures'))
   expect(await run('init')).toMatchObject({ code: 0, err: '' })
   expect(readdirSync(path).sort()).toEqual(['.gitignore', 'README.md', 'endpoints', 'fixtures', 'tests'])
   expect(readFileSync(join(path, 'README.md'), 'utf8')).toBe('mine')
-  const again = await run('init')
-  expect(again).toMatchObject({ code: 1, out: '' })
-  expect(again.err).toContain('has endpoints, fixtures, tests already; nothing was written.')
+  expect(await run('init')).toEqual({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('already contains endpoints, fixtures, tests; nothing was written.'),
+  })
   expect((await run('init', 'deep/down')).out).toContain('Try it: cd deep/down && wellhead test\n')
   const ids = ['.', 'deep/down'].map(
     (at) => /id: (\S+)/.exec(readFileSync(join(path, at, 'endpoints/requests.by-status.sql'), 'utf8'))?.[1],
@@ -36,17 +35,14 @@ test('init makes a project where there is none, leaves a README alone, and repla
   expect(new Set(ids).size).toBe(2)
 })
 
-test('a directory that is no project is told as such, with exit code 2', async () => {
-  const { run } = workIn()
-  for (const command of ['check', 'test', 'diff', 'deploy']) {
-    const { code, err } = await run(command)
-    expect([command, code]).toEqual([command, 2])
-    expect(err).toContain('is no project: it has no directory endpoints. wellhead init makes one.')
-  }
+test.each(['check', 'test', 'diff', 'deploy'])('%s outside a workspace exits with 2', async (command) => {
+  const { code, err } = await openDirectory().run(command)
+  expect(code).toBe(2)
+  expect(err).toContain('is not a workspace: it has no directory "endpoints".')
 })
 
-test('files that cannot be read are told before anything is started or asked', async () => {
-  const { path, run } = workIn()
+test('reports unreadable files before starting an engine or sending a request', async () => {
+  const { path, run } = openDirectory()
   await run('init')
   writeFileSync(join(path, 'endpoints/bad.sql'), '/*\nid: 1\n*/\nSELECT 1')
   const problem = 'endpoints/bad.sql:2:1: id must be a UUID.\n'

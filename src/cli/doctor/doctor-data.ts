@@ -9,25 +9,27 @@ import { formatBytes } from '../output/format-amount.ts'
 import { readServiceFile } from '../service-file.ts'
 import { type Finding, ok, problem, warning } from './doctor-report.ts'
 
-/** The data directory: there, writable, one's own, with room, and used by one service only. */
+/** Checks that the data directory is writable, private, has free space and is used by at most one service. */
 export async function checkData(settings: Settings, io: CommandIo): Promise<Finding[]> {
-  const { dataDir } = settings
-  const found = statOf(dataDir)
-  if (found === undefined) return [checkParent(dataDir), ...checkSpace(nearest(dataDir), settings)]
-  if (!found.isDirectory()) {
-    return [
-      problem('data', `${dataDir} is no directory.`, 'Move it away, or choose another with --data-dir.'),
-    ]
+  const { dataDir, diskReserve, adminToken } = settings
+  const stats = statOf(dataDir)
+  if (stats && !stats.isDirectory()) {
+    const advice = 'Move it away, or choose another with --data-dir.'
+    return [problem('data', `${dataDir} is not a directory.`, advice)]
   }
+  const existing = nearest(dataDir)
+  const { bavail, bsize } = statfsSync(existing)
+  const space = judgeSpace(bavail * bsize, diskReserve)
+  if (!stats) return [checkParent(dataDir, existing), space]
   return [
-    checkDirectory(dataDir, found),
-    ...checkSpace(dataDir, settings),
-    ...checkAdminToken(join(dataDir, 'admin-token'), settings.adminToken !== undefined),
+    checkDirectory(dataDir, stats),
+    space,
+    checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined),
     await checkUse(dataDir, io),
   ]
 }
 
-/** Undefined also where a part of the path is no directory. */
+/** Undefined also if a part of the path is not a directory. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path)
@@ -40,7 +42,7 @@ function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path))
 }
 
-function mayWrite(path: string): boolean {
+function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
     return true
@@ -49,65 +51,44 @@ function mayWrite(path: string): boolean {
   }
 }
 
-function checkParent(dataDir: string): Finding {
-  const parent = nearest(dataDir)
-  if (mayWrite(parent)) return ok('data', `${dataDir} is not there yet; the first start makes it`)
-  return problem(
-    'data',
-    `${dataDir} is not there, and ${parent} cannot be written.`,
-    'Make it for this user, or choose another with --data-dir.',
-  )
+function checkParent(dataDir: string, parent: string): Finding {
+  if (isWritable(parent)) return ok('data', `${dataDir} does not exist yet; the first start creates it`)
+  const message = `${dataDir} does not exist, and ${parent} is not writable.`
+  return problem('data', message, 'Create it for this user, or choose another with --data-dir.')
 }
 
 function checkDirectory(dataDir: string, { uid, mode }: Stats): Finding {
-  const me = userInfo()
-  if (!mayWrite(dataDir)) {
-    return problem(
-      'data',
-      `${dataDir} cannot be written by ${me.username}; it belongs to the user with the id ${uid}.`,
-      `Run as that user, or: chown -R ${me.username} ${dataDir}`,
-    )
+  const user = userInfo()
+  if (!isWritable(dataDir)) {
+    const message = `${user.username} cannot write to ${dataDir}, which belongs to user id ${uid}.`
+    return problem('data', message, `Run as that user, or: chown -R ${user.username} ${dataDir}`)
   }
-  if (me.uid >= 0 && uid !== me.uid) {
-    return warning(
-      'data',
-      `${dataDir} belongs to the user with the id ${uid}, not to ${me.username}.`,
-      'Run the service and this command as the same user.',
-    )
+  if (user.uid >= 0 && uid !== user.uid) {
+    const message = `${dataDir} belongs to user id ${uid}, not to ${user.username}.`
+    return warning('data', message, 'Run the service and this command as the same user.')
   }
   if ((mode & 0o077) !== 0) {
-    return warning(
-      'data',
-      `${dataDir} can be reached by other users of this machine.`,
-      `Logs are in it: chmod 700 ${dataDir}`,
-    )
+    const message = `Other users of this machine can access ${dataDir}.`
+    return warning('data', message, `It contains logs: chmod 700 ${dataDir}`)
   }
-  return ok('data', `${dataDir}, writable, for its owner alone`)
-}
-
-function checkSpace(path: string, settings: Settings): Finding[] {
-  const { bavail, bsize } = statfsSync(path)
-  return [judgeSpace(bavail * bsize, settings.diskReserve)]
+  return ok('data', `${dataDir}, writable and private`)
 }
 
 export function judgeSpace(free: number, reserve: number): Finding {
-  const text = `${formatBytes(free)} free, ${formatBytes(reserve)} of it in reserve`
-  const advice = 'Free some, use a larger disk, or keep entries for fewer days.'
-  if (free < reserve) return problem('disk', `${text}: logs are refused.`, advice)
-  if (free < 4 * reserve) return warning('disk', `${text}: little is left.`, advice)
+  const text = `${formatBytes(free)} free, with a reserve of ${formatBytes(reserve)}`
+  const advice = 'Free disk space, use a larger disk, or shorten the retention.'
+  if (free < reserve) return problem('disk', `${text}: logs are rejected.`, advice)
+  if (free < 4 * reserve) return warning('disk', `${text}: space is low.`, advice)
   return ok('disk', text)
 }
 
-export function checkAdminToken(path: string, configured: boolean): Finding[] {
-  if (configured) return [ok('admin token', 'set by WELLHEAD_ADMIN_TOKEN')]
-  const found = statOf(path)
-  if (found === undefined) return [ok('admin token', 'not there yet; the first start makes it')]
-  if ((found.mode & 0o077) !== 0) {
-    return [
-      problem('admin token', `${path} can be read by others.`, `chmod 600 ${path}, and change the token.`),
-    ]
-  }
-  return [ok('admin token', `${path}, for its owner alone`)]
+export function checkAdminToken(path: string, isConfigured: boolean): Finding {
+  const name = 'admin token'
+  if (isConfigured) return ok(name, 'set by WELLHEAD_ADMIN_TOKEN')
+  const stats = statOf(path)
+  if (!stats) return ok(name, 'does not exist yet; the first start creates it')
+  if ((stats.mode & 0o077) === 0) return ok(name, `${path}, private`)
+  return problem(name, `Other users can read ${path}.`, `Run chmod 600 ${path}, then change the token.`)
 }
 
 async function checkUse(dataDir: string, io: CommandIo): Promise<Finding> {
@@ -115,22 +96,19 @@ async function checkUse(dataDir: string, io: CommandIo): Promise<Finding> {
   if (file && io.isAlive(file.pid)) {
     return ok('in use', `by the service at ${file.url}, process ${file.pid}, since ${file.started_at}`)
   }
-  if (await answers(socketPathFor(dataDir))) {
-    return warning(
-      'in use',
-      'An engine process has the directory, and no service says that it is its own.',
-      'A service that is starting is fine. Else end that process before the next start.',
-    )
+  if (await acceptsConnections(socketPathFor(dataDir))) {
+    const advice = 'If no service is starting, stop that process before the next start.'
+    return warning('in use', 'An engine process without a service uses the directory.', advice)
   }
-  return ok('in use', file ? 'by nobody; the last service ended without cleaning up' : 'by nobody')
+  return ok('in use', file ? 'no; the last service did not stop cleanly' : 'no')
 }
 
-function answers(socketPath: string): Promise<boolean> {
+function acceptsConnections(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)
-    const end = (answer: boolean) => {
+    const end = (isOpen: boolean) => {
       socket.destroy()
-      resolve(answer)
+      resolve(isOpen)
     }
     socket.once('connect', () => end(true))
     socket.once('error', () => end(false))

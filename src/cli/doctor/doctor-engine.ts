@@ -1,48 +1,36 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import { createLog } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
-import { EmbeddedEngine } from '../../engine/embedded-engine.ts'
 import { RemoteEngine } from '../../engine/remote-engine.ts'
 import type { CommandIo } from '../command-io.ts'
+import { embeddedEngine } from '../embedded-engine.ts'
 import { explainStartProblem } from '../start-problems.ts'
 import { type Finding, ok, problem } from './doctor-report.ts'
 
-/** Starts an engine as the service would, on a directory of its own, so that nothing of the data is touched. */
+/** Starts an engine as the service does, in a temporary directory so that the data is not touched. */
 export async function checkEngine(settings: Settings, io: CommandIo): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
-  const log = pino({ level: 'silent' })
-  const { clickhouseUrl } = settings
+  const { clickhouseUrl: url } = settings
   const engine =
-    clickhouseUrl === undefined
-      ? new EmbeddedEngine({
-          dataDir: directory,
-          memoryBytes: settings.engineMemory,
-          patience: settings.enginePatience,
-          node: settings.engineNode ?? io.node,
-          environment: io.environment,
-          clock: io.clock,
-          log,
-        })
+    url === undefined
+      ? embeddedEngine(settings, io, { dataDir: directory })
       : new RemoteEngine({
-          url: clickhouseUrl,
+          url,
           user: settings.clickhouseUser,
           password: settings.clickhousePassword,
           cluster: settings.clickhouseCluster,
-          log,
+          log: createLog('silent'),
         })
   try {
     await engine.start()
     const state = engine.state()
     const version = state.kind === 'ready' ? state.engineVersion : ''
-    return ok(
-      'engine',
-      `${version}, ${clickhouseUrl === undefined ? 'starts' : 'a ClickHouse server, answers'}`,
-    )
+    return ok('engine', `${version}, ${url === undefined ? 'starts' : 'ClickHouse server responds'}`)
   } catch (error) {
-    const words = explainStartProblem(error, settings) ?? (error as Error).message
-    return problem('engine', words, 'The service cannot start until it does.')
+    const message = explainStartProblem(error, settings) ?? (error as Error).message
+    return problem('engine', message, 'The service needs the engine to start.')
   } finally {
     await engine.close()
     rmSync(directory, { recursive: true, force: true })

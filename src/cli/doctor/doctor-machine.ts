@@ -8,24 +8,23 @@ import { formatBytes, formatCount } from '../output/format-amount.ts'
 import { type Finding, ok, problem, warning } from './doctor-report.ts'
 
 const oldestNode = [20, 19] as const
-const fewFiles = 4_096
-const littleMemory = 2 ** 30
+const recommendedFiles = 4_096
+const recommendedMemory = 2 ** 30
 
-/** What the machine brings: versions, the engine's library, memory, and how many files may be open. */
 export function checkMachine(machine: MachineFacts, settings: Settings | undefined): Finding[] {
   return [
     ok('package', `Wellhead ${version}`),
     checkNode(machine.nodeVersion),
     ...(settings?.clickhouseUrl === undefined ? [checkLibc(machine), checkLibrary(machine, settings)] : []),
-    ...checkMemory(settings),
+    checkMemory(settings),
     ...checkOpenFiles(readLimits()),
   ]
 }
 
 export function checkNode(nodeVersion: string): Finding {
   const [major = 0, minor = 0] = nodeVersion.replace(/^v/, '').split('.').map(Number)
-  const [wantedMajor, wantedMinor] = oldestNode
-  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return ok('node', nodeVersion)
+  const [oldestMajor, oldestMinor] = oldestNode
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return ok('node', nodeVersion)
   return problem('node', `${nodeVersion} is too old.`, `Install Node ${oldestNode.join('.')} or newer.`)
 }
 
@@ -35,7 +34,7 @@ export function checkLibc({ platform, glibcVersion }: MachineFacts): Finding {
   if (platform !== 'linux') return ok('libc', `not needed on ${platform}`)
   const found = glibcVersion()
   if (found) return ok('libc', `glibc ${found}`)
-  return problem('libc', 'There is no glibc, which the embedded engine needs.', useServer)
+  return problem('libc', 'The embedded engine needs glibc, which is missing.', useServer)
 }
 
 const libraries: Partial<Record<string, string>> = {
@@ -47,43 +46,32 @@ const libraries: Partial<Record<string, string>> = {
 
 function checkLibrary({ platform, arch }: MachineFacts, settings: Settings | undefined): Finding {
   const name = 'library'
-  if (settings?.engineNode !== undefined) {
-    if (existsSync(settings.engineNode)) return ok(name, `that of ${settings.engineNode}`)
-    return problem(
-      name,
-      `${settings.engineNode} is not there.`,
-      'Set WELLHEAD_ENGINE_NODE right, or unset it.',
-    )
+  const { engineNode } = settings ?? {}
+  if (engineNode !== undefined) {
+    if (existsSync(engineNode)) return ok(name, `the one of ${engineNode}`)
+    return problem(name, `${engineNode} does not exist.`, 'Correct or unset WELLHEAD_ENGINE_NODE.')
   }
-  const wanted = libraries[`${platform}-${arch}`]
-  if (wanted === undefined) return problem(name, `There is no engine for ${platform} on ${arch}.`, useServer)
+  const library = libraries[`${platform}-${arch}`]
+  if (library === undefined) return problem(name, `No engine for ${platform} on ${arch}.`, useServer)
   try {
-    createRequire(import.meta.url).resolve(wanted)
-    return ok(name, wanted)
+    createRequire(import.meta.url).resolve(library)
+    return ok(name, library)
   } catch {
-    return problem(
-      name,
-      `${wanted} is not installed.`,
-      `Install again with optional packages. Or: ${useServer}`,
-    )
+    const advice = `Install Wellhead again with optional packages, or: ${useServer}`
+    return problem(name, `${library} is not installed.`, advice)
   }
 }
 
-function checkMemory(settings: Settings | undefined): Finding[] {
+function checkMemory(settings: Settings | undefined): Finding {
   const total = totalmem()
-  const text = `${formatBytes(total)}, ${formatBytes(freemem())} of it free`
-  const wanted = (settings?.engineMemory ?? 0) + (settings?.cacheMemory ?? 0)
-  if (wanted > total) {
-    return [
-      problem(
-        'memory',
-        `${text}; engine and cache may take ${formatBytes(wanted)}.`,
-        'Lower WELLHEAD_ENGINE_MEMORY or WELLHEAD_CACHE_MEMORY.',
-      ),
-    ]
+  const text = `${formatBytes(total)}, ${formatBytes(freemem())} free`
+  const configured = (settings?.engineMemory ?? 0) + (settings?.cacheMemory ?? 0)
+  if (configured > total) {
+    const message = `${text}; engine and cache may use ${formatBytes(configured)}.`
+    return problem('memory', message, 'Lower WELLHEAD_ENGINE_MEMORY or WELLHEAD_CACHE_MEMORY.')
   }
-  if (total < littleMemory) return [warning('memory', text, 'Large queries will fail; one GiB is little.')]
-  return [ok('memory', text)]
+  if (total >= recommendedMemory) return ok('memory', text)
+  return warning('memory', text, 'Large queries may fail. Use at least 1 GiB.')
 }
 
 function readLimits(): string {
@@ -94,18 +82,13 @@ function readLimits(): string {
   }
 }
 
-/** None where the system does not tell. */
+/** Empty if the system does not report its limits. */
 export function checkOpenFiles(limits: string): Finding[] {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1]
   if (soft === undefined) return []
-  if (soft === 'unlimited' || Number(soft) >= fewFiles) {
-    return [ok('open files', soft === 'unlimited' ? soft : formatCount(Number(soft)))]
-  }
-  return [
-    warning(
-      'open files',
-      `Only ${formatCount(Number(soft))} files may be open at once.`,
-      `Raise the limit to ${formatCount(fewFiles)} or more: ulimit -n, or LimitNOFILE of a systemd unit.`,
-    ),
-  ]
+  if (soft === 'unlimited') return [ok('open files', soft)]
+  const count = formatCount(Number(soft))
+  if (Number(soft) >= recommendedFiles) return [ok('open files', count)]
+  const advice = `Raise it to at least ${formatCount(recommendedFiles)} with ulimit -n or LimitNOFILE in the systemd unit.`
+  return [warning('open files', `The limit of open files is ${count}.`, advice)]
 }

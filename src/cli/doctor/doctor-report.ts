@@ -1,57 +1,37 @@
-import type { CommandIo, CommandOutput } from '../command-io.ts'
-import { printJson } from '../output/print.ts'
-import { visible } from '../output/text-width.ts'
+import type { CommandIo } from '../command-io.ts'
+import { visible } from '../output/visible.ts'
 
-export type FindingStatus = 'ok' | 'warning' | 'problem'
-
-/** What was looked at, and how it is. */
 export interface Finding {
   name: string
-  status: FindingStatus
+  status: 'ok' | 'warning' | 'problem'
   message: string
-  /** What to do, where something is to do. */
   advice?: string
 }
 
-export const ok = (name: string, message: string): Finding => ({ name, status: 'ok', message })
-export const warning = (name: string, message: string, advice: string): Finding => ({
-  name,
-  status: 'warning',
-  message,
-  advice,
-})
-export const problem = (name: string, message: string, advice: string): Finding => ({
-  name,
-  status: 'problem',
-  message,
-  advice,
-})
+export function ok(name: string, message: string): Finding {
+  return { name, status: 'ok', message }
+}
+
+export function warning(name: string, message: string, advice: string): Finding {
+  return { name, status: 'warning', message, advice }
+}
+
+export function problem(name: string, message: string, advice: string): Finding {
+  return { name, status: 'problem', message, advice }
+}
 
 export function hasProblem(findings: readonly Finding[]): boolean {
   return findings.some(({ status }) => status === 'problem')
 }
 
 export async function printFindings(
-  io: CommandIo,
+  { stdout }: Pick<CommandIo, 'stdout'>,
   findings: readonly Finding[],
-  json: boolean,
 ): Promise<void> {
-  if (json) return printJson(io, { ok: !hasProblem(findings), checks: findings })
+  const color = { ok: stdout.colors.green, warning: stdout.colors.yellow, problem: stdout.colors.red }
   const width = Math.max(...findings.map(({ name }) => name.length))
   for (const { name, status, message, advice } of findings) {
-    await io.stdout.write(`${badge(status, io.stdout)}  ${name.padEnd(width)}  ${visible(message)}\n`)
-    if (advice) await io.stdout.write(`${' '.repeat(11 + width)}${visible(advice)}\n`)
-  }
-}
-
-function badge(status: FindingStatus, { colors }: CommandOutput): string {
-  const text = status.padEnd(7)
-  switch (status) {
-    case 'ok':
-      return colors.green(text)
-    case 'warning':
-      return colors.yellow(text)
-    case 'problem':
-      return colors.red(text)
+    await stdout.write(`${color[status](status.padEnd(7))}  ${name.padEnd(width)}  ${visible(message)}\n`)
+    if (advice) await stdout.write(`${' '.repeat(11 + width)}${visible(advice)}\n`)
   }
 }

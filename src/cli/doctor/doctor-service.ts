@@ -1,69 +1,72 @@
 import { createServer } from 'node:net'
+import { z } from 'zod'
 import type { Settings } from '../../base/settings.ts'
 import type { CommandIo } from '../command-io.ts'
-import { statusAnswer } from '../service-answers.ts'
-import { connect, type ServiceClient } from '../service-client.ts'
+import { findService } from '../find-service.ts'
+import { ServiceClient } from '../service-client.ts'
 import { readServiceFile } from '../service-file.ts'
 import { type Finding, ok, problem, warning } from './doctor-report.ts'
 
 const hourMs = 3_600_000
-/** Before this version was made no clock can be right. */
+/** The release of this version: no correct clock shows an earlier time. */
 const earliestMs = Date.UTC(2026, 0, 1)
 const maxDriftMs = 5_000
 
-/** The service of this data directory, if it runs. */
+const statusResponse = z.looseObject({
+  ready: z.boolean(),
+  engine: z.looseObject({
+    ready: z.boolean(),
+    reason: z.string().optional(),
+    version: z.string().optional(),
+    restarts: z.int(),
+  }),
+})
+
+/** The service that uses the data directory, if it is running. */
 export function runningService(settings: Settings, io: CommandIo): ServiceClient | undefined {
-  const file = readServiceFile(settings.dataDir)
+  const { dataDir, adminToken: token } = settings
+  const file = readServiceFile(dataDir)
   if (!file || !io.isAlive(file.pid)) return undefined
-  const token = settings.adminToken === undefined ? {} : { token: settings.adminToken }
+  const choice = { url: file.url, dataDir, ...(token !== undefined && { token }) }
   try {
-    return connect({ url: file.url, dataDir: settings.dataDir, ...token }, io)
+    findService(choice, io)
+    return new ServiceClient(choice, io)
   } catch {
     return undefined
   }
 }
 
 export async function checkRunningEngine(client: ServiceClient): Promise<Finding> {
+  const advice = 'Check the log of the service.'
   try {
-    const { ready, engine } = await client.json('GET', '/api/status', statusAnswer)
+    const { ready, engine } = await client.json('GET', '/api/status', statusResponse)
     if (!engine.ready || !ready) {
-      return problem(
-        'engine',
-        engine.reason ?? 'The service is not ready.',
-        'The log of the service has the cause.',
-      )
+      return problem('engine', engine.reason ?? 'The service is not ready.', advice)
     }
     const text = `${engine.version}, running in the service at ${client.url}`
     if (engine.restarts === 0) return ok('engine', text)
-    return warning(
-      'engine',
-      `${text}; it was started again ${engine.restarts} times.`,
-      'The log of the service tells which queries ran then.',
-    )
+    return warning('engine', `${text}; it has restarted ${engine.restarts} times.`, advice)
   } catch (error) {
-    return problem('engine', (error as Error).message, 'Look at the log of the service.')
+    return problem('engine', (error as Error).message, advice)
   }
 }
 
-/** Whether `serve` could listen where it is told to. */
+/** Checks whether `serve` could listen on its address. */
 export async function checkPort(settings: Settings, client: ServiceClient | undefined): Promise<Finding> {
   const { host, port } = settings
-  const where = `${host}:${port}`
-  if (port === 0) return ok('port', 'any free one')
+  const address = `${host}:${port}`
+  if (port === 0) return ok('port', 'any free port')
   const failure = await tryListen(host, port)
-  if (failure === undefined) return ok('port', `${where} is free`)
-  const advice = 'Choose another with --port or --host, or stop what listens there.'
-  if (failure !== 'EADDRINUSE') return problem('port', `${where} cannot be listened on: ${failure}.`, advice)
-  if (client && Number(new URL(client.url).port) === port)
-    return ok('port', `${where}, where this service listens`)
-  if (await isWellhead(host, port)) {
-    return warning(
-      'port',
-      `Another Wellhead listens at ${where}.`,
-      'If it is not meant: choose another with --port.',
-    )
+  if (failure === undefined) return ok('port', `${address} is free`)
+  const advice = 'Choose another with --port or --host.'
+  if (failure !== 'EADDRINUSE') return problem('port', `Cannot listen on ${address}: ${failure}.`, advice)
+  if (client && Number(new URL(client.url).port) === port) {
+    return ok('port', `${address}, used by this service`)
   }
-  return problem('port', `Something else listens at ${where}.`, advice)
+  if (await isWellhead(host, port)) {
+    return warning('port', `Another Wellhead service listens on ${address}.`, advice)
+  }
+  return problem('port', `Another program listens on ${address}.`, advice)
 }
 
 function tryListen(host: string, port: number): Promise<string | undefined> {
@@ -84,10 +87,9 @@ async function isWellhead(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** The clock against that of the service and against what is stored; its time zone does not matter. */
 export async function checkClock(nowMs: () => number, client: ServiceClient | undefined): Promise<Finding> {
-  const seen = client ? await readClocks(client).catch(() => ({})) : {}
-  return judgeClock(nowMs(), seen)
+  const clocks = client ? await readClocks(client).catch(() => ({})) : {}
+  return judgeClock(nowMs(), clocks)
 }
 
 interface Clocks {
@@ -95,37 +97,32 @@ interface Clocks {
   newestMs?: number
 }
 
+const recentResponse = z.array(z.looseObject({ timestamp: z.number() }))
+
 async function readClocks(client: ServiceClient): Promise<Clocks> {
-  const newest: number[] = []
-  let serviceMs: number | undefined
+  const clocks: Clocks = {}
   for (const source of ['edge_logs', 'function_edge_logs']) {
-    const response = await client.request('GET', `/api/sources/${source}/recent`, { query: { limit: '1' } })
-    serviceMs = Date.parse(response.headers.get('date') ?? '')
-    const [row] = (await response.json()) as { timestamp: number }[]
-    if (row) newest.push(row.timestamp / 1000)
+    const path = `/api/sources/${source}/recent`
+    const { body, headers } = await client.exchange('GET', path, recentResponse, { query: { limit: '1' } })
+    const serviceMs = Date.parse(headers.get('date') ?? '')
+    if (!Number.isNaN(serviceMs)) clocks.serviceMs = serviceMs
+    for (const { timestamp } of body) clocks.newestMs = Math.max(clocks.newestMs ?? 0, timestamp / 1000)
   }
-  return {
-    ...(serviceMs !== undefined && !Number.isNaN(serviceMs) && { serviceMs }),
-    ...(newest.length > 0 && { newestMs: Math.max(...newest) }),
-  }
+  return clocks
 }
 
 export function judgeClock(nowMs: number, { serviceMs, newestMs }: Clocks): Finding {
   const now = new Date(nowMs).toISOString()
-  const advice = 'Set the clock of this machine right, and keep it right with NTP.'
-  if (nowMs < earliestMs) return problem('clock', `It is ${now} here, which is long past.`, advice)
+  const advice = 'Correct the clock of this machine, and synchronize it with NTP.'
+  if (nowMs < earliestMs) return problem('clock', `The clock shows ${now}, which is in the past.`, advice)
   if (newestMs !== undefined && newestMs > nowMs + hourMs) {
-    const ahead = ((newestMs - nowMs) / hourMs).toFixed(1)
-    return problem(
-      'clock',
-      `The newest entry is ${ahead} hours ahead of ${now}: the clock was set back.`,
-      advice,
-    )
+    const hours = ((newestMs - nowMs) / hourMs).toFixed(1)
+    return problem('clock', `The newest entry is ${hours} hours ahead of ${now}.`, advice)
   }
-  // The header tells whole seconds.
+  // The Date header has whole seconds.
   if (serviceMs !== undefined && Math.abs(serviceMs - nowMs) > maxDriftMs) {
-    const apart = Math.round(Math.abs(serviceMs - nowMs) / 1000)
-    return warning('clock', `The service's clock and this one are ${apart} s apart.`, advice)
+    const seconds = Math.round(Math.abs(serviceMs - nowMs) / 1000)
+    return warning('clock', `The clocks of the service and of this machine differ by ${seconds} s.`, advice)
   }
   return ok('clock', now)
 }

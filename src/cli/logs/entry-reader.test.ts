@@ -3,146 +3,126 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { readEntries } from './entry-reader.ts'
-import { findInputs, readUnpacked } from './log-input.ts'
+import { findInputs, type LogInput, readUnpacked } from './log-input.ts'
 
 const bounds = { maxEntryBytes: 1_000, maxDocumentBytes: 5_000 }
 
-async function* inChunks(text: string | Buffer, size: number): AsyncGenerator<Buffer> {
+async function* inChunks(text: string, size: number): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** The same however it is cut into chunks. */
-async function read(text: string | Buffer) {
-  const readings = []
-  for (const size of [1, 2, 7, 100_000]) {
-    const reading = await readEntries('input', inChunks(text, size), bounds)
-    if (reading.kind === 'document') readings.push({ document: reading.text.toString() })
-    else {
-      const entries: unknown[] = []
-      for await (const entry of reading.entries) {
-        entries.push('text' in entry ? [entry.line, entry.text.toString()] : [entry.line, 'too long'])
-      }
-      readings.push(entries)
-    }
+async function readInChunks(text: string, size: number, limits = bounds) {
+  const reading = await readEntries('input', inChunks(text, size), limits)
+  if (reading.kind === 'document') return reading.text.toString()
+  const entries: string[] = []
+  for await (const entry of reading.entries) {
+    entries.push(`${entry.line}: ${'text' in entry ? entry.text : 'too long'}`)
   }
-  for (const other of readings) expect(other).toEqual(readings[0])
-  return readings[0]
+  return entries
 }
 
-describe('entries are told apart', () => {
-  test('lines, with their numbers; empty ones are none', async () => {
-    expect(await read('{"a":1}\n\n  {"a":2}\r\n \t\n\x1e{"a":3}')).toEqual([
-      [1, '{"a":1}'],
-      [3, '{"a":2}'],
-      [5, '{"a":3}'],
-    ])
+async function read(text: string) {
+  const [first, ...others] = await Promise.all([1, 2, 7, 100_000].map((size) => readInChunks(text, size)))
+  for (const other of others) expect(other).toEqual(first)
+  return first
+}
+
+const long = `{"a":"${'x'.repeat(2_000)}"}`
+const batch = '{"batch":[{"a":1}]}'
+
+describe('readEntries', () => {
+  test.each<[string, string, string[] | string]>([
+    [
+      'lines with their numbers, without blank lines',
+      '{"a":1}\n\n  {"a":2}\r\n \t\n\x1e{"a":3}',
+      ['1: {"a":1}', '3: {"a":2}', '5: {"a":3}'],
+    ],
+    ['nothing', '', []],
+    ['nothing from blank lines', '\n \n', []],
+    ['nothing from an empty array', '[]', []],
+    ['nothing from an empty array with spaces', ' [ \n ] ', []],
+    [
+      'a line that is not JSON as one entry',
+      '{"a":1}\n{"a":\n{"a":3}\n',
+      ['1: {"a":1}', '2: {"a":', '3: {"a":3}'],
+    ],
+    [
+      'a first line that is not JSON as one entry',
+      '{"cut off":"at the begin\n{"a":2}\n',
+      ['1: {"cut off":"at the begin', '2: {"a":2}'],
+    ],
+    [
+      'members of an array with the line where each starts',
+      '[\n  {"a": 1,\n   "b": "],}\\""},\n\n  {"a": [2, {}]}, 3,"x"\n]\n',
+      ['2: {"a": 1,    "b": "],}\\""}', '5: {"a": [2, {}]}', '5: 3', '5: "x"'],
+    ],
+    ['an object of several lines as a document', '{\n "a": 1\n}\n', '{\n "a": 1\n}\n'],
+    ['a batch as a document', batch, batch],
+    ['lines that are too long', `{"a":1}\n${long}\n{"a":2}`, ['1: {"a":1}', '2: too long', '3: {"a":2}']],
+    ['members that are too long', `[${long},\n{"a":2}]`, ['1: too long', '2: {"a":2}']],
+  ])('reads %s', async (_, text, expected) => {
+    expect(await read(text)).toEqual(expected)
   })
 
-  test('nothing at all', async () => {
-    expect(await read('')).toEqual([])
-    expect(await read('\n \n')).toEqual([])
-    expect(await read('[]')).toEqual([])
-    expect(await read(' [ \n ] ')).toEqual([])
+  test.each([
+    ['a large batch', `{"batch":[${'1,'.repeat(4_000)}1]}`, 'one document of more than'],
+    ['an incomplete array', '[{"a":1},', 'input ends in the middle of its array'],
+    ['content after an array', '[{"a":1}]\n{}', 'input:2: unexpected content after the array'],
+  ])('rejects %s', async (_, text, message) => {
+    await expect(read(text)).rejects.toThrow(message)
   })
 
-  test('a line that is no JSON is one entry, and the others stay', async () => {
-    expect(await read('{"a":1}\n{"a":\n{"a":3}\n')).toEqual([
-      [1, '{"a":1}'],
-      [2, '{"a":'],
-      [3, '{"a":3}'],
-    ])
-    expect(await read('{"cut off":"at the begin\n{"a":2}\n')).toEqual([
-      [1, '{"cut off":"at the begin'],
-      [2, '{"a":2}'],
-    ])
-  })
-
-  test('members of an array over several lines, with the lines where they begin', async () => {
-    expect(await read('[\n  {"a": 1,\n   "b": "],}\\""},\n\n  {"a": [2, {}]}, 3,"x"\n]\n')).toEqual([
-      [2, '{"a": 1,    "b": "],}\\""}'],
-      [5, '{"a": [2, {}]}'],
-      [5, '3'],
-      [5, '"x"'],
-    ])
-  })
-
-  test('one object over several lines, and a batch, are documents', async () => {
-    expect(await read('{\n "a": 1\n}\n')).toEqual({ document: '{\n "a": 1\n}\n' })
-    expect(await read('{"batch":[{"a":1}]}')).toEqual({ document: '{"batch":[{"a":1}]}' })
-  })
-
-  test('what is too long is told and not held', async () => {
-    expect(await read(`{"a":1}\n{"a":"${'x'.repeat(2_000)}"}\n{"a":2}`)).toEqual([
-      [1, '{"a":1}'],
-      [2, 'too long'],
-      [3, '{"a":2}'],
-    ])
-    expect(await read(`[{"a":"${'x'.repeat(2_000)}"},\n{"a":2}]`)).toEqual([
-      [1, 'too long'],
-      [2, '{"a":2}'],
-    ])
-    await expect(read(`{"batch":[${'1,'.repeat(4_000)}1]}`)).rejects.toThrow('one document of more than')
-  })
-
-  test('an array that does not end, and one that goes on, are told', async () => {
-    await expect(read('[{"a":1},')).rejects.toThrow('input ends in the middle of its array')
-    await expect(read('[{"a":1}]\n{}')).rejects.toThrow('input:2: there is something behind the array')
-  })
-
-  test('any entries come back, as lines and as an array', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 }),
-        async (given) => {
-          const roomy = { maxEntryBytes: 10 ** 6, maxDocumentBytes: 10 ** 6 }
-          for (const text of [
-            given.map((one) => JSON.stringify(one)).join('\n'),
-            JSON.stringify(given, null, 1),
-          ]) {
-            if (/^\{\s*"batch"/.test(text)) continue
-            const reading = await readEntries('input', inChunks(text, 13), roomy)
-            const found: unknown[] = []
-            if (reading.kind === 'document') throw new Error('It was taken for a document.')
-            for await (const entry of reading.entries) {
-              if ('text' in entry) found.push(JSON.parse(entry.text.toString()))
-            }
-            expect(found).toEqual(JSON.parse(JSON.stringify(given)))
-          }
-        },
-      ),
-      { numRuns: 60 },
-    )
+  test('returns any entries unchanged, from lines and from an array', async () => {
+    const roomy = { maxEntryBytes: 10 ** 6, maxDocumentBytes: 10 ** 6 }
+    const anyEntries = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 })
+    const property = fc.asyncProperty(anyEntries, async (entries) => {
+      const lines = entries.map((one) => JSON.stringify(one)).join('\n')
+      for (const text of [lines, JSON.stringify(entries, null, 1)]) {
+        if (/^\{\s*"batch"/.test(text)) continue
+        const found = (await readInChunks(text, 13, roomy)) as string[]
+        expect(found.map((entry) => JSON.parse(entry.replace(/^\d+: /, '')))).toEqual(
+          JSON.parse(JSON.stringify(entries)),
+        )
+      }
+    })
+    await fc.assert(property, { numRuns: 60 })
   })
 })
 
-describe('an input', () => {
+describe('readUnpacked', () => {
   const unpacked = async (input: Buffer) => {
     const io = memoryIo({ input })
     const [found] = await findInputs(['-'], io)
     let count = 0
     const parts: Buffer[] = []
-    for await (const chunk of readUnpacked(found as never, io.signal, (bytes) => (count += bytes))) {
+    for await (const chunk of readUnpacked(found as LogInput, io.signal, (bytes) => (count += bytes))) {
       parts.push(chunk)
     }
     return { text: Buffer.concat(parts).toString(), count }
   }
 
-  test('is unpacked where it is gzip, also of several parts, and counted as it is stored', async () => {
-    const packed = Buffer.concat([gzipSync('{"a":1}\n'), gzipSync('{"a":2}\n')])
-    expect(await unpacked(packed)).toEqual({ text: '{"a":1}\n{"a":2}\n', count: packed.length })
-    expect(await unpacked(Buffer.from('{}'))).toEqual({ text: '{}', count: 2 })
-    expect(await unpacked(Buffer.alloc(0))).toEqual({ text: '', count: 0 })
+  test.each([
+    [
+      'gzip of several members',
+      Buffer.concat([gzipSync('{"a":1}\n'), gzipSync('{"a":2}\n')]),
+      '{"a":1}\n{"a":2}\n',
+    ],
+    ['plain text', Buffer.from('{}'), '{}'],
+    ['nothing', Buffer.alloc(0), ''],
+  ])('reads %s and counts its bytes', async (_, input, text) => {
+    expect(await unpacked(input)).toEqual({ text, count: input.length })
   })
 
-  test('that is cut off is told', async () => {
-    await expect(unpacked(gzipSync('x'.repeat(1000)).subarray(0, -5))).rejects.toThrow('it is no whole gzip')
+  test('rejects truncated gzip', async () => {
+    const input = gzipSync('x'.repeat(1000)).subarray(0, -5)
+    await expect(unpacked(input)).rejects.toThrow('the gzip data is incomplete')
   })
 
-  test('that is not there is told before anything is read', async () => {
-    await expect(findInputs(['-', '/no/such/file'], memoryIo())).rejects.toThrow(
-      '/no/such/file cannot be read: it is not there.',
-    )
-    await expect(findInputs(['/tmp'], memoryIo())).rejects.toThrow('it is a directory')
+  test.each([
+    ['/no/such/file', 'Cannot read /no/such/file: it does not exist.'],
+    ['/tmp', 'it is a directory'],
+  ])('rejects %s before reading anything', async (name, message) => {
+    await expect(findInputs(['-', name], memoryIo())).rejects.toThrow(message)
   })
 })

@@ -1,15 +1,18 @@
 export interface StreamEvent {
-  /** Empty for a block that only says where to go on. */
+  /** Empty for an event without a type. */
   event: string
   id: string | undefined
   data: string
   retryMs: number | undefined
 }
 
-/** An event is at most an entry, which is at most 1 MiB; more than this is no stream of events. */
-const maxBlockLength = 8 * 2 ** 20
+/** Larger than any event: an entry has at most 1 MiB. */
+const maxEventLength = 8 * 2 ** 20
 
-/** The blocks of a stream of server-sent events. Comments are skipped, and what is cut off at the end is no event. */
+/**
+ * Reads server-sent events. Unlike common parsers it also returns events without data, whose ids the service
+ * sends as heartbeats: they are the position to resume from. Skips comments and an incomplete last event.
+ */
 export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder()
   let text = ''
@@ -17,21 +20,20 @@ export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): Async
     text += decoder.decode(chunk, { stream: true }).replaceAll('\r', '')
     const blocks = text.split('\n\n')
     text = blocks.pop() as string
-    for (const block of blocks) yield readBlock(block)
-    if (text.length > maxBlockLength) throw new Error('An event of the stream has no end.')
+    for (const block of blocks) yield readEvent(block)
+    if (text.length > maxEventLength) throw new Error('The service sent an event without an end.')
   }
 }
 
-function readBlock(block: string): StreamEvent {
-  const read: StreamEvent = { event: '', id: undefined, data: '', retryMs: undefined }
+function readEvent(block: string): StreamEvent {
+  const event: StreamEvent = { event: '', id: undefined, data: '', retryMs: undefined }
   const data: string[] = []
   for (const line of block.split('\n')) {
-    const at = line.indexOf(':')
-    const [field, value] = at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1).replace(/^ /, '')]
-    if (field === 'event') read.event = value
-    else if (field === 'id') read.id = value
+    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
+    if (field === 'event') event.event = value
+    else if (field === 'id') event.id = value
     else if (field === 'data') data.push(value)
-    else if (field === 'retry' && /^\d{1,6}$/.test(value)) read.retryMs = Number(value)
+    else if (field === 'retry' && /^\d{1,6}$/.test(value)) event.retryMs = Number(value)
   }
-  return { ...read, data: data.join('\n') }
+  return { ...event, data: data.join('\n') }
 }

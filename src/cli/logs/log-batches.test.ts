@@ -1,16 +1,42 @@
 import { expect, test } from 'vitest'
-import { BatchKeys } from './log-batches.ts'
+import { type BatchOrRejection, batchKeys, gatherBatches } from './log-batches.ts'
 
-const batch = (text: string) => ({ body: Buffer.from(text) })
-const keysOf = (keys: BatchKeys) => ['a', 'b', 'a'].map((text) => keys.next(batch(text)))
+async function gather(...texts: (string | Buffer)[]) {
+  async function* entries() {
+    for (const [i, text] of texts.entries()) yield { text: Buffer.from(text), line: i + 1 }
+  }
+  const found: BatchOrRejection[] = []
+  const bounds = { maxBytes: 20, maxEntries: 3 }
+  for await (const piece of gatherBatches({ kind: 'entries', entries: entries() }, bounds)) found.push(piece)
+  return found
+}
 
-test('the same input has the same keys, and equal batches in it have different ones', () => {
-  const keys = keysOf(new BatchKeys('edge_logs'))
-  expect(keysOf(new BatchKeys('edge_logs'))).toEqual(keys)
+test('batches are limited in bytes and entries, and have the line of each entry', async () => {
+  const found = await gather('1', '2', '3', '4', 'a'.repeat(30), '5')
+  expect(found.map((piece) => 'batch' in piece && [piece.batch.body.toString(), piece.batch.lines])).toEqual([
+    ['1\n2\n3\n', [1, 2, 3]],
+    ['4\n', [4]],
+    [`${'a'.repeat(30)}\n`, [5]],
+    ['5\n', [6]],
+  ])
+})
+
+test('rejects an entry that is not UTF-8, which would make the whole batch unreadable', async () => {
+  const [rejected, kept] = await gather(Buffer.from([0x7b, 0xff, 0x7d]), '{}')
+  expect(rejected).toEqual({ rejection: { line: 1, reason: 'is not valid UTF-8' } })
+  expect(kept).toMatchObject({ batch: { lines: [2] } })
+})
+
+const keysOf = (keyOf: ReturnType<typeof batchKeys>) =>
+  ['a', 'b', 'a'].map((text) => keyOf({ body: Buffer.from(text) }))
+
+test('the same input has the same keys, and equal batches in it have different keys', () => {
+  const keys = keysOf(batchKeys('edge_logs'))
+  expect(keysOf(batchKeys('edge_logs'))).toEqual(keys)
   expect(new Set(keys).size).toBe(3)
 })
 
-test('another source or another salt makes it another input', () => {
-  const all = [new BatchKeys('edge_logs'), new BatchKeys('auth_logs'), new BatchKeys('edge_logs', 'again')]
+test('keys differ by source and salt', () => {
+  const all = [batchKeys('edge_logs'), batchKeys('auth_logs'), batchKeys('edge_logs', 'again')]
   expect(new Set(all.flatMap(keysOf)).size).toBe(9)
 })

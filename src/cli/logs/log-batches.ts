@@ -1,21 +1,19 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import type { InputReading, ReadEntry } from './entry-reader.ts'
+import type { InputReading } from './entry-reader.ts'
 
-/** What is sent in one request. */
 export interface LogBatch {
   body: Buffer<ArrayBuffer>
   contentType: 'application/x-ndjson' | 'application/json'
-  /** Line of each entry; none where the batch is a document. */
+  /** Line of each entry; empty for a document. */
   lines: readonly number[]
 }
 
 /** An entry that was not stored. */
 export interface Rejection {
   input: string
-  /** The line where it begins, where that is known. */
   line?: number
-  /** Its place in the document otherwise. */
+  /** Position in a document. */
   index?: number
   reason: string
 }
@@ -28,8 +26,8 @@ export interface BatchBounds {
 export type BatchOrRejection = { batch: LogBatch } | { rejection: { line: number; reason: string } }
 
 /**
- * Gathers entries into batches. Where one ends is told by the entries alone, never by time, so that the same
- * input gives the same batches when it is sent again.
+ * Collects entries into batches. Batch boundaries depend only on the entries, never on time, so that sending the
+ * same input again produces the same batches.
  */
 export async function* gatherBatches(
   reading: InputReading,
@@ -53,45 +51,31 @@ export async function* gatherBatches(
     return { batch }
   }
   for await (const entry of reading.entries) {
-    const reason = reasonOf(entry)
-    if ('tooLong' in entry || reason !== undefined) {
-      yield { rejection: { line: entry.line, reason: reason ?? '' } }
-      continue
+    const { line } = entry
+    // The service would reject the whole batch because of these entries.
+    if ('tooLong' in entry) yield { rejection: { line, reason: 'is too long to be an entry' } }
+    else if (!isUtf8(entry.text)) yield { rejection: { line, reason: 'is not valid UTF-8' } }
+    else {
+      const size = entry.text.length + 1
+      if (texts.length > 0 && (bytes + size > maxBytes || texts.length >= maxEntries)) yield take()
+      texts.push(entry.text)
+      lines.push(line)
+      bytes += size
     }
-    const size = entry.text.length + 1
-    if (texts.length > 0 && (bytes + size > maxBytes || texts.length >= maxEntries)) yield take()
-    texts.push(entry.text)
-    lines.push(entry.line)
-    bytes += size
   }
   if (texts.length > 0) yield take()
 }
 
-/** What the service would refuse the whole batch for. */
-function reasonOf(entry: ReadEntry): string | undefined {
-  if ('tooLong' in entry) return 'is too long to be an entry'
-  return isUtf8(entry.text) ? undefined : 'is not valid UTF-8'
-}
-
 /**
- * Names batches by what they hold and which of several equal ones they are. The same input sent again has the
- * same keys, so nothing is stored twice; an input that holds the same lines twice has different ones.
+ * Creates idempotency keys from the content of a batch and its position among equal batches. Sending the same
+ * input again produces the same keys, so nothing is stored twice. A different salt makes the same input a new one.
  */
-export class BatchKeys {
-  readonly #source: string
-  readonly #salt: string
-  readonly #seen = new Map<string, number>()
-
-  /** With a salt of its own, an input that was sent before is a new one. */
-  constructor(source: string, salt = '') {
-    this.#source = source
-    this.#salt = salt
-  }
-
-  next({ body }: Pick<LogBatch, 'body'>): string {
-    const content = createHash('sha256').update(`${this.#source}\0`).update(body).digest('hex')
-    const ordinal = this.#seen.get(content) ?? 0
-    this.#seen.set(content, ordinal + 1)
-    return `logs-send-${createHash('sha256').update(`${this.#salt}${content}:${ordinal}`).digest('hex')}`
+export function batchKeys(source: string, salt = ''): (batch: Pick<LogBatch, 'body'>) => string {
+  const seen = new Map<string, number>()
+  return ({ body }) => {
+    const content = createHash('sha256').update(`${source}\0`).update(body).digest('hex')
+    const ordinal = seen.get(content) ?? 0
+    seen.set(content, ordinal + 1)
+    return `logs-send-${createHash('sha256').update(`${salt}${content}:${ordinal}`).digest('hex')}`
   }
 }

@@ -2,21 +2,19 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { drained } from '../../base/drained.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 
-/** Something to read entries from. */
 export interface LogInput {
-  /** As the person called it. */
   name: string
-  /** Undefined where nobody knows. */
+  /** Undefined if unknown. */
   bytes: number | undefined
   open(): Readable
 }
 
-/** All of them are looked at before the first is read: a typo is told before anything is sent. */
+/** Checks all inputs before the first one is read, so that a typo is reported before anything is sent. */
 export async function findInputs(names: readonly string[], io: CommandIo): Promise<LogInput[]> {
   return Promise.all(names.map((name) => findInput(name, io)))
 }
@@ -24,18 +22,16 @@ export async function findInputs(names: readonly string[], io: CommandIo): Promi
 async function findInput(name: string, io: CommandIo): Promise<LogInput> {
   if (name === '-') return { name: 'stdin', bytes: undefined, open: () => io.stdin }
   const path = resolve(io.cwd, name)
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailure(
-      `${name} cannot be read: ${error.code === 'ENOENT' ? 'it is not there' : error.message}.`,
-    )
+  const found = await stat(path).catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new CommandFailure(`Cannot read ${name}: ${code === 'ENOENT' ? 'it does not exist' : message}.`)
   })
-  if (found.isDirectory()) throw new CommandFailure(`${name} cannot be read: it is a directory.`)
+  if (found.isDirectory()) throw new CommandFailure(`Cannot read ${name}: it is a directory.`)
   return { name, bytes: found.isFile() ? found.size : undefined, open: () => createReadStream(path) }
 }
 
-const gzipMagic = [0x1f, 0x8b] as const
+const gzipMagic = Buffer.from([0x1f, 0x8b])
 
-/** The bytes of an input, unpacked where they are gzip, whatever the input is called. */
+/** The bytes of an input. Gzip is detected by content, not by name. */
 export async function* readUnpacked(
   input: LogInput,
   signal: AbortSignal,
@@ -46,14 +42,14 @@ export async function* readUnpacked(
   signal.addEventListener('abort', stop, { once: true })
   try {
     const chunks = counted(raw, onRead)
-    const head = await firstBytes(chunks)
+    const head = await readUntil(chunks, gzipMagic.length)
     const all = prepend(head, chunks)
-    yield* head[0] === gzipMagic[0] && head[1] === gzipMagic[1] ? gunzip(all) : all
+    yield* head.subarray(0, gzipMagic.length).equals(gzipMagic) ? gunzip(all) : all
   } catch (error) {
     if (signal.aborted) throw error
     const { code, message } = error as NodeJS.ErrnoException
-    const why = code?.startsWith('Z_') ? 'it is no whole gzip' : message
-    throw new CommandFailure(`${input.name} cannot be read to its end: ${why}.`, undefined, { cause: error })
+    const reason = code?.startsWith('Z_') ? 'the gzip data is incomplete or damaged' : message
+    throw new CommandFailure(`Cannot read all of ${input.name}: ${reason}.`, undefined, { cause: error })
   } finally {
     signal.removeEventListener('abort', stop)
     raw.destroy()
@@ -67,17 +63,24 @@ async function* counted(stream: Readable, onRead: (bytes: number) => void): Asyn
   }
 }
 
-async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let head: Buffer = Buffer.alloc(0)
-  while (head.length < gzipMagic.length) {
+/** Reads at least so many bytes, unless the input ends or a chunk is enough. */
+export async function readUntil(
+  chunks: AsyncGenerator<Buffer>,
+  minBytes: number,
+  isEnough: (chunk: Buffer) => boolean = () => false,
+): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let length = 0
+  while (length < minBytes) {
     const next = await chunks.next()
     if (next.done) break
-    head = Buffer.concat([head, next.value])
+    parts.push(next.value)
+    length += next.value.length
+    if (isEnough(next.value)) break
   }
-  return head
+  return Buffer.concat(parts)
 }
 
-/** What was read to look at it comes first. */
 export async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (head.length > 0) yield head
   yield* rest
@@ -85,19 +88,12 @@ export async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): Async
 
 async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const unpacker = createGunzip()
-  const feeding = feed(chunks, unpacker).catch((error) => void unpacker.destroy(error))
+  // A failure destroys the unpacker, so that reading it throws the same error.
+  const feeding = pipeline(chunks, unpacker).catch(() => {})
   try {
-    for await (const chunk of unpacker) yield chunk as Buffer
+    yield* unpacker as AsyncIterable<Buffer>
   } finally {
     unpacker.destroy()
     await feeding
   }
-}
-
-async function feed(chunks: AsyncIterable<Buffer>, unpacker: ReturnType<typeof createGunzip>): Promise<void> {
-  for await (const chunk of chunks) {
-    if (unpacker.destroyed) return
-    if (!unpacker.write(chunk)) await drained(unpacker)
-  }
-  unpacker.end()
 }

@@ -1,49 +1,52 @@
-import type { IntakeAnswer } from '../../intake/log-intake.ts'
-import { intakeAnswer } from '../service-answers.ts'
+import { z } from 'zod'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { LogBatch } from './log-batches.ts'
 
 export interface SendOptions {
-  client: Pick<ServiceClient, 'answer'>
+  client: Pick<ServiceClient, 'exchange'>
   source: string
   /** Waits; rejects when the command is stopped. */
   pause(ms: number): Promise<void>
-  /** Told before each wait. */
   onWait(failure: ServiceFailure, ms: number): void
   maxAttempts: number
-  /** Whether the service answered before, so that it is worth waiting for when it is away. */
-  known: boolean
+  /** Whether the service has responded before, so that waiting for it makes sense. */
+  wasReached: boolean
 }
 
 const firstPauseMs = 500
 const longestPauseMs = 30_000
 const longestRetryAfterMs = 300_000
 
-/** Statuses that pass by themselves. The key makes it safe to send again whatever became of the first try. */
-const passing = new Set([0, 408, 429, 500, 502, 503, 504, 507])
+/** Temporary failures. The idempotency key makes a retry safe even if the first attempt was stored. */
+const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
-export interface SentBatch extends IntakeAnswer {
-  /** Whether all of it was stored before this was sent. */
+const intakeResponse = z.looseObject({
+  accepted: z.int(),
+  rejected: z.int(),
+  errors: z.array(z.looseObject({ index: z.int(), reason: z.string() })),
+})
+
+export interface SentBatch extends z.output<typeof intakeResponse> {
+  /** Whether an earlier command had already stored the batch. */
   replayed: boolean
 }
 
-/** Sends until there is an answer that stays the same. */
 export async function sendBatch(batch: LogBatch, key: string, options: SendOptions): Promise<SentBatch> {
-  const { client, source, pause, onWait, maxAttempts, known } = options
+  const { client, source, pause, onWait, maxAttempts, wasReached } = options
   for (let attempt = 1; ; attempt++) {
     try {
-      const { body, headers } = await client.answer('POST', '/api/logs', intakeAnswer, {
+      const { body, headers } = await client.exchange('POST', '/api/logs', intakeResponse, {
         query: { source },
         body: batch.body,
         headers: { 'Content-Type': batch.contentType, 'Idempotency-Key': key },
       })
-      // A second try may meet what the first one stored without being answered.
+      // A retry may replay what the first attempt of this command stored.
       return { ...body, replayed: attempt === 1 && headers.get('idempotency-replayed') === 'true' }
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error
       if (error.code === 'invalid_body' && batch.lines.length > 0) return allRejected(batch)
-      const worthIt = passing.has(error.status) && (error.status !== 0 || known)
-      if (!worthIt || attempt >= maxAttempts) throw error
+      const isRetryable = retryableStatuses.has(error.status) && (error.status !== 0 || wasReached)
+      if (!isRetryable || attempt >= maxAttempts) throw error
       const ms = Math.max(
         Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)),
         Math.min(longestRetryAfterMs, (error.retryAfterSeconds ?? 0) * 1000),
@@ -54,7 +57,7 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
   }
 }
 
-/** Lines of which none is JSON are refused as one body. */
+/** The service rejects the whole body if no line of it is valid JSON. */
 function allRejected({ lines }: LogBatch): SentBatch {
   const errors = lines.map((_, index) => ({ index, reason: 'the line is not valid JSON' }))
   return { accepted: 0, rejected: lines.length, errors, replayed: false }

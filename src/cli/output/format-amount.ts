@@ -11,12 +11,11 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${units[unit]}`
 }
 
-/** Groups of three, the same in every place of the world. */
+/** Independent of the locale. */
 export function formatCount(count: number): string {
   return Math.round(count).toLocaleString('en-US')
 }
 
-/** A number with its noun. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }

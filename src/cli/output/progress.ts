@@ -1,68 +1,62 @@
-import type { Clock } from '../../base/clock.ts'
-import type { CommandOutput } from '../command-io.ts'
-import { formatBytes, formatCount } from './format-amount.ts'
-
-export interface ProgressOptions {
-  title: string
-  /** Undefined where nobody knows how much it will be. */
-  total: number | undefined
-  unit: 'bytes' | 'count'
-  output: CommandOutput
-  clock: Clock
-}
-
-export interface Progress {
-  /** So much is done, of the total; with a few words on what it is at. */
-  update(done: number, words?: string): void
-  /** Takes the bar away. */
-  end(): void
-}
+import type { CommandIo } from '../command-io.ts'
+import { formatBytes } from './format-amount.ts'
 
 const redrawEveryMs = 100
 const lineEveryMs = 10_000
 const barCells = 24
 
-/** A bar on a terminal; elsewhere a line now and then, which is what a log of a long job wants. */
-export function startProgress({ title, total, unit, output, clock }: ProgressOptions): Progress {
-  const format = unit === 'bytes' ? formatBytes : formatCount
-  const startedAt = clock.now()
-  let writtenAt = output.isTerminal ? Number.NEGATIVE_INFINITY : startedAt
-  let drawn = false
-  const describe = (done: number, words: string) => {
-    const seconds = (clock.now() - startedAt) / 1000
-    const amount =
-      total === undefined
-        ? format(done)
-        : `${format(done)} of ${format(total)}, ${Math.floor(shareOf(done, total) * 100)} %`
-    const speed = seconds >= 1 ? `, ${format(done / seconds)}/s` : ''
-    return `${amount}${speed}${words === '' ? '' : `, ${words}`}`
-  }
-  return {
-    update(done, words = '') {
-      const now = clock.now()
-      if (now - writtenAt < (output.isTerminal ? redrawEveryMs : lineEveryMs)) return
-      writtenAt = now
-      if (!output.isTerminal) {
-        void output.write(`${title}: ${describe(done, words)}\n`)
-        return
-      }
-      const bar = total === undefined ? '' : `${barOf(shareOf(done, total))} `
-      const room = Math.max(0, output.columns - title.length - (bar === '' ? 0 : barCells + 1) - 2)
-      void output.write(`\r\x1b[K${title} ${bar}${describe(done, words).slice(0, room)}`)
-      drawn = true
-    },
-    end() {
-      if (drawn) void output.write('\r\x1b[K')
-      drawn = false
-    },
-  }
-}
+/** Shows a bar on a terminal; elsewhere writes a line every ten seconds, for the log of a long job. */
+export class Progress {
+  /** Undefined while unknown. */
+  totalBytes: number | undefined
+  note = ''
+  readonly #title: string
+  readonly #io: Pick<CommandIo, 'stderr' | 'clock'>
+  readonly #startedAt: number
+  #writtenAt: number
+  #doneBytes = 0
+  #isDrawn = false
 
-function shareOf(done: number, total: number): number {
-  return total <= 0 ? 1 : Math.min(1, done / total)
-}
+  constructor(title: string, io: Pick<CommandIo, 'stderr' | 'clock'>) {
+    this.#title = title
+    this.#io = io
+    this.#startedAt = io.clock.now()
+    this.#writtenAt = io.stderr.isTerminal ? Number.NEGATIVE_INFINITY : this.#startedAt
+  }
 
-function barOf(share: number): string {
-  const full = Math.floor(share * barCells)
-  return '█'.repeat(full) + '░'.repeat(barCells - full)
+  add(bytes: number): void {
+    this.#doneBytes += bytes
+    const { clock, stderr } = this.#io
+    const now = clock.now()
+    if (now - this.#writtenAt < (stderr.isTerminal ? redrawEveryMs : lineEveryMs)) return
+    this.#writtenAt = now
+    const text = this.#text((now - this.#startedAt) / 1000)
+    if (!stderr.isTerminal) {
+      void stderr.write(`${this.#title}: ${text}\n`)
+      return
+    }
+    const full = Math.floor((this.#share() ?? 0) * barCells)
+    const bar = this.#share() === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(barCells - full)} `
+    const room = Math.max(0, stderr.columns - this.#title.length - bar.length - 2)
+    void stderr.write(`\r\x1b[K${this.#title} ${bar}${text.slice(0, room)}`)
+    this.#isDrawn = true
+  }
+
+  end(): void {
+    if (this.#isDrawn) void this.#io.stderr.write('\r\x1b[K')
+    this.#isDrawn = false
+  }
+
+  #share(): number | undefined {
+    if (this.totalBytes === undefined) return undefined
+    return this.totalBytes <= 0 ? 1 : Math.min(1, this.#doneBytes / this.totalBytes)
+  }
+
+  #text(seconds: number): string {
+    const share = this.#share()
+    const total =
+      share === undefined ? '' : ` of ${formatBytes(this.totalBytes ?? 0)}, ${Math.floor(share * 100)} %`
+    const speed = seconds < 1 ? '' : `, ${formatBytes(this.#doneBytes / seconds)}/s`
+    return `${formatBytes(this.#doneBytes)}${total}${speed}${this.note && `, ${this.note}`}`
+  }
 }

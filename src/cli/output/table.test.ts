@@ -1,12 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import stringWidth from 'string-width'
+import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
-import { formatRows } from './result-table.ts'
-import { formatTable } from './table.ts'
-import { cutToWidth, textWidth, visible } from './text-width.ts'
+import { cutToWidth, formatRows, formatTable } from './table.ts'
+import { visible } from './visible.ts'
 
 const columns = [{ title: 'NAME' }, { title: 'COUNT', align: 'right' as const }]
 
-test('columns are as wide as their widest cell, numbers to the right', () => {
+test('columns are as wide as their widest cell, with numbers aligned right', () => {
   const rows = [
     ['a', '1'],
     ['longer', '1000'],
@@ -14,7 +14,7 @@ test('columns are as wide as their widest cell, numbers to the right', () => {
   expect(formatTable(columns, rows, memoryOutput())).toBe('NAME    COUNT\na           1\nlonger   1000\n')
 })
 
-test('wide characters do not break the alignment', () => {
+test('aligns wide characters', () => {
   const rows = [
     ['日本', '1'],
     ['é', '2'],
@@ -23,40 +23,38 @@ test('wide characters do not break the alignment', () => {
     ['ab', '5'],
   ]
   const lines = formatTable(columns, rows, memoryOutput()).trimEnd().split('\n')
-  expect(new Set(lines.map(textWidth))).toEqual(new Set([11]))
+  expect(new Set(lines.map((line) => stringWidth(line)))).toEqual(new Set([11]))
 })
 
-test('on a terminal no line is longer than it is wide, and the widest column gives way', () => {
+test('shortens the widest column to the width of the terminal', () => {
   const wide = [['x'.repeat(300), '12345']]
   const lines = formatTable(columns, wide, memoryOutput({ isTerminal: true, columns: 40 })).split('\n')
-  expect(lines.map(textWidth)).toEqual([40, 40, 0])
+  expect(lines.map((line) => stringWidth(line))).toEqual([40, 40, 0])
   expect(lines[1]).toMatch(/^x{32}… {2}12345$/)
   expect(formatTable(columns, wide, memoryOutput())).toContain('x'.repeat(300))
 })
 
-test('what comes from logs cannot steer the terminal', () => {
+test('escapes control characters of log entries', () => {
   const table = formatTable([{ title: 'A' }], [['\x1b[2Jred\nline\u202e\x07']], memoryOutput())
   expect(table).toBe('A\n\\u001b[2Jred\\nline\\u202e\\u0007\n')
   expect(visible('plain ü 日本')).toBe('plain ü 日本')
 })
 
-describe('cutting', () => {
-  test.each([
-    ['abcdef', 6, 'abcdef'],
-    ['abcdef', 5, 'abcd…'],
-    ['日本語', 6, '日本語'],
-    ['日本語', 5, '日本…'],
-    ['日本語', 4, '日…'],
-    ['日本語', 1, '…'],
-    ['ab', 0, ''],
-    ['', 3, ''],
-  ])('%j to %d cells is %j', (text, width, expected) => {
-    expect(cutToWidth(text, width)).toBe(expected)
-    expect(textWidth(cutToWidth(text, width))).toBeLessThanOrEqual(width)
-  })
+test.each([
+  ['abcdef', 6, 'abcdef'],
+  ['abcdef', 5, 'abcd…'],
+  ['日本語', 6, '日本語'],
+  ['日本語', 5, '日本…'],
+  ['日本語', 4, '日…'],
+  ['日本語', 1, '…'],
+  ['ab', 0, ''],
+  ['', 3, ''],
+])('cuts %j to %d cells as %j', (text, width, expected) => {
+  expect(cutToWidth(text, width)).toBe(expected)
+  expect(stringWidth(cutToWidth(text, width))).toBeLessThanOrEqual(width)
 })
 
-test('rows of a result: microseconds as a date, objects as JSON, null as nothing', () => {
+test('shows timestamps as dates, objects as JSON and null as an empty cell', () => {
   const rows = [
     { timestamp: 1_763_197_200_123_456, n: 1, metadata: { a: [1] }, none: null },
     { timestamp: 1_763_197_200_000_000, n: 20, metadata: {}, none: null },

@@ -1,5 +1,6 @@
+import stringWidth from 'string-width'
 import type { CommandOutput } from '../command-io.ts'
-import { cutToWidth, textWidth, visible } from './text-width.ts'
+import { visible } from './visible.ts'
 
 export interface TableColumn {
   title: string
@@ -7,10 +8,9 @@ export interface TableColumn {
 }
 
 const gap = '  '
-/** Narrower than this, a column is of no use to anybody. */
-const minColumn = 8
+const minColumnWidth = 8
 
-/** Lines of aligned columns; on a terminal no longer than it is wide. */
+/** Aligned columns; on a terminal, lines are at most as long as the terminal is wide. */
 export function formatTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
@@ -19,7 +19,7 @@ export function formatTable(
   if (columns.length === 0) return ''
   const shown = rows.map((row) => columns.map((_, i) => visible(row[i] ?? '')))
   const wanted = columns.map(({ title }, i) =>
-    shown.reduce((most, row) => Math.max(most, textWidth(row[i] as string)), textWidth(title)),
+    shown.reduce((most, row) => Math.max(most, stringWidth(row[i] as string)), stringWidth(title)),
   )
   const widths = isTerminal ? fitWidths(wanted, width - gap.length * (columns.length - 1)) : wanted
   const line = (cells: readonly string[]) =>
@@ -31,16 +31,64 @@ export function formatTable(
   return `${[head, ...shown.map(line)].join('\n')}\n`
 }
 
-/** The widest columns give way first. */
 function fitWidths(wanted: readonly number[], available: number): number[] {
   let most = Math.max(...wanted)
   const total = (limit: number) => wanted.reduce((sum, width) => sum + Math.min(width, limit), 0)
-  while (most > minColumn && total(most) > available) most--
+  while (most > minColumnWidth && total(most) > available) most--
   return wanted.map((width) => Math.min(width, most))
 }
 
 function pad(cell: string, width: number, align: 'left' | 'right'): string {
   const cut = cutToWidth(cell, width)
-  const space = ' '.repeat(Math.max(0, width - textWidth(cut)))
+  const space = ' '.repeat(Math.max(0, width - stringWidth(cut)))
   return align === 'left' ? cut + space : space + cut
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** The text if it fits, otherwise its start with an ellipsis. */
+export function cutToWidth(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text
+  if (width <= 0) return ''
+  let kept = ''
+  let used = 0
+  for (const { segment } of graphemes.segment(text)) {
+    used += stringWidth(segment)
+    if (used > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+/** Longer values are truncated before they are measured, which is slow. */
+const maxCellLength = 2_000
+
+export function formatRows(rows: readonly Record<string, unknown>[], output: CommandOutput): string {
+  const names = Object.keys(rows[0] ?? {})
+  const columns = names.map((name) => ({
+    title: name,
+    align: rows.every((row) => typeof row[name] === 'number' || row[name] === null) ? 'right' : 'left',
+  })) satisfies { title: string; align: 'left' | 'right' }[]
+  return formatTable(
+    columns,
+    rows.map((row) => names.map((name) => cell(name, row[name]))),
+    output,
+  )
+}
+
+function cell(name: string, value: unknown): string {
+  if (value === null || value === undefined) return ''
+  // Timestamps are in microseconds.
+  if (name === 'timestamp' && Number.isSafeInteger(value)) return isoMicros(value as number)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > maxCellLength ? `${text.slice(0, maxCellLength)}…` : text
+}
+
+const maxDateMs = 8.64e15
+
+function isoMicros(micros: number): string {
+  const ms = Math.floor(micros / 1000)
+  if (Math.abs(ms) > maxDateMs) return String(micros)
+  const rest = String(micros - ms * 1000).padStart(3, '0')
+  return new Date(ms).toISOString().replace('Z', `${rest}Z`)
 }

@@ -119,9 +119,9 @@ describe('an omitted or empty parameter', () => {
 
   test('is an error if it is required', () => {
     const missing = { code: 'missing_parameter', status: 400, parameter: 'x' }
-    expect(refused({ required: true })).toEqual({ ...missing, message: 'x is required.' })
+    expect(refused({ required: true })).toEqual({ ...missing, message: 'Parameter "x" is required.' })
     const allowed = ['a', 'b']
-    const message = 'x is required: one of a, b.'
+    const message = 'Parameter "x" is required. Use one of a, b.'
     expect(refused({ required: true, enum: allowed })).toEqual({ ...missing, message, allowed })
     expect(refused({ required: true, empty_is_omitted: true }, '')).toMatchObject(missing)
     expect(refusal(() => compile('SELECT 1', { x: { required: true } }).check({}))).toMatchObject(missing)

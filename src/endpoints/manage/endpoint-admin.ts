@@ -3,7 +3,7 @@ import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../.
 import type { Log } from '../../base/log.ts'
 import { type Catalog, lastWins, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
-import { hotFieldShape } from '../../catalog/source.ts'
+import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/with.ts'
 import {
@@ -94,7 +94,7 @@ export class EndpointAdmin {
     // In a sandbox, callers choose which parts of the WITH clause are used.
     const query = definition.sandbox ? definition.query : withoutUnused(definition.query)
     return jsonPaths(query, sources.columnOf).filter(
-      ({ source, path }) => sources.has(source) && hotFieldShape.shape.path.safeParse(path).success,
+      ({ source, path }) => sources.has(source) && typedColumnShape.shape.path.safeParse(path).success,
     )
   }
 

@@ -1,10 +1,9 @@
 import { type EngineType, parseEngineType } from './engine-type.ts'
-
-export type JsonSchema = { readonly [keyword: string]: unknown }
+import type { JsonSchema } from './json-schema.ts'
 
 const text: JsonSchema = { type: 'string' }
 const whole: JsonSchema = { type: 'integer' }
-/** What is no number, such as the mean of nothing, is null. */
+/** NaN, such as the mean of no rows, is null. */
 const fraction: JsonSchema = { type: ['number', 'null'] }
 const anything: JsonSchema = {}
 const point: JsonSchema = { type: 'array', prefixItems: [fraction, fraction], minItems: 2, maxItems: 2 }
@@ -37,17 +36,17 @@ const simpleTypes: Record<string, JsonSchema> = {
 }
 
 /**
- * What a column is in an answer. The service gives instants and large integers a form of their own, but only those
- * that are columns; inside of lists and tuples they are as the engine writes them.
+ * The schema of a result column. The service formats timestamps and large integers itself, but only at the top level;
+ * inside arrays and tuples they look as the engine writes them.
  */
 export function columnSchema(type: string): JsonSchema {
-  return outwardSchema(parseEngineType(type))
+  return topLevelSchema(parseEngineType(type))
 }
 
-function outwardSchema(type: EngineType): JsonSchema {
+function topLevelSchema(type: EngineType): JsonSchema {
   const [inner] = type.arguments
-  if (type.name === 'LowCardinality' && inner) return outwardSchema(inner.type)
-  if (type.name === 'Nullable' && inner) return orNull(outwardSchema(inner.type))
+  if (type.name === 'LowCardinality' && inner) return topLevelSchema(inner.type)
+  if (type.name === 'Nullable' && inner) return orNull(topLevelSchema(inner.type))
   if (type.name === 'DateTime64') {
     return { type: 'integer', format: 'int64', description: 'Microseconds since 1970, UTC.' }
   }
@@ -55,18 +54,18 @@ function outwardSchema(type: EngineType): JsonSchema {
     return {
       type: 'string',
       pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`,
-      description: 'Date and time in UTC, without a zone: 2026-01-31T12:00:00.',
+      description: 'Date and time in UTC, without a time zone: 2026-01-31T12:00:00.',
     }
   }
   if (/^U?Int(?:64|128|256)$/.test(type.name)) {
-    return { type: ['integer', 'string'], description: 'A text where a double cannot hold it exactly.' }
+    return { type: ['integer', 'string'], description: 'A string if a double cannot hold it exactly.' }
   }
   return nestedSchema(type)
 }
 
 function nestedSchema(type: EngineType): JsonSchema {
-  const { name, arguments: given } = type
-  const inner = () => (given[0] ? nestedSchema(given[0].type) : anything)
+  const { name, arguments: inside } = type
+  const inner = () => (inside[0] ? nestedSchema(inside[0].type) : anything)
   switch (name) {
     case 'LowCardinality':
       return inner()
@@ -75,19 +74,19 @@ function nestedSchema(type: EngineType): JsonSchema {
     case 'Array':
       return listOf(inner())
     case 'Map':
-      return { type: 'object', additionalProperties: given[1] ? nestedSchema(given[1].type) : true }
+      return { type: 'object', additionalProperties: inside[1] ? nestedSchema(inside[1].type) : true }
     case 'Tuple':
       return tupleSchema(type)
     case 'Nested':
       return listOf(tupleSchema(type))
     case 'Variant':
-      return { anyOf: given.map(({ type: member }) => nestedSchema(member)) }
+      return { anyOf: inside.map(({ type: member }) => nestedSchema(member)) }
     case 'SimpleAggregateFunction':
-      return given[1] ? nestedSchema(given[1].type) : anything
+      return inside[1] ? nestedSchema(inside[1].type) : anything
     case 'Enum':
     case 'Enum8':
     case 'Enum16':
-      return { type: 'string', enum: given.map(({ text: member }) => enumMember(member)) }
+      return { type: 'string', enum: inside.map(({ text: member }) => enumMember(member)) }
   }
   if (/^DateTime/.test(name)) return text
   if (/^(?:U?Int\d+|Interval\w+)$/.test(name)) return whole
@@ -95,7 +94,7 @@ function nestedSchema(type: EngineType): JsonSchema {
   return Object.hasOwn(simpleTypes, name) ? (simpleTypes[name] as JsonSchema) : anything
 }
 
-/** An object where its members have names, else a list with a place for each. */
+/** An object if the members have names, otherwise an array. */
 function tupleSchema({ arguments: members }: EngineType): JsonSchema {
   const schemas = members.map(({ type }) => nestedSchema(type))
   const labels = members.flatMap(({ label }) => (label === undefined ? [] : [label]))
@@ -121,7 +120,7 @@ function orNull(schema: JsonSchema): JsonSchema {
   }
 }
 
-/** `'a' = 1` is the text a. */
+/** `'a' = 1` is the text `a`. */
 function enumMember(written: string): string {
   const quoted = /^'((?:[^'\\]|\\.|'')*)'/.exec(written)?.[1] ?? written
   return quoted.replace(/\\(.)|''/g, (_, escaped: string | undefined) => escaped ?? "'")

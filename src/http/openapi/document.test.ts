@@ -4,8 +4,16 @@ import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { bindQuery } from '../../endpoints/definition/parameters.ts'
-import { fixedOperations, openApiDocument } from './document.ts'
-import { schemas } from './schemas.ts'
+import { documentedRoutes } from '../server.ts'
+import { documentsOf } from './document.ts'
+import { docsPage } from './pages/docs-page.ts'
+
+const routes = await documentedRoutes()
+const openApiDocument = documentsOf(routes)
+const schemas = openApiDocument({ version: '1' }).components.schemas as Record<
+  string,
+  { properties: Record<string, object>; required?: string[] }
+>
 
 const id = '11111111-2222-4333-8444-555555555555'
 
@@ -29,7 +37,7 @@ function ownParameters(endpoint: Endpoint, fixed?: Record<string, string>) {
   return all.filter(({ name, in: place }) => place === 'query' && !name.startsWith('_'))
 }
 
-describe('openApiDocument', () => {
+describe('the OpenAPI document', () => {
   test('is valid, without endpoints and with one that has everything', async () => {
     const parameters = Object.fromEntries(
       ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex'].map((type) => [`a_${type}`, { type }]),
@@ -47,7 +55,7 @@ describe('openApiDocument', () => {
     }
   })
 
-  test('every reference leads somewhere', () => {
+  test('has no dangling references', () => {
     const document = openApiDocument({ version: '1', endpoints: [endpointWith({})] })
     const references = new Set(
       JSON.stringify(document)
@@ -58,35 +66,42 @@ describe('openApiDocument', () => {
     expect(missing).toEqual([])
   })
 
-  test('no two operations share an id, nor a method and a path', () => {
-    for (const key of ['id', 'address'] as const) {
-      const keys = fixedOperations.map(({ id, method, path }) => ({ id, address: `${method} ${path}` })[key])
-      expect(new Set(keys).size).toBe(keys.length)
-    }
+  test('describes every route, with a unique operation id', () => {
+    const ids = routes.map(({ operation }) => operation?.id)
+    expect(ids).not.toContain(undefined)
+    expect(new Set(ids).size).toBe(routes.length)
   })
 
-  test('every field of every shape has a text, and none has a default that would make it seem to be there', () => {
-    const fields = Object.entries(schemas).flatMap(([name, { properties }]) =>
-      Object.entries(properties).map(([field, schema]) => ({ field: `${name}.${field}`, schema })),
-    )
-    expect(fields.filter(({ schema }) => !schema.description).map(({ field }) => field)).toEqual([])
+  test('describes every field of every shape, and moves defaults into the descriptions', () => {
+    const fields = Object.entries(schemas)
+      .filter(([name]) => name !== 'Error')
+      .flatMap(([name, { properties }]) =>
+        Object.entries(properties).map(([field, schema]) => ({ field: `${name}.${field}`, schema })),
+      )
+    expect(fields.filter(({ schema }) => !('description' in schema)).map(({ field }) => field)).toEqual([])
     expect(fields.filter(({ schema }) => 'default' in schema)).toEqual([])
+    expect(schemas.EndpointFields?.properties.max_rows).toMatchObject({
+      description: expect.stringContaining('Default: 1000.'),
+    })
+    expect(JSON.stringify(schemas.EndpointChange?.properties.max_rows)).not.toContain('Default')
   })
 
-  test('shapes are told as they are sent and as they are answered', () => {
-    expect(schemas.EndpointFields.required).toEqual(['name', 'query'])
-    expect(schemas.EndpointChange).not.toHaveProperty('required')
-    expect(schemas.Endpoint.required).toEqual(expect.arrayContaining(['id', 'query', 'sandbox', 'version']))
-    expect(schemas.Endpoint.properties.query).toMatchObject({ type: 'string' })
-    expect(schemas.EndpointFields.properties.version).toMatchObject({ readOnly: true })
-    expect(schemas.AccessTokenFields.required).toEqual(['scopes'])
-    expect(schemas.AccessToken.properties).not.toHaveProperty('token')
-    expect(schemas.NewAccessToken.required).toContain('token')
+  test('tells fields that are sent from fields that are returned', () => {
+    const { Endpoint, EndpointFields, EndpointChange, AccessToken, AccessTokenFields, NewAccessToken } =
+      schemas
+    expect(EndpointFields?.required).toEqual(['name', 'query'])
+    expect(EndpointChange).not.toHaveProperty('required')
+    expect(Endpoint?.required).toEqual(expect.arrayContaining(['id', 'query', 'sandbox', 'version']))
+    expect(Endpoint?.properties.query).toMatchObject({ type: 'string' })
+    expect(EndpointFields?.properties.version).toMatchObject({ readOnly: true })
+    expect(AccessTokenFields?.required).toEqual(['scopes'])
+    expect(AccessToken?.properties).not.toHaveProperty('token')
+    expect(NewAccessToken?.required).toContain('token')
   })
 })
 
 describe('a saved endpoint', () => {
-  test('has its parameters with their types, values and texts', () => {
+  test('has its parameters with their types, values and descriptions', () => {
     const parameters = {
       project: { required: true, description: 'Project.', example: 'demo' },
       interval: { enum: ['a', 'b'], default: 'a' },
@@ -131,19 +146,19 @@ describe('a saved endpoint', () => {
       {
         name: 'like',
         in: 'query',
-        description: 'Which. A regular expression of RE2.',
+        description: 'Which. An RE2 regular expression.',
         schema: { type: 'string' },
       },
       { name: 'loose', in: 'query', description: '', schema: { type: 'string' } },
     ])
   })
 
-  test('leaves out what the token fixes', () => {
+  test('leaves out parameters that the token fixes', () => {
     const endpoint = endpointWith({ query: 'SELECT @project, @tier, @q' })
     expect(ownParameters(endpoint, { project: 'demo', tier: 'PRO' }).map(({ name }) => name)).toEqual(['q'])
   })
 
-  test('has a row with its columns, under a name that meets no other', () => {
+  test('has a row with its columns, under a name of its own', () => {
     const endpoint = endpointWith({ name: 'Error', max_rows: 7 }, [{ name: 'count', type: 'UInt32' }])
     const { schemas: all } = openApiDocument({ version: '1', endpoints: [endpoint] }).components
     expect(all?.['row.Error']).toEqual({
@@ -166,23 +181,61 @@ describe('a saved endpoint', () => {
     ])
   })
 
-  test('takes SQL in a sandbox, and then has other columns', () => {
+  test('takes SQL in a sandbox, whose columns are unknown', () => {
     const endpoint = endpointWith({ sandbox: true })
     expect(ownParameters(endpoint).map(({ name }) => name)).toEqual(['sql'])
     expect(JSON.stringify(described(endpoint).responses[200])).toContain('"anyOf":[{"$ref"')
   })
 })
 
-test('docs/api.md lists every operation and who may ask for it, and nothing else', () => {
+test('docs/api.md lists every operation with its access and summary', () => {
   const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
   const rows = page
     .split('\n')
     .filter((line) => /^\| `[A-Z]+ \//.test(line))
-    .map((line) => line.split('|').map((cell) => cell.trim()))
-    .map(([, address, access]) => `${address} ${access}`)
-  const operations = fixedOperations.map(({ method, path, access }) => {
-    const named = { public: 'none', optional: 'optional', any: 'any' } as Record<string, string>
-    return `\`${method.toUpperCase()} ${path}\` ${named[access] ?? `\`${access}\``}`
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, 4)
+        .map((cell) => cell.trim()),
+    )
+  const named = { public: 'none', optional: 'optional', any: 'any' } as Record<string, string>
+  const operations = routes.map(({ method, path, access, operation }) => [
+    `\`${method} ${path.replace(/:(\w+)/g, '{$1}')}\``,
+    named[access] ?? `\`${access}\``,
+    operation?.summary,
+  ])
+  expect(rows.toSorted()).toEqual(operations.toSorted())
+})
+
+describe('the page of the documentation', () => {
+  const page = docsPage(openApiDocument({ version: '1.2.3', url: 'http://127.0.0.1:4000' }))
+
+  test('has every operation, with an example request', () => {
+    for (const { operation } of routes) {
+      expect(page).toContain(`<details id="${operation?.id}">`)
+      expect(page).toContain(`<span>${operation?.summary.replaceAll("'", '&#39;')}</span>`)
+    }
+    expect(page.match(/<code>curl /g)).toHaveLength(routes.length)
+    expect(page).toContain(
+      `curl &#39;http://127.0.0.1:4000/api/endpoints/query/logs.all?project=demo&#39; \\\n  -H &quot;X-API-KEY: $WELLHEAD_TOKEN&quot;`,
+    )
   })
-  expect(rows).toEqual(operations)
+
+  test('runs no scripts and loads nothing from other origins', () => {
+    expect(page).not.toMatch(/<script|<style|<img|<iframe|\sstyle=|\son\w+=|(?:src|href)="(?:https?:|\/\/)/i)
+    expect(page.match(/<link [^>]*>/g)).toEqual(['<link rel="stylesheet" href="docs/style.css">'])
+    expect(Buffer.byteLength(page)).toBeLessThan(150_000)
+  })
+
+  test('escapes what people wrote, in HTML and in the shell', () => {
+    const hostile = `<script>alert(1)</script> "'&`
+    const parameters = { q: { description: hostile, example: `'; rm -rf ~; '`, required: true } }
+    const endpoints = [endpointWith({ description: hostile, query: 'SELECT @q', parameters })]
+    const shown = docsPage(openApiDocument({ version: '1', url: `http://h"><b>`, endpoints }))
+    expect(shown).not.toContain('<script')
+    expect(shown).not.toContain('"><b>')
+    expect(shown).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &quot;&#39;&amp;')
+    expect(shown).toContain('?q=%27%3B+rm+-rf+%7E%3B+%27')
+  })
 })

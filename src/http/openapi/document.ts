@@ -1,25 +1,18 @@
+import type { z } from 'zod'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
-import { backupOperations } from './backup.ts'
-import { callingOperations } from './calling.ts'
-import { consoleOperations } from './console.ts'
+import type { RouteAccess } from '../route-access.ts'
+import type { Content, ListedRoute, Operation, Response } from '../routes/route.ts'
 import { describeEndpoint, type Reader } from './endpoint.ts'
-import { errorAnswers, errorSchemas } from './errors.ts'
-import { exploringOperations } from './exploring.ts'
-import { deploymentOperations } from './managing-deployments.ts'
-import { endpointOperations } from './managing-endpoints.ts'
-import { sourceOperations } from './managing-sources.ts'
-import { tokenOperations } from './managing-tokens.ts'
-import { type Operation, operationObject } from './operation.ts'
-import { schemas } from './schemas.ts'
-import { sendingOperations } from './sending.ts'
-import { statusOperations } from './status.ts'
+import { errorReference, errorResponses } from './errors.ts'
+import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
+import type { DescribedOperation, DescribedParameter, FieldSchema } from './operation.ts'
 
 export interface DocumentOptions {
-  /** Of the service. */
+  /** Version of the service. */
   version: string
-  /** Where the service is reached; relative to the document if it is left out. */
+  /** Address of the service. Relative to the document by default. */
   url?: string
-  /** The endpoints that have operations of their own: those that the reader may call. */
+  /** Endpoints that get operations of their own: those that the reader is allowed to call. */
   endpoints?: readonly Endpoint[]
   reader?: Reader
 }
@@ -29,44 +22,44 @@ export interface OpenApiDocument {
   info: { title: string; version: string; description: string }
   servers: { url: string }[]
   tags: { name: string; description: string }[]
-  paths: Record<string, Record<string, unknown>>
+  paths: Record<string, Record<string, DescribedOperation>>
   components: Record<string, Record<string, unknown>>
 }
 
 const tags = [
-  { name: 'Saved endpoints', description: 'The endpoints that this token may call.' },
-  { name: 'Calling endpoints', description: 'Every endpoint is called in the same way, by its id or name.' },
-  { name: 'Sending logs', description: 'Entries come in as JSON, or from OpenTelemetry.' },
-  { name: 'Endpoints', description: 'Saved queries: making, changing and deleting them.' },
-  { name: 'Sources', description: 'Where entries are kept, and for how long.' },
-  { name: 'Access tokens', description: 'Who may call and send what.' },
-  { name: 'Backups', description: 'Everything that the service keeps, of one moment.' },
-  { name: 'Exploring', description: 'Finding entries, and trying endpoints before they are saved.' },
-  { name: 'State and description', description: 'How the service is, and what it can do.' },
-  { name: 'Console', description: 'The same for people, in a browser.' },
+  { name: 'Saved endpoints', description: 'The endpoints that this token can call.' },
+  { name: 'Calling endpoints', description: 'Call any endpoint by its id or name.' },
+  { name: 'Sending logs', description: 'Send entries as JSON or with OpenTelemetry.' },
+  { name: 'Endpoints', description: 'Create, change and delete endpoints.' },
+  { name: 'Sources', description: 'Where entries are stored, and for how long.' },
+  { name: 'Access tokens', description: 'Who can call endpoints and send entries.' },
+  { name: 'Backups', description: 'Back up everything that the service stores.' },
+  { name: 'Exploring', description: 'Search entries, and try endpoints before you save them.' },
+  { name: 'State and description', description: 'State of the service, and this document.' },
+  { name: 'Console', description: 'The web console.' },
 ]
 
 const headers = {
   Age: header('Seconds since the result was computed.', 'integer'),
-  'Cache-Control': header('How long the result may be used. It is for this caller only.'),
-  'Cache-Status': header('Where the result came from, as in RFC 9211.'),
-  ETag: header('Names this state of the answer.'),
+  'Cache-Control': header('How long the caller can reuse the result. Always private.'),
+  'Cache-Status': header('Where the result came from (RFC 9211).'),
+  ETag: header('Version of the response.'),
   'Idempotency-Replayed': header('`true` if an earlier request with the same key stored the entries.'),
-  Location: header('Address of what was made.'),
-  'Retry-After': header('Seconds after which to come back.', 'integer'),
-  'Server-Timing': header('Where the time went, in milliseconds.'),
-  'Wellhead-Backup-Bytes': header('How many bytes the files in the archive have.', 'integer'),
+  Location: header('Path of the new resource.'),
+  'Retry-After': header('Seconds to wait before the next attempt.', 'integer'),
+  'Server-Timing': header('Time spent, in milliseconds.'),
+  'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
   'Wellhead-Read-Bytes': header(
-    'Bytes that the engine read for this response. Only for tokens with the scope `admin`.',
+    'Bytes that the engine read. Only for tokens with the scope `admin`.',
     'integer',
   ),
   'Wellhead-Read-Rows': header(
-    'Rows that the engine read for this response. Only for tokens with the scope `admin`.',
+    'Rows that the engine read. Only for tokens with the scope `admin`.',
     'integer',
   ),
-  'Wellhead-Truncated': header('`true` if there were more rows than the endpoint may return.'),
+  'Wellhead-Truncated': header('`true` if the result was cut at the maximum number of rows.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
-  'X-Request-Id': header('Names the request in the log of the service.'),
+  'X-Request-Id': header('Id of the request in the log of the service.'),
 }
 
 const securitySchemes = {
@@ -74,60 +67,132 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer' },
 }
 
-/** Every operation that does not come from a saved endpoint. */
-export const fixedOperations: readonly Operation[] = [
-  ...callingOperations,
-  ...sendingOperations,
-  ...endpointOperations,
-  ...deploymentOperations,
-  ...sourceOperations,
-  ...tokenOperations,
-  ...backupOperations,
-  ...exploringOperations,
-  ...statusOperations,
-  ...consoleOperations,
-]
+const anyToken = Object.keys(securitySchemes).map((scheme) => ({ [scheme]: [] }))
+const tokenErrors = [401, 429, 503]
+const scopeErrors = [...tokenErrors, 403]
 
-const fixedPaths = pathsOf(fixedOperations)
+interface AccessText {
+  text: string
+  security: object[]
+  errors: readonly number[]
+}
 
-const everybody: Reader = { parameters: {} }
+const needsScope = (scope: string): AccessText => ({
+  text: `Requires a token with the scope \`${scope}\`.`,
+  security: anyToken,
+  errors: scopeErrors,
+})
 
-/** The interface in the words of OpenAPI 3.1. */
-export function openApiDocument(options: DocumentOptions): OpenApiDocument {
-  const { version, url = '/', endpoints = [], reader = everybody } = options
-  const described = endpoints.map((endpoint) => describeEndpoint(endpoint, reader))
-  const saved = described.map(({ operation }) => operation)
-  const used = new Set([...saved, ...fixedOperations].map(({ tag }) => tag))
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Wellhead',
-      version,
-      description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
-    },
-    servers: [{ url }],
-    tags: tags.filter(({ name }) => used.has(name)),
-    paths: { ...pathsOf(saved), ...fixedPaths },
-    components: {
-      schemas: {
-        ...schemas,
-        ...errorSchemas,
-        ...Object.fromEntries(described.map(({ rowName, row }) => [rowName, row])),
+const accessTexts: Record<RouteAccess, AccessText> = {
+  public: { text: 'Requires no token.', security: [], errors: [] },
+  optional: {
+    text: 'Requires no token. With a token, the response has more details.',
+    security: [{}, ...anyToken],
+    errors: tokenErrors,
+  },
+  any: { text: 'Requires a token.', security: anyToken, errors: tokenErrors },
+  query: needsScope('query'),
+  ingest: needsScope('ingest'),
+  admin: needsScope('admin'),
+}
+
+type Paths = OpenApiDocument['paths']
+
+/** Makes OpenAPI 3.1 documents. The part that all callers share is built once. */
+export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentOptions) => OpenApiDocument {
+  const paths: Paths = {}
+  const order = (route: ListedRoute) => tags.findIndex(({ name }) => name === route.operation?.tag)
+  for (const { method, path, operation } of routes.toSorted((one, other) => order(one) - order(other))) {
+    if (operation) addOperation(paths, method, path.replace(/:(\w+)/g, '{$1}'), operation)
+  }
+  const schemas = componentSchemas()
+  const responses = errorResponses()
+  return ({ version, url = '/', endpoints = [], reader = { parameters: {} } }) => {
+    const saved: Paths = {}
+    const rows: Record<string, object> = {}
+    for (const endpoint of endpoints) {
+      const { path, operation, parameters, rowName, row } = describeEndpoint(endpoint, reader)
+      addOperation(saved, 'GET', path, operation, parameters)
+      rows[rowName] = row
+    }
+    return {
+      openapi: '3.1.1',
+      info: {
+        title: 'Wellhead',
+        version,
+        description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
       },
-      responses: errorAnswers,
-      headers,
-      securitySchemes,
-    },
+      servers: [{ url }],
+      tags: endpoints.length > 0 ? tags : tags.slice(1),
+      paths: { ...saved, ...paths },
+      components: { schemas: { ...schemas, ...rows }, responses, headers, securitySchemes },
+    }
   }
 }
 
-function pathsOf(operations: readonly Operation[]): OpenApiDocument['paths'] {
-  const paths: OpenApiDocument['paths'] = {}
-  for (const operation of operations) {
-    const { path, method } = operation
-    paths[path] = { ...paths[path], [method]: operationObject(operation) }
+function addOperation(
+  paths: Paths,
+  method: string,
+  path: string,
+  operation: Operation,
+  ownParameters: readonly DescribedParameter[] = [],
+): void {
+  const { id, tag, access, summary, description, body, responses, errorResponse } = operation
+  const { text, security, errors } = accessTexts[access]
+  const parameters = [
+    ...ownParameters,
+    ...parametersOf('path', operation.params),
+    ...parametersOf('query', operation.query),
+    ...parametersOf('header', operation.headers),
+  ]
+  const ownError = errorResponse && responseObject(errorResponse)
+  const requestErrors = [...(operation.params ? [404] : []), ...(body ? [400, 413, 415] : [])]
+  const statuses = [...new Set([...errors, ...requestErrors, ...(operation.errors ?? []), 500])]
+  const described: DescribedOperation = {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: [description, text].filter(Boolean).join('\n\n'),
+    security,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: body.required, content: contentObject(body.content, 'input') } }),
+    responses: {
+      ...Object.fromEntries(Object.entries(responses).map(([status, one]) => [status, responseObject(one)])),
+      ...Object.fromEntries(statuses.map((status) => [status, ownError ?? errorReference(status)])),
+      default: ownError ?? { $ref: '#/components/responses/Error' },
+    },
   }
-  return paths
+  paths[path] = { ...paths[path], [method.toLowerCase()]: described }
+}
+
+function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | undefined): DescribedParameter[] {
+  if (!shape) return []
+  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as FieldSchema
+  return Object.entries(properties).map(([name, { description = '', example, ...schema }]) => ({
+    name,
+    in: place,
+    ...(required.includes(name) && { required: true }),
+    description,
+    schema,
+    ...(example !== undefined && { example }),
+  }))
+}
+
+function responseObject({ description, headers: names, content }: Response): object {
+  const references = names?.map((name) => [name, { $ref: `#/components/headers/${name}` }])
+  return {
+    description,
+    ...(references && { headers: Object.fromEntries(references) }),
+    ...(content && { content: contentObject(content, 'output') }),
+  }
+}
+
+function contentObject(content: Content, direction: Direction): Record<string, object> {
+  const media = Object.entries(content).map(([type, { schema, ...rest }]) => [
+    type,
+    { ...(schema && { schema: jsonSchema(schema, direction) }), ...rest },
+  ])
+  return Object.fromEntries(media)
 }
 
 function header(description: string, type = 'string'): object {

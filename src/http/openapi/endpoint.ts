@@ -1,46 +1,55 @@
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import type { ParameterDeclaration } from '../../endpoints/definition/parameter-declaration.ts'
 import { isJsonColumn } from '../../endpoints/definition/result-columns.ts'
-import { callErrors, controlParameters, followed, resultAnswers } from './calling.ts'
-import { columnSchema, type JsonSchema } from './column-schema.ts'
-import { inAddress, type Operation } from './operation.ts'
+import type { Operation } from '../routes/route.ts'
+import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'
+import { columnSchema } from './column-schema.ts'
+import type { JsonSchema } from './json-schema.ts'
+import type { DescribedParameter } from './operation.ts'
 
-/** Who reads the description of an endpoint. */
+/** The caller who reads the description of an endpoint. */
 export interface Reader {
-  /** Parameters whose value the token fixes: they are none of the reader's business. */
+  /** Parameters that the token fixes; they are left out. */
   parameters: Readonly<Record<string, string>>
 }
 
 export interface EndpointDescription {
+  path: string
   operation: Operation
+  /** Parameters of the endpoint. */
+  parameters: DescribedParameter[]
   rowName: string
   row: object
 }
 
-/** Whatever the text holds: in logs an object, but a query may make any JSON, and other text is a string. */
+/** Any type: a query can make any JSON. */
 const jsonColumn: JsonSchema = { description: 'JSON, as it was sent.' }
 
 /** A saved endpoint as an operation of its own, with the columns of its rows. */
 export function describeEndpoint(endpoint: Endpoint, reader: Reader): EndpointDescription {
   const { definition } = endpoint
   const { name, sandbox } = definition
-  // The prefix keeps an endpoint with the name Error apart from the shape of errors.
+  // The prefix keeps the name apart from other components, such as Error.
   const rowName = `row.${name}`
   const row = { $ref: `#/components/schemas/${rowName}` }
   const items = sandbox ? { anyOf: [row, { type: 'object', additionalProperties: true }] } : row
   return {
+    path: `/api/endpoints/query/${name}`,
     rowName,
     row: rowSchema(endpoint),
+    parameters: parametersOf(endpoint, reader),
     operation: {
-      method: 'get',
-      path: `/api/endpoints/query/${name}`,
       id: `query.${name}`,
       tag: 'Saved endpoints',
       access: 'query',
       summary: name,
-      description: [definition.description, habits(endpoint)].filter(Boolean).join('\n\n'),
-      parameters: [...parametersOf(endpoint, reader), ...controlParameters(), followed],
-      answers: resultAnswers({ type: 'array', items, maxItems: definition.max_rows }, { streamed: true }),
+      description: [definition.description, limitsOf(endpoint)].filter(Boolean).join('\n\n'),
+      query: callQuery,
+      headers: followHeaders,
+      responses: resultResponses(
+        { type: 'array', items, maxItems: definition.max_rows },
+        { explained: false, streamed: true },
+      ),
       errors: callErrors,
     },
   }
@@ -56,47 +65,50 @@ function rowSchema({ columns, definition }: Endpoint): object {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 
-function habits({ definition, version }: Endpoint): string {
+function limitsOf({ definition, version }: Endpoint): string {
   const { max_rows, cache_seconds, warm_seconds, timeout_seconds } = definition
-  const kept =
+  const refreshed = warm_seconds === null ? '' : ` and refreshed every ${warm_seconds} s`
+  const cached =
     cache_seconds === null
-      ? 'Results are not kept.'
-      : `Results are kept for ${cache_seconds} s${warm_seconds === null ? '' : ` and renewed every ${warm_seconds} s`}.`
-  return `At most ${max_rows} rows within ${timeout_seconds} s. ${kept} Version ${version}.`
+      ? 'Results are not cached.'
+      : `Results are cached for ${cache_seconds} s${refreshed}.`
+  return `At most ${max_rows} rows. Times out after ${timeout_seconds} s. ${cached} Version ${version}.`
 }
 
-/** Those that are declared, and those that the SQL uses without a declaration. */
-function parametersOf({ definition, compiled }: Endpoint, reader: Reader): object[] {
+/** Declared parameters, and those that the SQL uses without a declaration. */
+function parametersOf({ definition, compiled }: Endpoint, reader: Reader): DescribedParameter[] {
   const { parameters: declared, sandbox } = definition
   const names = new Set([...Object.keys(declared), ...compiled.names])
   const own = [...names]
     .filter((name) => !Object.hasOwn(reader.parameters, name))
     .map((name) => parameterOf(name, Object.hasOwn(declared, name) ? declared[name] : undefined))
-  const sql = inAddress('sql', 'One SELECT over the views of the query, in place of its last one.', {
-    type: 'string',
-  })
+  const description = 'One SELECT over the views of the query. Replaces the last SELECT of the query.'
+  const sql: DescribedParameter = { name: 'sql', in: 'query', description, schema: { type: 'string' } }
   return sandbox ? [...own, sql] : own
 }
 
-function parameterOf(name: string, declaration: ParameterDeclaration | undefined): object {
-  if (!declaration) return inAddress(name, '', { type: 'string' })
+function parameterOf(name: string, declaration: ParameterDeclaration | undefined): DescribedParameter {
+  if (!declaration) return { name, in: 'query', description: '', schema: { type: 'string' } }
   const { type, required, description, example, default: preset, enum: allowed } = declaration
   const read = valueReader(declaration)
-  return inAddress(
+  return {
     name,
-    type === 'regex' ? [description, 'A regular expression of RE2.'].filter(Boolean).join(' ') : description,
-    {
+    in: 'query',
+    description:
+      type === 'regex' ? [description, 'An RE2 regular expression.'].filter(Boolean).join(' ') : description,
+    schema: {
       ...read.schema,
       ...(allowed && { enum: allowed.map(read.value) }),
       ...(preset !== undefined && { default: read.value(preset) }),
     },
-    { ...(required && { required }), ...(example !== undefined && { example: read.value(example) }) },
-  )
+    ...(required && { required }),
+    ...(example !== undefined && { example: read.value(example) }),
+  }
 }
 
 interface ValueReader {
   schema: JsonSchema
-  /** A value of the declaration, which has them all as texts, in the type of the schema. */
+  /** Converts a declared value, which is stored as text, to the type of the schema. */
   value: (text: string) => string | number | boolean
 }
 
@@ -105,7 +117,7 @@ function valueReader({ type, default: preset, example, enum: allowed }: Paramete
   const asIs = (text: string) => text
   switch (type) {
     case 'integer':
-      // What a double cannot hold would be another number in this document.
+      // A double cannot hold larger integers exactly.
       return texts.every((text) => Number.isSafeInteger(Number(text)))
         ? { schema: { type: 'integer', format: 'int64' }, value: Number }
         : { schema: { type: 'string', pattern: String.raw`^-?\d{1,19}$` }, value: asIs }

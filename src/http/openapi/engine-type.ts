@@ -1,14 +1,14 @@
-/** A type of the engine, taken apart: `Map(String, Array(Int64))` has two arguments, of which the second has one. */
+/** A parsed type of the engine: `Map(String, Array(Int64))` has two arguments, of which the second has one. */
 export interface EngineType {
   readonly name: string
   readonly arguments: readonly EngineArgument[]
 }
 
 export interface EngineArgument {
-  /** Of a member of a tuple that has a name. */
+  /** Name of a tuple member. */
   readonly label: string | undefined
   readonly type: EngineType
-  /** As it is written, for arguments that are no types. */
+  /** Source text, for arguments that are not types. */
   readonly text: string
 }
 
@@ -35,7 +35,7 @@ function parseArgument(written: string): EngineArgument {
   }
 }
 
-/** At the commas that stand in no brackets and in no quotes. */
+/** Splits at commas outside brackets and quotes. */
 function splitArguments(text: string): string[] {
   const parts: string[] = []
   let depth = 0

@@ -1,78 +1,71 @@
-import { listErrors } from '../../base/errors.ts'
+import { z } from 'zod'
+import { type BreakingChange, listErrors } from '../../base/errors.ts'
+import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
 
-const texts: Record<number, string> = {
-  400: 'The request has to be mended; the error says where.',
-  401: 'There is no valid token.',
-  403: 'The token may not do this.',
-  404: 'There is no such thing.',
-  406: 'The result cannot be had in this form.',
-  409: 'The name is taken, callers would break, or a backup cannot be taken now.',
-  412: 'Somebody changed it meanwhile.',
+const descriptions: Record<number, string> = {
+  400: 'The request is invalid. The error names the parameter or field.',
+  401: 'The token is missing or invalid.',
+  403: 'The token does not allow this.',
+  404: 'Not found.',
+  406: 'The result is not available in this format.',
+  409: 'The name is taken, the change would break callers, or another backup is running.',
+  412: 'Someone else changed it in the meantime.',
   413: 'The body is too large.',
-  415: 'The body is of a type that is not read here.',
-  422: 'The SQL does not compile, or reads what it may not.',
-  429: 'Too many requests. Retry-After says when to come back.',
-  500: 'Something went wrong inside.',
-  503: 'The service cannot answer now. Retry-After says when to come back.',
-  504: 'The query took longer than it may.',
-  507: 'There is too little disk left to take logs.',
+  415: 'The content type of the body is not supported.',
+  422: 'The SQL does not compile, or it reads something that it is not allowed to read.',
+  429: 'Too many requests. Retry after the time in Retry-After.',
+  500: 'Internal error.',
+  503: 'The service is unavailable. Retry after the time in Retry-After.',
+  504: 'The query timed out.',
+  507: 'Not enough disk space to store logs.',
 }
 
-const retrying = new Set([429, 503, 507])
+const retryable = new Set([429, 503, 507])
 
-/** The one shape of errors; with the codes that can be in it, where they are known. */
-function errorSchema(codes?: readonly string[]): object {
-  const text = (description: string) => ({ type: 'string', description })
-  const place = { type: 'integer', description: 'Position in the SQL that was sent.' }
-  const error = {
-    type: 'object',
-    properties: {
-      code: { ...text('What went wrong, for programs.'), ...(codes && { enum: codes }) },
-      message: text('The same for people.'),
-      request_id: text('As in the header X-Request-Id, and in the log of the service.'),
-      parameter: text('The parameter or field that the error speaks of.'),
-      allowed: { type: 'array', items: { type: 'string' }, description: 'What would have been taken.' },
-      line: place,
-      column: place,
-      endpoint: text('The endpoint that the error speaks of, where several were sent.'),
-      changes: {
-        type: 'array',
-        items: { $ref: '#/components/schemas/BreakingChange' },
-        description: 'What would break callers.',
-      },
-    },
-    required: ['code', 'message', 'request_id'],
-  }
-  return { type: 'object', properties: { error }, required: ['error'], additionalProperties: false }
+const breakingChange: z.ZodType<BreakingChange> = z.looseObject({
+  endpoint: z.string().describe('Name of the endpoint.'),
+  kind: z.string().describe('What changed, for programs.'),
+  message: z.string().describe('What changed, for people.'),
+})
+
+function errorShape(code: z.ZodType<string> = z.string()) {
+  const error = z.object({
+    code: code.describe('What is wrong, for programs.'),
+    message: z.string().describe('What is wrong, for people.'),
+    request_id: z.string().describe('The id in the header X-Request-Id and in the log of the service.'),
+    parameter: z.string().optional().describe('The parameter or field that is wrong.'),
+    allowed: z.array(z.string()).optional().describe('Values that are allowed.'),
+    line: z.int().optional().describe('Line in the SQL.'),
+    column: z.int().optional().describe('Column in the SQL.'),
+    endpoint: z.string().optional().describe('The endpoint that is wrong, if the request has several.'),
+    changes: z.array(breakingChange).optional().describe('Changes that would break callers.'),
+  })
+  return z.object({ error })
 }
 
-const codesOf = (status: number) =>
-  listErrors()
-    .filter((error) => error.status === status)
-    .map(({ code }) => code)
+const anyError = errorShape()
 
-export const errorSchemas = { Error: errorSchema() }
+nameComponents('output', { BreakingChange: breakingChange, Error: anyError })
 
-/** An answer for every status that an operation can name, and one for all others. */
-export const errorAnswers = {
-  Error: answer('Any other error.', { $ref: '#/components/schemas/Error' }),
-  ...Object.fromEntries(
-    Object.entries(texts).map(([status, description]) => [
-      `Error${status}`,
-      answer(description, errorSchema(codesOf(Number(status))), retrying.has(Number(status))),
-    ]),
-  ),
+/** A shared response for every documented status, and one for all others. */
+export function errorResponses(): Record<string, JsonSchema> {
+  const byStatus = Object.entries(descriptions).map(([status, description]) => {
+    const codes = listErrors().filter((error) => error.status === Number(status))
+    const shape = errorShape(z.enum(codes.map(({ code }) => code)))
+    return [`Error${status}`, response(description, shape, retryable.has(Number(status)))]
+  })
+  return { Error: response('Any other error.', anyError, false), ...Object.fromEntries(byStatus) }
 }
 
-function answer(description: string, schema: object, retryAfter = false): object {
+function response(description: string, shape: z.ZodType, retryAfter: boolean): JsonSchema {
   return {
     description,
     ...(retryAfter && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
-    content: { 'application/json': { schema } },
+    content: { 'application/json': { schema: jsonSchema(shape, 'output') } },
   }
 }
 
-export function errorAnswer(status: number): object {
-  if (texts[status] === undefined) throw new Error(`No text is written for errors with the status ${status}.`)
+export function errorReference(status: number): JsonSchema {
+  if (descriptions[status] === undefined) throw new Error(`Status ${status} has no description.`)
   return { $ref: `#/components/responses/Error${status}` }
 }

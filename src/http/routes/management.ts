@@ -1,24 +1,40 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 
-/** Who changes something, as the catalog writes it down. */
+export const ifMatch = z.object({
+  'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
+})
+
+/** Id of the token that makes a change, for the catalog. */
 export function changedBy(request: FastifyRequest): string {
   return request.caller?.id ?? ''
 }
 
-/** The version that the caller believes to be the newest; undefined where any will do. */
+/** Version that the caller expects to be the newest. Undefined: any version. */
 export function expectedVersion(request: FastifyRequest): number | undefined {
-  const given = request.headers['if-match']
-  if (given === undefined || given.trim() === '*') return undefined
-  const version = /^(?:W\/)?"(\d{1,9})"$/.exec(given.trim())?.[1]
+  const header = request.headers['if-match']?.trim()
+  if (header === undefined || header === '*') return undefined
+  const version = /^(?:W\/)?"(\d{1,9})"$/.exec(header)?.[1]
   if (version === undefined) {
     throw invalidParameter('If-Match', 'If-Match must be one version in quotes, such as "3".')
   }
   return Number(version)
 }
 
-/** The version goes along, for the next If-Match. */
-export function withVersion<T extends { version: number }>(reply: FastifyReply, thing: T): T {
-  reply.header('ETag', `"${thing.version}"`)
-  return thing
+/** Sets the version as ETag, for the next If-Match. */
+export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
+  reply.header('ETag', `"${resource.version}"`)
+  return resource
+}
+
+/** Aborted when the caller disconnects before the response ends. */
+export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => {
+    if (reply.raw.writableFinished) return
+    gone.abort(new Error(`The caller of ${request.id} disconnected.`))
+    onGone?.()
+  })
+  return gone.signal
 }

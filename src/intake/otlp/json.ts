@@ -1,7 +1,16 @@
-import { invalidBody } from '../../base/errors.ts'
-import type { OtlpLog, OtlpResourceLogs, OtlpScopeLogs } from './entry.ts'
-import { countMarks, parseExactly } from './json-parse.ts'
-import { type Attributes, doubleValue, hexId, integerValue, type OtlpBudget, withMember } from './value.ts'
+import { invalidBody, WellheadError } from '../../base/errors.ts'
+import { JsonScanner } from '../json-scanner.ts'
+import { type OtlpBudget, otlpLimits } from './budget.ts'
+import {
+  type Attributes,
+  doubleValue,
+  hexId,
+  integerValue,
+  type OtlpLog,
+  type OtlpResourceLogs,
+  type OtlpScopeLogs,
+  withMember,
+} from './record.ts'
 
 type Members = Record<string, unknown>
 
@@ -10,11 +19,12 @@ const uint64 = { min: 0n, max: 2n ** 64n - 1n }
 const int32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n }
 const uint32 = { min: 0n, max: 2n ** 32n - 1n }
 
-/** Reads ExportLogsServiceRequest in the JSON of OTLP: names in lowerCamelCase, ids in hex, null as absent. */
+/** Reads ExportLogsServiceRequest in OTLP's JSON: names in lowerCamelCase, ids in hex, null as absent. */
 export function readJsonLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs[] {
-  countMarks(body, budget)
-  const request = membersOf(parse(body), 'The body')
-  return list(request.resourceLogs, 'resourceLogs').map((item) => {
+  const request = parse(body, budget)
+  // A member may be null, but not the request.
+  if (request === null) throw invalidBody('The body must be an object.')
+  return list(membersOf(request, 'The body').resourceLogs, 'resourceLogs').map((item) => {
     budget.group()
     const members = membersOf(item, 'resourceLogs')
     return {
@@ -24,18 +34,41 @@ export function readJsonLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs
   })
 }
 
-function parse(body: Buffer): unknown {
+/** Also matches inside of strings, which costs a scan and nothing else. */
+const mayHaveLongInteger = /[\s:,[]-?\d{16}/
+
+function parse(body: Buffer, budget: OtlpBudget): unknown {
   const text = new TextDecoder().decode(body)
-  let parsed: unknown
+  const mustScan = body.length > otlpLimits.maxFields || mayHaveLongInteger.test(text)
   try {
-    parsed = parseExactly(text)
-  } catch {
-    // The parser's message quotes the body, which may be long and is not for a log.
+    return JSON.parse(mustScan ? scan(text, budget) : text)
+  } catch (error) {
+    if (error instanceof WellheadError) throw error
+    // The parser's message quotes the body, which may be long and must not be logged.
     throw invalidBody('The body is not valid JSON.')
   }
-  // A member may be null, but a request that is null says nothing.
-  if (parsed === null) throw invalidBody('The body must be an object.')
-  return parsed
+}
+
+/**
+ * Counts the values before the parser creates them, and quotes integers that a double may not hold: some senders write
+ * nanoseconds as numbers.
+ */
+function scan(text: string, budget: OtlpBudget): string {
+  const bytes = Buffer.from(text)
+  const scanner = new JsonScanner(bytes)
+  const longIntegers: number[] = []
+  scanner.longIntegers = longIntegers
+  scanner.space()
+  scanner.value()
+  budget.fields(scanner.values)
+  let quoted = ''
+  let copiedTo = 0
+  for (let at = 0; at < longIntegers.length; at += 2) {
+    const [start, end] = [longIntegers[at] as number, longIntegers[at + 1] as number]
+    quoted += `${bytes.toString('utf8', copiedTo, start)}"${bytes.toString('latin1', start, end)}"`
+    copiedTo = end
+  }
+  return quoted + bytes.toString('utf8', copiedTo)
 }
 
 function readScopeLogs(value: unknown, budget: OtlpBudget): OtlpScopeLogs {
@@ -74,8 +107,8 @@ function attributesOf(value: unknown, depth: number, budget: OtlpBudget): Attrib
   let attributes: Attributes | undefined
   for (const item of list(value, 'attributes')) {
     const member = membersOf(item, 'attributes')
-    const held = anyValueOf(member.value, depth, budget)
-    attributes = withMember(attributes ?? {}, textOf(member.key, 'key'), held)
+    const memberValue = anyValueOf(member.value, depth, budget)
+    attributes = withMember(attributes ?? {}, textOf(member.key, 'key'), memberValue)
   }
   return attributes
 }
@@ -83,47 +116,47 @@ function attributesOf(value: unknown, depth: number, budget: OtlpBudget): Attrib
 function anyValueOf(value: unknown, depth: number, budget: OtlpBudget): unknown {
   budget.value(depth)
   const members = membersOf(value, 'value')
-  if (isGiven(members.stringValue)) return textOf(members.stringValue, 'stringValue')
-  if (isGiven(members.boolValue)) {
+  if (isPresent(members.stringValue)) return textOf(members.stringValue, 'stringValue')
+  if (isPresent(members.boolValue)) {
     if (typeof members.boolValue !== 'boolean') throw invalidBody('boolValue must be true or false.')
     return members.boolValue
   }
-  if (isGiven(members.intValue)) return integerValue(integerOf(members.intValue, 'intValue', int64))
-  if (isGiven(members.doubleValue)) return doubleOf(members.doubleValue)
-  if (isGiven(members.arrayValue)) {
+  if (isPresent(members.intValue)) return integerValue(integerOf(members.intValue, 'intValue', int64))
+  if (isPresent(members.doubleValue)) return doubleOf(members.doubleValue)
+  if (isPresent(members.arrayValue)) {
     const { values } = membersOf(members.arrayValue, 'arrayValue')
     return list(values, 'arrayValue.values').map((item) => anyValueOf(item, depth + 1, budget))
   }
-  if (isGiven(members.kvlistValue)) {
+  if (isPresent(members.kvlistValue)) {
     return attributesOf(membersOf(members.kvlistValue, 'kvlistValue').values, depth + 1, budget) ?? {}
   }
-  return isGiven(members.bytesValue) ? base64Of(members.bytesValue) : null
+  return isPresent(members.bytesValue) ? base64Of(members.bytesValue) : null
 }
 
-function isGiven(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
 function membersOf(value: unknown, name: string): Members {
-  if (value === undefined || value === null) return {}
-  if (typeof value !== 'object' || Array.isArray(value)) throw invalidBody(`${name} must be an object.`)
-  return value as Members
+  const members = value ?? {}
+  if (typeof members !== 'object' || Array.isArray(members)) throw invalidBody(`${name} must be an object.`)
+  return members as Members
 }
 
 function list(value: unknown, name: string): unknown[] {
-  if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw invalidBody(`${name} must be an array.`)
-  return value
+  const items = value ?? []
+  if (!Array.isArray(items)) throw invalidBody(`${name} must be an array.`)
+  return items
 }
 
 function textOf(value: unknown, name: string): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw invalidBody(`${name} must be text.`)
-  return value
+  const text = value ?? ''
+  if (typeof text !== 'string') throw invalidBody(`${name} must be a string.`)
+  return text
 }
 
 function integerOf(value: unknown, name: string, range: { min: bigint; max: bigint }): bigint {
-  if (value === undefined || value === null) return 0n
+  if (!isPresent(value)) return 0n
   const isInteger = typeof value === 'string' ? /^-?\d{1,20}$/.test(value) : Number.isInteger(value)
   const integer = isInteger ? BigInt(value as string | number) : undefined
   if (integer === undefined || integer < range.min || integer > range.max) {
@@ -134,15 +167,14 @@ function integerOf(value: unknown, name: string, range: { min: bigint; max: bigi
 
 function doubleOf(value: unknown): number | string {
   if (typeof value === 'number') return doubleValue(value)
-  const isNaNText = value === 'NaN'
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
-  if (Number.isNaN(number) && !isNaNText) throw invalidBody('doubleValue must be a number.')
+  if (Number.isNaN(number) && value !== 'NaN') throw invalidBody('doubleValue must be a number.')
   return doubleValue(number)
 }
 
 function idOf(value: unknown, name: string): string {
   const id = textOf(value, name)
-  if (!/^[0-9a-f]*$/i.test(id)) throw invalidBody(`${name} must be in hex.`)
+  if (!/^[0-9a-f]*$/i.test(id)) throw invalidBody(`${name} must be hexadecimal.`)
   return hexId(id)
 }
 

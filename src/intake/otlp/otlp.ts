@@ -1,36 +1,32 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { type OtlpRecord, type OtlpResourceLogs, recordMaker } from './entry.ts'
+import { OtlpBudget } from './budget.ts'
 import { readJsonLogs } from './json.ts'
 import { readProtobufLogs } from './protobuf.ts'
-import { OtlpBudget } from './value.ts'
+import { type OtlpRecord, recordMaker } from './record.ts'
 
 export type OtlpEncoding = 'protobuf' | 'json'
 
 /** The records of an ExportLogsServiceRequest, in the order in which they were sent. */
 export function decodeOtlpLogs(body: Buffer, encoding: OtlpEncoding): OtlpRecord[] {
   const budget = new OtlpBudget()
-  const sent = encoding === 'protobuf' ? readProtobufLogs(body, budget) : readJsonLogs(body, budget)
+  const read = encoding === 'protobuf' ? readProtobufLogs : readJsonLogs
   const records: OtlpRecord[] = []
-  for (const resourceLogs of sent) addRecords(resourceLogs, budget, records)
+  for (const { resource, scopes } of read(body, budget)) {
+    const total = scopes.reduce((count, { logs }) => count + logs.length, 0)
+    budget.repeat(resource, total)
+    for (const { scope, logs } of scopes) {
+      budget.repeat(scope, logs.length)
+      const toRecord = recordMaker(resource, scope)
+      for (const log of logs) records.push(toRecord(log))
+    }
+  }
   return records
 }
 
-function addRecords({ resource, scopes }: OtlpResourceLogs, budget: OtlpBudget, records: OtlpRecord[]): void {
-  budget.repeat(
-    resource,
-    scopes.reduce((count, { logs }) => count + logs.length, 0),
-  )
-  for (const { scope, logs } of scopes) {
-    budget.repeat(scope, logs.length)
-    const toRecord = recordMaker(resource, scope)
-    for (const log of logs) records.push(toRecord(log))
-  }
-}
-
-/** ExportLogsServiceResponse: empty when everything was taken, as the protocol wants it. */
+/** ExportLogsServiceResponse; empty if nothing was rejected, as the protocol requires. */
 export function encodeOtlpResponse(encoding: OtlpEncoding, rejected: number, message: string): Buffer {
   if (encoding === 'json') {
-    // An integer of 64 bits is a text in the JSON of protobuf.
+    // The JSON form of protobuf writes 64-bit integers as strings.
     const partialSuccess = { rejectedLogRecords: String(rejected), errorMessage: message }
     return Buffer.from(JSON.stringify(rejected === 0 ? {} : { partialSuccess }))
   }
@@ -44,7 +40,7 @@ export function encodeOtlpResponse(encoding: OtlpEncoding, rejected: number, mes
   return Buffer.from(writer.finish())
 }
 
-/** google.rpc.Status, the body of every answer that is no success. */
+/** google.rpc.Status, the body of every error. */
 export function encodeOtlpError(encoding: OtlpEncoding, message: string): Buffer {
   if (encoding === 'json') return Buffer.from(JSON.stringify({ message }))
   return Buffer.from(new BinaryWriter().tag(2, WireType.LengthDelimited).string(message).finish())

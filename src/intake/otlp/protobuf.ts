@@ -1,148 +1,168 @@
-import type { WireType } from '@bufbuild/protobuf/wire'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { invalidBody, WellheadError } from '../../base/errors.ts'
-import type { OtlpLog, OtlpResourceLogs, OtlpScope, OtlpScopeLogs } from './entry.ts'
-import { type Attributes, doubleValue, hexId, integerValue, type OtlpBudget, withMember } from './value.ts'
-import { OtlpWire } from './wire.ts'
+import type { OtlpBudget } from './budget.ts'
+import {
+  type Attributes,
+  doubleValue,
+  emptyLog,
+  hexId,
+  integerValue,
+  type OtlpLog,
+  type OtlpResourceLogs,
+  type OtlpScope,
+  type OtlpScopeLogs,
+  withMember,
+} from './record.ts'
 
-/**
- * Reads ExportLogsServiceRequest. The field numbers are those of opentelemetry-proto 1.x; unknown fields are
- * skipped, so that newer senders are understood.
- */
+interface Wire {
+  reader: BinaryReader
+  budget: OtlpBudget
+}
+
+/** How a field is read: `before` is the value that its property has so far. */
+interface Kind {
+  type: WireType
+  read(wire: Wire, before: unknown, depth: number): unknown
+}
+
+/** By field number: the property that gets the value, and its kind. */
+type Fields<T> = Record<number, readonly [keyof T & string, Kind] | undefined>
+
+const { Varint, Bit32, Bit64 } = WireType
+
+const bool: Kind = { type: Varint, read: ({ reader }) => reader.bool() }
+const int32: Kind = { type: Varint, read: ({ reader }) => reader.int32() }
+const uint32: Kind = { type: Varint, read: ({ reader }) => reader.uint32() }
+const int64: Kind = { type: Varint, read: ({ reader }) => integerValue(BigInt(reader.int64())) }
+const fixed32: Kind = { type: Bit32, read: ({ reader }) => reader.fixed32() }
+const fixed64: Kind = { type: Bit64, read: ({ reader }) => BigInt(reader.fixed64()) }
+const double: Kind = { type: Bit64, read: ({ reader }) => doubleValue(reader.double()) }
+const text = delimited(({ reader }) => reader.string())
+const base64 = delimited(({ reader }) => bytesOf(reader).toString('base64'))
+const id = delimited(({ reader }) => hexId(bytesOf(reader).toString('hex')))
+const value = delimited(
+  (wire, _before, depth) => readMessage(wire, valueFields, { value: null }, depth).value,
+)
+const array = delimited(
+  (wire, _before, depth) => readMessage(wire, arrayFields, { values: [] }, depth + 1).values,
+)
+const element = delimited((wire, before, depth) => {
+  wire.budget.value(depth)
+  return append(before, value.read(wire, null, depth))
+})
+const list = delimited(
+  (wire, _before, depth) => readMessage(wire, listFields, { values: {} }, depth + 1).values,
+)
+const attribute = delimited((wire, before, depth) => {
+  wire.budget.value(depth)
+  const { key, value } = readMessage(wire, attributeFields, { key: '', value: null }, depth)
+  return withMember((before ?? {}) as Attributes, key, value)
+})
+const log = delimited((wire, before, depth) => {
+  wire.budget.record()
+  return append(before, readMessage(wire, logFields, { ...emptyLog }, depth))
+})
+const scope = delimited((wire, before, depth) => readMessage(wire, scopeFields, before as OtlpScope, depth))
+const scopeLogs = delimited((wire, before, depth) => {
+  wire.budget.group()
+  const scope = { name: '', version: '', attributes: undefined }
+  return append(before, readMessage(wire, scopeLogsFields, { scope, logs: [] }, depth))
+})
+const resource = delimited((wire, before, depth) => {
+  const values = before as Attributes | undefined
+  return readMessage(wire, listFields, { values }, depth).values
+})
+const resourceLogs = delimited((wire, before, depth) => {
+  wire.budget.group()
+  return append(before, readMessage(wire, resourceLogsFields, { resource: undefined, scopes: [] }, depth))
+})
+
+// The field numbers are those of opentelemetry-proto 1.x.
+
+/** If a value has several kinds, the last one counts, as the protocol says. */
+const valueFields: Fields<{ value: unknown }> = {
+  1: ['value', text],
+  2: ['value', bool],
+  3: ['value', int64],
+  4: ['value', double],
+  5: ['value', array],
+  6: ['value', list],
+  7: ['value', base64],
+}
+const arrayFields: Fields<{ values: unknown[] }> = { 1: ['values', element] }
+const listFields: Fields<{ values: Attributes | undefined }> = { 1: ['values', attribute] }
+const attributeFields: Fields<{ key: string; value: unknown }> = { 1: ['key', text], 2: ['value', value] }
+const logFields: Fields<OtlpLog> = {
+  1: ['timeNanos', fixed64],
+  2: ['severityNumber', int32],
+  3: ['severityText', text],
+  5: ['body', value],
+  6: ['attributes', attribute],
+  7: ['droppedAttributesCount', uint32],
+  8: ['flags', fixed32],
+  9: ['traceId', id],
+  10: ['spanId', id],
+  11: ['observedTimeNanos', fixed64],
+  12: ['eventName', text],
+}
+const scopeFields: Fields<OtlpScope> = {
+  1: ['name', text],
+  2: ['version', text],
+  3: ['attributes', attribute],
+}
+const scopeLogsFields: Fields<OtlpScopeLogs> = { 1: ['scope', scope], 2: ['logs', log] }
+const resourceLogsFields: Fields<OtlpResourceLogs> = { 1: ['resource', resource], 2: ['scopes', scopeLogs] }
+const requestFields: Fields<{ resourceLogs: OtlpResourceLogs[] }> = { 1: ['resourceLogs', resourceLogs] }
+
+/** Reads ExportLogsServiceRequest. Unknown fields are skipped, so that newer senders are understood. */
 export function readProtobufLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs[] {
-  const wire = new OtlpWire(body, budget)
-  const resourceLogs: OtlpResourceLogs[] = []
+  const wire = { reader: new BinaryReader(body), budget }
   try {
-    wire.body((field, type) => {
-      if (field !== 1) return false
-      resourceLogs.push(readResourceLogs(wire, type))
-      return true
-    })
+    return readFields(wire, body.length, requestFields, { resourceLogs: [] }, 1).resourceLogs
   } catch (error) {
     if (error instanceof WellheadError) throw error
-    // The reader has no error class of its own, and nothing in here fails but on what was sent.
-    throw invalidBody(`The body is no OTLP logs request in protobuf: ${(error as Error).message}.`)
+    // The reader has no error class of its own, and nothing here fails except for what was sent.
+    throw invalidBody(`The body is not a valid OTLP logs request in protobuf: ${(error as Error).message}.`)
   }
-  return resourceLogs
 }
 
-function readResourceLogs(wire: OtlpWire, type: WireType): OtlpResourceLogs {
-  wire.budget.group()
-  const logs: OtlpResourceLogs = { resource: undefined, scopes: [] }
-  wire.message(type, (field, type) => {
-    if (field === 1) logs.resource = readMembers(wire, type, logs.resource, 1)
-    else if (field === 2) logs.scopes.push(readScopeLogs(wire, type))
-    else return false
-    return true
-  })
-  return logs
+function delimited(read: Kind['read']): Kind {
+  return { type: WireType.LengthDelimited, read }
 }
 
-function readScopeLogs(wire: OtlpWire, type: WireType): OtlpScopeLogs {
-  wire.budget.group()
-  const scope: OtlpScope = { name: '', version: '', attributes: undefined }
-  const logs: OtlpLog[] = []
-  const readScopeField = (field: number, type: WireType) => {
-    if (field === 1) scope.name = wire.text(type)
-    else if (field === 2) scope.version = wire.text(type)
-    else if (field === 3) scope.attributes = readMember(wire, type, scope.attributes, 1)
-    else return false
-    return true
+function readMessage<T>(wire: Wire, fields: Fields<T>, target: T, depth: number): T {
+  const length = wire.reader.uint32()
+  return readFields(wire, wire.reader.pos + length, fields, target, depth)
+}
+
+function readFields<T>(wire: Wire, end: number, fields: Fields<T>, target: T, depth: number): T {
+  const { reader, budget } = wire
+  while (reader.pos < end) {
+    budget.fields(1)
+    const [number, type] = reader.tag()
+    const field = fields[number]
+    if (field === undefined) {
+      reader.skip(type, number)
+      continue
+    }
+    const property = field[0]
+    const kind = field[1]
+    // Skipping a known field of the wrong type, as some parsers do, would lose data silently.
+    if (type !== kind.type) throw new Error(`field ${number} has wire type ${type} instead of ${kind.type}`)
+    target[property] = kind.read(wire, target[property], depth) as T[typeof property]
   }
-  wire.message(type, (field, type) => {
-    if (field === 1) wire.message(type, readScopeField)
-    else if (field === 2) logs.push(readLog(wire, type))
-    else return false
-    return true
-  })
-  return { scope, logs }
+  // The reader only checks the end of the body.
+  if (reader.pos !== end) throw new Error('a field is longer than its message')
+  return target
 }
 
-function readLog(wire: OtlpWire, type: WireType): OtlpLog {
-  wire.budget.record()
-  const log: OtlpLog = {
-    timeNanos: 0n,
-    observedTimeNanos: 0n,
-    severityNumber: 0,
-    severityText: '',
-    body: null,
-    attributes: undefined,
-    droppedAttributesCount: 0,
-    flags: 0,
-    traceId: '',
-    spanId: '',
-    eventName: '',
-  }
-  wire.message(type, (field, type) => {
-    if (field === 1) log.timeNanos = wire.fixed64(type)
-    else if (field === 2) log.severityNumber = wire.int32(type)
-    else if (field === 3) log.severityText = wire.text(type)
-    else if (field === 5) log.body = readValue(wire, type, 1)
-    else if (field === 6) log.attributes = readMember(wire, type, log.attributes, 1)
-    else if (field === 7) log.droppedAttributesCount = wire.uint32(type)
-    else if (field === 8) log.flags = wire.fixed32(type)
-    else if (field === 9) log.traceId = hexId(wire.bytes(type).toString('hex'))
-    else if (field === 10) log.spanId = hexId(wire.bytes(type).toString('hex'))
-    else if (field === 11) log.observedTimeNanos = wire.fixed64(type)
-    else if (field === 12) log.eventName = wire.text(type)
-    else return false
-    return true
-  })
-  return log
+function append<T>(list: unknown, item: T): T[] {
+  const items = list as T[]
+  items.push(item)
+  return items
 }
 
-/** Of several kinds in one value the last one counts, as the protocol says. */
-function readValue(wire: OtlpWire, type: WireType, depth: number): unknown {
-  let value: unknown = null
-  wire.message(type, (field, type) => {
-    if (field === 1) value = wire.text(type)
-    else if (field === 2) value = wire.bool(type)
-    else if (field === 3) value = integerValue(wire.int64(type))
-    else if (field === 4) value = doubleValue(wire.double(type))
-    else if (field === 5) value = readArray(wire, type, depth + 1)
-    else if (field === 6) value = readMembers(wire, type, {}, depth + 1)
-    else if (field === 7) value = wire.bytes(type).toString('base64')
-    else return false
-    return true
-  })
-  return value
-}
-
-function readArray(wire: OtlpWire, type: WireType, depth: number): unknown[] {
-  const values: unknown[] = []
-  wire.message(type, (field, type) => {
-    if (field !== 1) return false
-    wire.budget.value(depth)
-    values.push(readValue(wire, type, depth))
-    return true
-  })
-  return values
-}
-
-/** A resource or a list: field 1 of both is repeated and holds a key and a value. */
-function readMembers<T extends Attributes | undefined>(
-  wire: OtlpWire,
-  type: WireType,
-  into: T,
-  depth: number,
-): Attributes | T {
-  let members: Attributes | T = into
-  wire.message(type, (field, type) => {
-    if (field !== 1) return false
-    members = readMember(wire, type, members, depth)
-    return true
-  })
-  return members
-}
-
-function readMember(wire: OtlpWire, type: WireType, into: Attributes | undefined, depth: number): Attributes {
-  wire.budget.value(depth)
-  let key = ''
-  let value: unknown = null
-  wire.message(type, (field, type) => {
-    if (field === 1) key = wire.text(type)
-    else if (field === 2) value = readValue(wire, type, depth)
-    else return false
-    return true
-  })
-  return withMember(into ?? {}, key, value)
+function bytesOf(reader: BinaryReader): Buffer {
+  const view = reader.bytes()
+  return Buffer.from(view.buffer, view.byteOffset, view.byteLength)
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { manualClock } from '../../../src/base/clock.ts'
+import { manualClock, systemTime } from '../../../src/base/clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { attackJourneys } from './attack.ts'
 import { deploymentJourneys } from './deployment.ts'
@@ -17,7 +17,7 @@ let service: RunningService
 beforeAll(async () => {
   // The route matrix sends many invalid tokens while the clock stands still.
   service = await openService({
-    clock,
+    time: systemTime(clock),
     environment: { WELLHEAD_AUTH_FAILURES_PER_MINUTE: String(authFailuresPerMinute) },
   })
 })

@@ -1,151 +1,111 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { RouteAccess } from '../../../src/http/route-access.ts'
+import type { ListedRoute } from '../../../src/http/routes/route.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const nobody = '00000000-0000-4000-8000-000000000000'
 
 interface Expected {
-  access: RouteAccess
-  /** Address or suffix, if the path itself is not enough. */
-  at?: string
+  /** Request target, if that is not the path itself. */
+  target?: string
   body?: unknown
-  /** Status for a permitted caller. The requests name nothing that exists, and their bodies are invalid. */
-  inside: number
+  /** Status for a caller who has access. No resource of these requests exists, and no body is valid. */
+  status?: number
 }
 
-/** Every route and the access that it needs. The test fails for a route that is missing here. */
-const routes: Record<string, Expected> = {
-  'GET /': { access: 'public', inside: 200 },
-  'GET /console/:page': { access: 'public', at: '/console/tokens', inside: 200 },
-  'GET /console/:page/:name': { access: 'public', at: '/console/sources/edge_logs', inside: 200 },
-  'GET /console/assets/:file': { access: 'public', inside: 404 },
-  'GET /api/whoami': { access: 'any', inside: 200 },
-  'GET /api/usage': { access: 'admin', inside: 200 },
-  'GET /api/cache': { access: 'admin', inside: 200 },
-  'POST /api/endpoints/check': { access: 'admin', body: {}, inside: 400 },
-  'POST /api/endpoints/preview': { access: 'admin', body: {}, inside: 400 },
-  'POST /api/sources/:name/search': { access: 'admin', body: {}, inside: 404 },
-  'POST /api/sources/:name/histogram': { access: 'admin', body: {}, inside: 404 },
-  'POST /api/sources/:name/values': { access: 'admin', body: { path: 'project' }, inside: 404 },
-  'GET /health': { access: 'public', inside: 200 },
-  'GET /ready': { access: 'public', inside: 200 },
-  'GET /docs/style.css': { access: 'public', inside: 200 },
-  'GET /docs': { access: 'optional', inside: 200 },
-  'GET /openapi.json': { access: 'optional', inside: 200 },
-  'GET /api/endpoints/query/:reference': { access: 'query', at: '/logs.all?_format=none', inside: 406 },
-  'POST /api/endpoints/query/:reference': {
-    access: 'query',
-    at: '/logs.all',
-    body: { _format: 'none' },
-    inside: 406,
+/** Requests that differ from the usual one. docs/api.md lists the access of each route. */
+const requests: Record<string, Expected> = {
+  'GET /console/:page': { target: '/console/tokens', status: 200 },
+  'GET /console/:page/:name': { target: '/console/sources/edge_logs', status: 200 },
+  'POST /api/sources/:name/values': { body: { path: 'project' } },
+  'GET /api/endpoints/query/:reference': {
+    target: '/api/endpoints/query/logs.all?_format=none',
+    status: 406,
   },
-  'POST /api/logs': { access: 'ingest', at: '?source=edge_logs', body: 'no JSON', inside: 400 },
-  'POST /logs': { access: 'ingest', at: '?source=edge_logs', body: 'no JSON', inside: 400 },
-  'POST /v1/logs': { access: 'ingest', body: 'no JSON', inside: 400 },
-  'GET /api/status': { access: 'admin', inside: 200 },
-  'GET /metrics': { access: 'admin', inside: 200 },
-  'GET /api/endpoints': { access: 'admin', inside: 200 },
-  'POST /api/endpoints': { access: 'admin', body: {}, inside: 400 },
-  'GET /api/endpoints/:reference': { access: 'admin', inside: 404 },
-  'PUT /api/endpoints/:reference': { access: 'admin', body: {}, inside: 404 },
-  'PATCH /api/endpoints/:reference': { access: 'admin', body: {}, inside: 404 },
-  'DELETE /api/endpoints/:reference': { access: 'admin', inside: 404 },
-  'GET /api/endpoints/:reference/versions': { access: 'admin', inside: 404 },
-  'GET /api/endpoints/:reference/paths': { access: 'admin', inside: 404 },
-  'GET /api/endpoints/:reference/slow': { access: 'admin', inside: 404 },
-  'POST /api/endpoints/:reference/versions/:version/restore': { access: 'admin', body: {}, inside: 400 },
-  'POST /api/deployments': { access: 'admin', body: {}, inside: 400 },
-  'GET /api/sources': { access: 'admin', inside: 200 },
-  'POST /api/sources': { access: 'admin', body: {}, inside: 400 },
-  'GET /api/sources/:name': { access: 'admin', inside: 404 },
-  'PUT /api/sources/:name': { access: 'admin', body: {}, inside: 404 },
-  'PATCH /api/sources/:name': { access: 'admin', body: {}, inside: 404 },
-  'DELETE /api/sources/:name': { access: 'admin', inside: 404 },
-  'GET /api/sources/:name/schema': { access: 'admin', inside: 404 },
-  'GET /api/sources/:name/recent': { access: 'admin', inside: 404 },
-  'GET /api/sources/:name/tail': { access: 'query', inside: 404 },
-  'GET /api/access-tokens': { access: 'admin', inside: 200 },
-  'POST /api/access-tokens': { access: 'admin', body: {}, inside: 400 },
-  'GET /api/access-tokens/:id': { access: 'admin', inside: 404 },
-  'PUT /api/access-tokens/:id': { access: 'admin', body: {}, inside: 404 },
-  'PATCH /api/access-tokens/:id': { access: 'admin', body: {}, inside: 404 },
-  'DELETE /api/access-tokens/:id': { access: 'admin', inside: 404 },
-  'GET /api/backup': { access: 'admin', at: '?_format=none', inside: 406 },
-  'POST /api/access-tokens/:id/rotate': { access: 'admin', body: {}, inside: 404 },
+  'POST /api/endpoints/query/:reference': {
+    target: '/api/endpoints/query/logs.all',
+    body: { _format: 'none' },
+    status: 406,
+  },
+  'POST /api/logs': { target: '/api/logs?source=edge_logs', body: 'no JSON' },
+  'POST /logs': { target: '/logs?source=edge_logs', body: 'no JSON' },
+  'POST /v1/logs': { body: 'no JSON' },
+  'POST /api/endpoints/:reference/versions/:version/restore': { status: 400 },
+  'GET /api/backup': { target: '/api/backup?_format=none', status: 406 },
 }
 
-type Outcome = 'permitted' | 401 | 403
-type Permissions = Record<RouteAccess, Outcome>
-
-const unauthorized: Permissions = {
-  public: 'permitted',
-  optional: 401,
-  any: 401,
-  query: 401,
-  ingest: 401,
-  admin: 401,
+function requestOf({ method, path }: ListedRoute): Required<Expected> {
+  const usualStatus = path.includes('/:') ? 404 : method === 'GET' ? 200 : 400
+  const { target = path, body, status = usualStatus } = requests[`${method} ${path}`] ?? {}
+  const usualBody = method === 'GET' || method === 'DELETE' ? undefined : {}
+  return { target: target.replace(/:\w+/g, nobody), body: body ?? usualBody, status }
 }
-const querier: Permissions = {
-  public: 'permitted',
-  optional: 'permitted',
-  any: 'permitted',
-  query: 'permitted',
+
+type Outcome = 'allowed' | 401 | 403
+type Outcomes = Record<RouteAccess, Outcome>
+
+const noAccess: Outcomes = { public: 'allowed', optional: 401, any: 401, query: 401, ingest: 401, admin: 401 }
+const querying: Outcomes = {
+  public: 'allowed',
+  optional: 'allowed',
+  any: 'allowed',
+  query: 'allowed',
   ingest: 403,
   admin: 403,
 }
-const sender: Permissions = { ...querier, query: 403, ingest: 'permitted' }
+const ingesting: Outcomes = { ...querying, query: 403, ingest: 'allowed' }
 
 interface CallerKind {
-  /** Fields of its token; no token is created without them. */
+  /** Fields of its token. Undefined: no token is created. */
   fields?: Record<string, unknown>
-  permissions: Permissions
-  /** Routes that are refused because the scope names another endpoint or source. */
+  outcomes: Outcomes
+  /** Routes that refuse it although its scope matches: the endpoint or source is another one. */
   refused?: readonly string[]
 }
 
-const sending = ['POST /api/logs', 'POST /logs']
-const asking = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
+const logRoutes = ['POST /api/logs', 'POST /logs']
+const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
-/** Only admins and tenants may read raw entries, because nothing limits what other tokens would see. */
-const tailing = ['GET /api/sources/:name/tail']
+/** Raw entries are for admins and for tokens with a project: nothing limits what other tokens see. */
+const tailRoutes = ['GET /api/sources/:name/tail']
 
 const callers: Record<string, CallerKind> = {
-  'no token': { permissions: { ...unauthorized, optional: 'permitted' } },
-  'a wrong token': { permissions: unauthorized },
-  'a revoked token': { fields: { scopes: ['query', 'ingest'] }, permissions: unauthorized },
+  'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
+  'a wrong token': { outcomes: noAccess },
+  'a revoked token': { fields: { scopes: ['query', 'ingest'] }, outcomes: noAccess },
   admin: {
-    permissions: {
-      public: 'permitted',
-      optional: 'permitted',
-      any: 'permitted',
-      query: 'permitted',
-      ingest: 'permitted',
-      admin: 'permitted',
+    outcomes: {
+      public: 'allowed',
+      optional: 'allowed',
+      any: 'allowed',
+      query: 'allowed',
+      ingest: 'allowed',
+      admin: 'allowed',
     },
   },
-  query: { fields: { scopes: ['query'] }, permissions: querier, refused: tailing },
-  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, permissions: querier, refused: tailing },
+  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: tailRoutes },
+  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying, refused: tailRoutes },
   'query:<another endpoint>': {
     fields: { scopes: ['query:greet'] },
-    permissions: querier,
-    refused: [...asking, ...tailing],
+    outcomes: querying,
+    refused: [...queryRoutes, ...tailRoutes],
   },
-  ingest: { fields: { scopes: ['ingest'] }, permissions: sender },
-  'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, permissions: sender },
+  ingest: { fields: { scopes: ['ingest'] }, outcomes: ingesting },
+  'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, outcomes: ingesting },
   'ingest:<another source>': {
     fields: { scopes: ['ingest:auth_logs'] },
-    permissions: sender,
-    // Not OTLP: its body names the source, and this body is invalid.
-    refused: sending,
+    outcomes: ingesting,
+    // In OTLP the body names the source, and this body is invalid.
+    refused: logRoutes,
   },
-  'a tenant of one endpoint': {
+  'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
-    permissions: querier,
-    refused: tailing,
+    outcomes: querying,
+    refused: tailRoutes,
   },
-  'a tenant with scope query': { fields: { scopes: ['query'], project: 'a' }, permissions: querier },
-  'a tenant with scope ingest': { fields: { scopes: ['ingest'], project: 'a' }, permissions: sender },
+  'query with a project': { fields: { scopes: ['query'], project: 'a' }, outcomes: querying },
+  'ingest with a project': { fields: { scopes: ['ingest'], project: 'a' }, outcomes: ingesting },
 }
 
 export function routeMatrix(running: () => RunningService): void {
@@ -165,45 +125,38 @@ export function routeMatrix(running: () => RunningService): void {
       tokens.set('a wrong token', `wh_${'0'.repeat(38)}`)
     })
 
-    test('the routes and their required access are as expected', () => {
-      const actual = running().http.routeList.map(({ method, path, access }) => `${method} ${path} ${access}`)
-      const expected = Object.entries(routes).map(([route, { access }]) => `${route} ${access}`)
-      expect(actual.toSorted()).toEqual(expected.toSorted())
-    })
-
-    test.each(Object.entries(callers))('%s: each route returns the expected status', async (name, caller) => {
-      const statuses: Record<string, number> = {}
-      const expected: Record<string, number> = {}
-      for (const [route, { access, at, body, inside }] of Object.entries(routes)) {
-        const [method, path] = route.split(' ') as [string, string]
-        const outcome = caller.refused?.includes(route) ? 403 : caller.permissions[access]
-        const address =
-          at === undefined ? path : at.startsWith('/console') ? at : path.replace(/\/:reference$/, '') + at
-        for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
-          const cell = `${sent} ${path}`
-          const response = await ask(
-            running(),
-            tokens.get(name),
-            sent,
-            address.replace(/:\w+/g, nobody),
-            body,
-          )
-          statuses[cell] = response.status
-          expected[cell] = outcome === 'permitted' ? inside : outcome
+    test.each(Object.entries(callers))(
+      '%s has access only where its scopes allow it',
+      async (name, caller) => {
+        const answers: Record<string, number> = {}
+        const expected: Record<string, number> = {}
+        for (const route of running().http.routeList) {
+          const { method, path, access } = route
+          const { target, body, status } = requestOf(route)
+          const outcome = caller.refused?.includes(`${method} ${path}`) ? 403 : caller.outcomes[access]
+          for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
+            const cell = `${sent} ${path}`
+            const answer = await ask(running(), tokens.get(name), sent, target, body)
+            answers[cell] = answer.status
+            expected[cell] = outcome === 'allowed' ? status : outcome
+          }
         }
-      }
-      expect(statuses).toEqual(expected)
-    })
+        expect(answers).toEqual(expected)
+      },
+    )
 
-    test.each(Object.entries(callers))('%s: unknown paths reveal nothing', async (name, { permissions }) => {
-      const status = async (method: string, path: string) =>
-        (await ask(running(), tokens.get(name), method, path)).status
-      const inside = permissions.any === 'permitted'
-      for (const path of ['/api', '/api/nothing', '/v1/traces', '/metrics/x']) {
-        expect([path, await status('GET', path)]).toEqual([path, inside ? 404 : 401])
-      }
-      expect(await status('DELETE', '/api/endpoints')).toBe(inside ? 405 : 401)
-      expect(await status('GET', '/nowhere')).toBe(404)
-    })
+    test.each(Object.entries(callers))(
+      '%s learns nothing from paths without a route',
+      async (name, { outcomes }) => {
+        const status = async (method: string, path: string) =>
+          (await ask(running(), tokens.get(name), method, path)).status
+        const allowed = outcomes.any === 'allowed'
+        for (const path of ['/api', '/api/nothing', '/v1/traces', '/metrics/x']) {
+          expect([path, await status('GET', path)]).toEqual([path, allowed ? 404 : 401])
+        }
+        expect(await status('DELETE', '/api/endpoints')).toBe(allowed ? 405 : 401)
+        expect(await status('GET', '/nowhere')).toBe(404)
+      },
+    )
   })
 }

@@ -48,7 +48,7 @@ describe('cached endpoints', () => {
   })
 
   beforeAll(async () => {
-    service = await openService({ clock, time })
+    service = await openService({ time })
     await post('/api/logs?source=edge_logs', [edge('1', 'abc'), edge('2', 'xyz')])
   })
   afterAll(() => service?.close())
@@ -347,7 +347,7 @@ describe('cached endpoints', () => {
     // The engine may still be down after the previous test.
     expect((await get(path)).status).toBe(200)
     await service.stop()
-    const again = await openService({ clock, time, dataDir })
+    const again = await openService({ time, dataDir })
     const call = () =>
       ask(again, adminToken.token, 'GET', path, undefined, { 'Cache-Control': 'only-if-cached' })
     await vi.waitFor(async () => expect((await call()).status).toBe(200), { timeout: 60_000 })

@@ -7,7 +7,7 @@ import { scratchDirectory } from '../../support/scratch.ts'
 const generator = fileURLToPath(new URL('../../../scripts/openapi-types.mjs', import.meta.url))
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 
-/** What the compiler says of code that uses the types of a document; nothing if it is right. */
+/** Compiler errors in code that uses the types of a document. */
 export function problemsWithTypes(document: object, code: string): string[] {
   const generated = spawnSync(process.execPath, [generator], {
     input: JSON.stringify(document),

@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { promtoolProblems } from '../../support/promtool.ts'
+import { promtoolProblems } from '../../support/metrics.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const patient = { timeout: 60_000 }
@@ -178,7 +178,7 @@ export function statisticsJourneys(running: () => RunningService): void {
         )
       const labels = 'endpoint="watched.cached",status="2xx",cache="hit"'
       expect(value(`wellhead_call_duration_seconds_count{${labels}}`)).toBe(3)
-      expect(value(`wellhead_call_duration_seconds_bucket{${labels},le="+Inf"}`)).toBe(3)
+      expect(value(`wellhead_call_duration_seconds_bucket{le="+Inf",${labels}}`)).toBe(3)
       expect(value('wellhead_engine_up')).toBe(1)
       expect(value('wellhead_query_runs_total{purpose="call"}')).toBeGreaterThan(3)
       // One of them timed out after a second.

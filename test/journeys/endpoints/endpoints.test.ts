@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { manualClock } from '../../../src/base/clock.ts'
+import { manualClock, systemTime } from '../../../src/base/clock.ts'
 import { outputFormats } from '../../../src/endpoints/call/output-formats.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
@@ -7,7 +7,7 @@ import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { openRunner } from './runner.ts'
-import { shippedProject } from './shipped-workspace.ts'
+import { shippedWorkspace } from './shipped-workspace.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
@@ -32,7 +32,7 @@ describe('requests to saved queries', () => {
   }
 
   beforeAll(async () => {
-    service = await openService({ clock })
+    service = await openService({ time: systemTime(clock) })
     const edge = (id: string, minutes: number, path: string, project = 'abc') => ({
       id,
       project,
@@ -322,5 +322,5 @@ describe('requests to saved queries', () => {
   })
 
   // Last, because it changes the endpoints and the time.
-  shippedProject(() => service, clock)
+  shippedWorkspace(() => service, clock)
 })

@@ -2,15 +2,14 @@ import { describe, expect, test } from 'vitest'
 import type { RunningService } from '../../support/service.ts'
 import { openLimitedIntake, sender } from './limited-intake.ts'
 
-/** Whose entries are whose. */
 export function describeLogCallers(service: () => RunningService): void {
   const query = async (sql: string) =>
     (await service().engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })).body
       .toString()
       .trim()
 
-  describe('who sends', () => {
-    test('a key of one caller is not the key of another', async () => {
+  describe('callers', () => {
+    test('keeps idempotency keys of callers apart', async () => {
       let caller = sender('one')
       const intake = await openLimitedIntake(service(), { caller: () => caller })
       const send = async () => {
@@ -32,10 +31,10 @@ export function describeLogCallers(service: () => RunningService): void {
       }
     })
 
-    test('a caller with a project sends entries of that one only, and what is rejected stays its own', async () => {
+    test("accepts only entries of the caller's project, and keeps rejected ones in that project", async () => {
       const caller = sender('tenant', { project: 'mine' })
       const intake = await openLimitedIntake(service(), { caller: () => caller })
-      const theirs = 'the token may only send entries of its own project'
+      const theirs = 'the token is limited to project mine; send that project or omit it'
       try {
         const response = await fetch(`${intake.url}/api/logs?source=pgbouncer_logs`, {
           method: 'POST',
@@ -74,7 +73,7 @@ export function describeLogCallers(service: () => RunningService): void {
       }
     })
 
-    test('an entry or a record that the engine could not read does not keep its neighbors out', async () => {
+    test('stores other entries and records if the engine cannot read one', async () => {
       // Tokens made before projects were checked can have half of a surrogate pair.
       const callers = [sender('neighbor'), sender('half', { project: 'half \ud800' })]
       const intake = await openLimitedIntake(service(), { caller: () => callers.shift() ?? sender('otlp') })
@@ -117,7 +116,7 @@ export function describeLogCallers(service: () => RunningService): void {
       }
     })
 
-    test('a source that the caller may not send to is 403, and nothing of the request is stored', async () => {
+    test('returns 403 for a source that the caller may not send to, and stores nothing', async () => {
       const caller = sender('narrow', { scopes: ['ingest:realtime_logs'] })
       const intake = await openLimitedIntake(service(), { caller: () => caller })
       const send = (source: string) =>

@@ -6,7 +6,7 @@ const paths = Array.from({ length: many(40, 12) }, (_, i) =>
   Object.fromEntries(Array.from({ length: 250 }, (_, k) => [`p${i * 250 + k}`, i])),
 )
 const mixed = [{ v: 1 }, { v: 'a' }, { v: [1, 'b'] }, { v: { w: 1 } }, { v: null }, { v: true }, { v: 1.5 }]
-/** Bodies of one entry or several that try to be too deep, too wide, too many or too strange. */
+/** Bodies that are too deep, too wide, too many or of unusual types. */
 export const hostileEntries = [
   `{"metadata":${deep}}`,
   `{"metadata":${wide}}`,

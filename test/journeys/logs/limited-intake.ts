@@ -5,10 +5,10 @@ import { sourceNotFound } from '../../../src/base/errors.ts'
 import { Arrivals } from '../../../src/catalog/arrivals.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import { handleError } from '../../../src/http/error-response.ts'
-import { addLogRoutes } from '../../../src/http/routes/log-routes.ts'
-import { addOtlpRoutes } from '../../../src/http/routes/otlp-routes.ts'
-import { DiskGuard } from '../../../src/intake/disk-guard.ts'
+import { addLogRoutes } from '../../../src/http/routes/logs.ts'
+import { addOtlpRoutes } from '../../../src/http/routes/otlp.ts'
 import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
+import { DiskGuard } from '../../../src/intake/intake-limits.ts'
 import { LogIntake } from '../../../src/intake/log-intake.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -26,7 +26,7 @@ export interface IntakeChoices {
   caller?: () => Caller
 }
 
-/** The intake over HTTP on the engine of a whole service, with bounds that a test can reach. */
+/** The intake over HTTP on the engine of a running service, with limits that a test can reach. */
 export async function openLimitedIntake(
   { engine, call }: RunningService,
   choices: IntakeChoices = {},

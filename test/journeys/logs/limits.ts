@@ -20,10 +20,9 @@ const refusalOf = async (response: Response) => [
   ((await response.json()) as { error?: { message: string } }).error?.message,
 ]
 
-/** What senders hear when there is too much of something, and that it passes by itself. */
 export function describeLogLimits(service: () => RunningService): void {
-  describe('when it is too much', () => {
-    test('a disk that is nearly full is 507 while it is, and calls go on', async () => {
+  describe('overload', () => {
+    test('returns 507 while the disk is nearly full, and queries still work', async () => {
       let free = 999
       const limited = await openLimitedIntake(service(), { freeBytes: () => free })
       try {
@@ -45,8 +44,8 @@ export function describeLogLimits(service: () => RunningService): void {
       }
     })
 
-    test('more lines than may wait are 429 until some are stored, and nothing is stored by half', async () => {
-      // A line is several times as long as what these entries are sent as, so that bodies are not the bound.
+    test('returns 429 while too many lines wait, and stores requests atomically', async () => {
+      // The lines of these entries are several times as long as the bodies, so that the limit of lines is reached first.
       const limited = await openLimitedIntake(service(), { maxPendingBytes: 2_000 })
       const id = `full-${Date.now()}`
       const batch = (number: number) =>
@@ -57,7 +56,7 @@ export function describeLogLimits(service: () => RunningService): void {
         const refused = answers.filter(({ status }) => status !== 200)
         expect(stored.length).toBeGreaterThan(0)
         expect(refused.length).toBeGreaterThan(0)
-        const full = 'More logs are on their way than can be stored at the moment.'
+        const full = 'Too many entries are waiting to be stored. Send this request again later.'
         for (const answer of refused) expect(await refusalOf(answer)).toEqual([429, '1', full])
         expect((await post(otlp(limited), otlpRecord, json)).status).toBe(200)
         const { body } = await service().engine.query(
@@ -74,7 +73,7 @@ export function describeLogLimits(service: () => RunningService): void {
       }
     })
 
-    test('more bodies than may be held at once are 429, also where they are small before they are unpacked', async () => {
+    test('returns 429 while too many body bytes are held, counted after decompression', async () => {
       const limited = await openLimitedIntake(service(), { maxPendingBytes: 4_000 })
       const entry = (length: number) => JSON.stringify({ event_message: 'x'.repeat(length) })
       try {
@@ -86,7 +85,7 @@ export function describeLogLimits(service: () => RunningService): void {
         })
         slow.write(half.slice(0, 2_500))
         await vi.waitFor(() => expect(limited.intake.heldBodyBytes).toBe(2_500))
-        const refused = [429, '1', 'More logs arrive than can be read at the moment.']
+        const refused = [429, '1', 'Too many request bodies are being read. Send this request again later.']
         expect(await refusalOf(await post(logs(limited), entry(2_000)))).toEqual(refused)
         const packed = gzipSync(entry(2_000))
         const gzip = { 'Content-Encoding': 'gzip' }

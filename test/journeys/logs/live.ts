@@ -4,7 +4,6 @@ import { type EventReader, openEvents } from '../../support/event-reader.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** What comes by itself, from the sender to the reader. */
 export function liveJourneys(running: () => RunningService): void {
   const { send, recent } = logClient(running)
   const readers: EventReader[] = []
@@ -20,7 +19,7 @@ export function liveJourneys(running: () => RunningService): void {
     return event?.event === 'result' ? JSON.parse(event.data).result : event
   }
 
-  describe('entries and results that come by themselves', () => {
+  describe('live entries and results', () => {
     const query = '/api/endpoints/query'
     let tenant: { id: string; token: string }
 
@@ -35,7 +34,7 @@ export function liveJourneys(running: () => RunningService): void {
       for (const reader of readers) reader.close()
     })
 
-    test('an entry that is stored comes to all who read its source, as it is listed', async () => {
+    test('sends a stored entry to all readers of its source, in the form of a listing', async () => {
       const one = await open('/api/sources/live.logs/tail')
       const other = await open('/api/sources/live_logs/tail?text=HELLO&project=a')
       const own = await open('/api/sources/live_logs/tail', tenant.token)
@@ -59,7 +58,7 @@ export function liveJourneys(running: () => RunningService): void {
       for (const id of ['1', '3']) expect(await seen(own)).toEqual(listed.get(id))
     })
 
-    test('what is rejected comes to those who read the quarantine', async () => {
+    test('sends rejected entries to readers of the quarantine', async () => {
       const quarantine = await open('/api/sources/quarantine/tail?text=not+an')
       await send('live_logs', JSON.stringify(['not an entry']))
       expect(JSON.parse((await quarantine.next())?.data as string)).toMatchObject({
@@ -68,7 +67,7 @@ export function liveJourneys(running: () => RunningService): void {
       })
     })
 
-    test('who connects again misses nothing', async () => {
+    test('sends missed entries after a reconnect', async () => {
       const before = await open('/api/sources/live_logs/tail?project=a')
       await send('live_logs', JSON.stringify([{ project: 'a', id: '4' }]))
       const { id } = (await before.next()) as { id: string }
@@ -84,7 +83,7 @@ export function liveJourneys(running: () => RunningService): void {
       expect(JSON.parse((await after.next())?.data as string)).toMatchObject({ id: '6' })
     })
 
-    test('a result comes at once, and again when entries changed it; a tenant gets its own', async () => {
+    test('sends a result at once and whenever entries change it, and to a tenant only its own', async () => {
       const all = await open(`${query}/live.counts`)
       const own = await open(`${query}/live.counts`, tenant.token)
       expect(all.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -99,7 +98,7 @@ export function liveJourneys(running: () => RunningService): void {
       expect(await rowsOf(own)).toEqual([{ project: 'a', n: a.n + 1 }])
     })
 
-    test('a cached result comes when the cache has a newer one, and not to who has it', async () => {
+    test('sends a cached result when the cache has a newer one, unless the reader has it', async () => {
       const first = await open(`${query}/live.cached`)
       const { id, data } = (await first.next()) as { id: string; data: string }
       const called = await admin('GET', `${query}/live.cached`)
@@ -109,12 +108,12 @@ export function liveJourneys(running: () => RunningService): void {
       for (const reader of [first, again]) expect(await rowsOf(reader)).toContainEqual({ project: 'c', n: 1 })
     })
 
-    test('what is wrong with a call is told before a stream begins', async () => {
+    test('reports errors before a stream begins', async () => {
       const status = async (path: string, token?: string) => (await open(path, token)).status
       expect(await status(`${query}/no.such`)).toBe(404)
       expect(await status(`${query}/logs.all`)).toBe(400)
       expect(await status(`${query}/logs.all?project=b`, tenant.token)).toBe(403)
-      // What is named goes before what is accepted.
+      // _format takes precedence over Accept.
       const csv = await open(`${query}/live.counts?_format=csv`)
       expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
       expect(await status('/api/sources/no_such/tail')).toBe(404)
@@ -131,7 +130,7 @@ export function liveJourneys(running: () => RunningService): void {
       expect(posted.status).toBe(406)
     })
 
-    test('streams end with their token, their endpoint and their source', async () => {
+    test('ends streams with their token, endpoint or source', async () => {
       const own = await open('/api/sources/live_logs/tail', tenant.token)
       await admin('DELETE', `/api/access-tokens/${tenant.id}`)
       expect(await own.next()).toBeUndefined()

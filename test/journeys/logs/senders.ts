@@ -8,12 +8,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** Clients that people have already. */
 export function describeLogSenders(service: () => RunningService): void {
   const { recent } = logClient(service)
 
-  describe('senders made for others', () => {
-    test('a pino transport made for Logflare works unchanged', async () => {
+  describe('existing clients', () => {
+    test('works with a pino transport for Logflare', async () => {
       const stream = createWriteStream({
         apiKey: service().adminToken.token,
         sourceName: 'gotrue.logs.prod',
@@ -62,7 +61,7 @@ export function describeLogSenders(service: () => RunningService): void {
       })
     })
 
-    test('OpenTelemetry records that cannot be stored are told as a partial success', async () => {
+    test('reports rejected OpenTelemetry records as a partial success', async () => {
       const record = (source: string) => ({
         body: { stringValue: 'x' },
         attributes: [{ key: 'wellhead.source', value: { stringValue: source } }],

@@ -4,11 +4,10 @@ import { openEvents } from '../../support/event-reader.ts'
 import { type Entry, logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** Metadata is returned as it was sent, wherever it is read. */
 export function describeSentMetadata(service: () => RunningService): void {
   const { send } = logClient(service)
 
-  test('metadata comes back as it was sent', async () => {
+  test('returns metadata as it was sent', async () => {
     const metadata = {
       int: 1,
       negative: -7,
@@ -36,13 +35,13 @@ export function describeSentMetadata(service: () => RunningService): void {
     expect(raw).toContain('-9223372036854775808')
   })
 
-  test('any JSON object comes back to the byte from logs.all, the newest entries and the tail', async () => {
+  test('returns any metadata byte for byte from logs.all, the newest entries and the tail', async () => {
     const written = [
       '{"a":1.0,"b":1E5,"c":-0,"d":18446744073709551615,"e":-9223372036854775808,"f":0.12345678901234567890}',
       '{"z":null,"a":{},"b":[],"a.b":1,"a%2Eb":2,"":{"":""},"a":"again"}',
       String.raw`{"text":"\u00e9\/\n\ud83d\ude00 \"x\" é😀","list":[[],[{}],{"k":[null,true]}]}`,
     ]
-    // What the engine cannot read is rejected, and has tests of its own: half of a surrogate pair, integers beyond 64 bits.
+    // Without what is rejected: half of a surrogate pair and integers beyond 64 bits.
     const isReadable = (text: string) =>
       text.isWellFormed() && !/\\u[dD][89a-fA-F]/.test(text) && !/\d{19}/.test(text)
     const made = fc

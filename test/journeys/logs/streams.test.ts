@@ -15,20 +15,20 @@ import { RequestEnds } from '../../../src/http/request-ends.ts'
 import { logRequests } from '../../../src/http/request-log.ts'
 import { addRequestTraces, RequestTraces } from '../../../src/http/request-traces.ts'
 import { admitCaller } from '../../../src/http/route-access.ts'
-import { addTailRoutes } from '../../../src/http/routes/tail-routes.ts'
+import { addTailRoutes } from '../../../src/http/routes/tail.ts'
 import { EventStreams } from '../../../src/http/streams/event-streams.ts'
 import { followResult } from '../../../src/http/streams/follow-result.ts'
 import { readEntry } from '../../../src/intake/entry.ts'
 import { LiveResults } from '../../../src/live/live-results.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
-import { RequestCounts } from '../../../src/observability/request-counts.ts'
+import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { type EventReader, openEvents } from '../../support/event-reader.ts'
 
 const admin = 'the-token-of-the-admin'
 let close = async () => {}
 afterEach(() => close())
 
-/** The streams of a service over real connections, without the engine that would store what they send. */
+/** Streams over real connections, without an engine. */
 async function openStreams(limits = { maxStreams: 100 }) {
   const clock = manualClock(Date.now())
   const time = manualTime(clock)
@@ -118,7 +118,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
   }
 }
 
-/** Keeps what is said of spans when they end. */
+/** Collects the attributes of ended spans. */
 function tracingInto(ended: Record<string, unknown>[]): Tracing {
   const span = (about: Record<string, unknown>): TraceSpan => ({
     context: { traceId: 'a', spanId: 'b', flags: 1, state: '' },
@@ -132,7 +132,7 @@ function tracingInto(ended: Record<string, unknown>[]): Tracing {
 const nextEntry = async (reader: EventReader) => JSON.parse((await reader.next())?.data ?? 'null')
 
 describe('streams of events', () => {
-  test('say what they are, and are for nobody to keep', async () => {
+  test('have the content type of events and must not be cached', async () => {
     const { open, url } = await openStreams()
     const { status, headers } = await open()
     expect(status).toBe(200)
@@ -143,7 +143,7 @@ describe('streams of events', () => {
     expect([head.status, head.headers.get('content-type')]).toEqual([200, headers.get('content-type')])
   })
 
-  test('begin with how long to wait before connecting again, and where to go on', async () => {
+  test('begin with the retry delay and an event id', async () => {
     const { open, store, time } = await openStreams()
     const one = await open()
     store({ event_message: '1' })
@@ -159,7 +159,7 @@ describe('streams of events', () => {
     expect(again.marks.at(-1)).toMatch(/^: heartbeat\nid: \w+$/)
   })
 
-  test('a tenant sees its project, and a token without one is refused', async () => {
+  test('show a tenant its own project, and refuse a token without access', async () => {
     const { open, put, store } = await openStreams()
     put('tenant')
     put('plain', { project: null })
@@ -183,7 +183,7 @@ describe('streams of events', () => {
     },
   )
 
-  test('end when their token is revoked, changed or expired, without another entry', async () => {
+  test('end without another entry when their token is revoked, changed or expired', async () => {
     const { open, put, store, access, time, streams } = await openStreams()
     put('revoked')
     put('changed')
@@ -203,7 +203,7 @@ describe('streams of events', () => {
     await vi.waitFor(() => expect(streams.size).toBe(0))
   })
 
-  test('are bounded in number, and one that ends makes room', async () => {
+  test('are limited in number, and an ended one makes room', async () => {
     const { open, streams } = await openStreams({ maxStreams: 2 })
     const [first] = [await open(), await open()]
     const full = await open()
@@ -213,18 +213,18 @@ describe('streams of events', () => {
     expect((await open()).status).toBe(200)
   })
 
-  test('a few tokens cannot keep another one out, and each gets its share', async () => {
+  test('are shared fairly among tokens', async () => {
     const { open, put, streams, store } = await openStreams({ maxStreams: 6 })
     for (const token of ['greedy', 'other', 'late', 'later']) put(token)
     const greedy = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
     const other = [await open('other'), await open('other')]
-    // The newest stream of the token with the most ends; the older ones go on.
+    // The newest stream of the token with the most streams ends.
     expect((await open('late')).status).toBe(200)
     for (;;) if ((await greedy[3]?.next()) === undefined) break
     expect((await open('late')).status).toBe(200)
     for (;;) if ((await greedy[2]?.next()) === undefined) break
     expect(streams.size).toBe(6)
-    // Two each: whoever has as much as anybody else gets no more.
+    // Each token has two streams now, which is its share.
     for (const token of ['late', 'greedy', 'other']) expect((await open(token)).status).toBe(503)
     expect((await open('later')).status).toBe(200)
     expect((await open('later')).status).toBe(503)
@@ -235,14 +235,14 @@ describe('streams of events', () => {
     }
   })
 
-  test('a reader who takes nothing costs a bounded memory, hears what it missed, and is cut in the end', async () => {
+  test('bound the memory of a slow reader, report what it missed, and close it in the end', async () => {
     const { url, store, streams, time } = await openStreams()
     const { hostname, port, pathname } = new URL(url)
     const socket = connect(Number(port), hostname)
     socket.write(`GET ${pathname}?project=a HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${admin}\r\n\r\n`)
     await once(socket, 'readable')
     const big = { project: 'a', event_message: 'x'.repeat(500_000) }
-    // More than the system takes for a connection that nobody reads.
+    // More than the socket buffers hold.
     for (let i = 0; i < 40; i++) {
       store(big, { project: 'b' })
       await new Promise((resolve) => setImmediate(resolve))
@@ -264,7 +264,7 @@ describe('streams of events', () => {
     socket.destroy()
   })
 
-  test('a result that is looked at while its endpoint changes or goes is not followed', async () => {
+  test('do not follow a result whose endpoint changes or is deleted meanwhile', async () => {
     const { base, followed, results, streams } = await openStreams()
     const { endpoint, latest } = followed
     const open = async (during: () => void) => {
@@ -290,7 +290,7 @@ describe('streams of events', () => {
     await vi.waitFor(() => expect([results.size, streams.size]).toEqual([0, 0]))
   })
 
-  test('are in the log, in the counts and in traces when they are over, whoever ended them', async () => {
+  test('are logged, counted and traced when they end', async () => {
     const { open, put, access, spans, requests, told } = await openStreams()
     const path = '/api/sources/edge_logs/tail'
     const closed = await open()
@@ -313,7 +313,7 @@ describe('streams of events', () => {
     expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 2, '4xx': 1 })
   })
 
-  test('a request whose caller leaves before the answer is told once, as 499', async () => {
+  test('record a request whose client disconnects early once, as 499', async () => {
     const { base, spans, requests, told } = await openStreams()
     const { hostname, port } = new URL(base)
     const socket = connect(Number(port), hostname)
@@ -324,7 +324,7 @@ describe('streams of events', () => {
     expect(Object.fromEntries(requests.entries())).toMatchObject({ '2xx': 0, '4xx': 1 })
   })
 
-  test('what is asked for all the time, and what is not there, makes no span', async () => {
+  test('create no span for quiet and unknown routes', async () => {
     const { base, spans, requests } = await openStreams()
     const headers = {
       'X-API-KEY': admin,
@@ -338,7 +338,7 @@ describe('streams of events', () => {
     expect(spans).toEqual([])
   })
 
-  test('end at once when the service stops, and none begins', async () => {
+  test('end when the service stops, and no new one begins', async () => {
     const { open, streams, server } = await openStreams()
     const readers = [await open(), await open()]
     streams.stop()

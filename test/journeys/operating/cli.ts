@@ -11,7 +11,7 @@ export interface LocalService {
   dataDir: string
 }
 
-/** Commands as people give them, against a service that they find by its data directory. */
+/** Runs commands against a service that they find by its data directory. */
 export function cliJourneys(service: () => LocalService): void {
   const files = scratchDirectory()
   afterAll(() => files.remove())
@@ -37,7 +37,7 @@ export function cliJourneys(service: () => LocalService): void {
   }
 
   describe('the commands', () => {
-    test('a token is made, used, listed, rotated and revoked', async () => {
+    test('creates, uses, lists, rotates and revokes a token', async () => {
       const made = await run([
         ...['token', 'create', '--scope', 'query', '--scope', 'ingest:edge_logs', '--project', 'acme'],
         ...['--parameter', 'project_tier=PRO', '--expires', '30d', '--requests-per-minute', '600'],
@@ -78,7 +78,7 @@ export function cliJourneys(service: () => LocalService): void {
       ).toContain('(unauthorized')
     })
 
-    test('an endpoint is shown, run in every form, restored and deleted', async () => {
+    test('shows, runs, restores and deletes an endpoint', async () => {
       const query =
         "SELECT number AS n, concat('a,', toString(number)) AS t FROM numbers(3) WHERE number < @most"
       const put = (body: object, method = 'POST', path = '/api/endpoints') =>
@@ -107,7 +107,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['endpoint', 'run', 'cli.numbers'])).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
-          /^wellhead: most is required\. \(missing_parameter, parameter most, request /,
+          /^wellhead: Parameter "most" is required\. \(missing_parameter, parameter most, request /,
         ),
       })
       expect((await run(['endpoint', 'show', 'cli.numbers', '--version', '1', '--sql'])).stdout).toBe(
@@ -126,7 +126,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect((await run(call)).stderr).toContain('(endpoint_not_found')
     })
 
-    test('entries are sent from lines, arrays and gzip, and what is rejected is told with its line', async () => {
+    test('sends entries from lines, arrays and gzip, and reports rejected entries with their line', async () => {
       expect(await data('source', 'create', 'cli_logs', '--retention-days', '30')).toMatchObject({
         name: 'cli_logs',
         retention_days: 30,
@@ -164,7 +164,7 @@ export function cliJourneys(service: () => LocalService): void {
       const send = ['logs', 'send', array, '--source', 'cli_logs']
       expect(await run(send)).toMatchObject({
         code: 0,
-        stderr: '2 entries were already stored in cli_logs; nothing was stored twice (--again does it).\n',
+        stderr: '2 entries were already stored in cli_logs. Use --again to store the same entries twice.\n',
       })
       expect(JSON.parse((await run([...send, '--json'])).stdout)).toMatchObject({
         accepted: 2,
@@ -177,9 +177,9 @@ export function cliJourneys(service: () => LocalService): void {
       })
     })
 
-    test('sending that was killed and is begun again stores everything, and nothing twice', async () => {
+    test('sending again after a kill stores everything, and nothing twice', async () => {
       const total = 600
-      // No ids: only the keys of the batches can tell that something came before.
+      // Without ids, only the keys of the batches prevent duplicates.
       const entries = Array.from({ length: total }, (_, n) => JSON.stringify({ message: `kept ${n}` }))
       const input = file('many.ndjson.gz', gzipSync(entries.join('\n')))
       const args = ['logs', 'send', input, '--source', 'cli_logs', '--batch-entries', '40']
@@ -204,7 +204,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect((await run(['source', 'delete', 'cli_logs', '--yes'])).code).toBe(0)
     })
 
-    test('the doctor sees the service and its engine', async () => {
+    test('doctor checks the running service and its engine', async () => {
       const { port } = new URL(service().url)
       const { code, stdout, stderr } = await run(['doctor', '--port', port, '--json'])
       const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
@@ -217,7 +217,7 @@ export function cliJourneys(service: () => LocalService): void {
         'ok',
         'ok',
       ])
-      // The library may be missing where the engine is emulated; nothing else may be wrong.
+      // The library may be missing where the engine is emulated.
       const wrong = checks.filter(({ name, status }) => status === 'problem' && name !== 'library')
       expect(wrong).toEqual([])
       expect(code).toBe(find('library')?.status === 'problem' ? 1 : 0)

@@ -7,7 +7,7 @@ import type { LocalService } from './cli.ts'
 
 const id = '6b0c2f2e-8a57-4c1d-9d3e-5f2f7d1f0a11'
 
-/** A project with a source of its own is brought to a service, changed, refused and read back. */
+/** Deploys, changes and pulls a workspace that declares a source. */
 export function deployCommandJourneys(service: () => LocalService): void {
   const files = scratchDirectory()
   afterAll(() => files.remove())
@@ -17,8 +17,8 @@ export function deployCommandJourneys(service: () => LocalService): void {
     writeFileSync(file, content)
   }
   const endpoint = (query: string) =>
-    write('project/endpoints/orders.count.sql', `/*\nid: ${id}\n*/\n${query}\n`)
-  const source = (days: number) => write('project/sources/order_logs.yaml', `retention_days: ${days}\n`)
+    write('workspace/endpoints/orders.count.sql', `/*\nid: ${id}\n*/\n${query}\n`)
+  const source = (days: number) => write('workspace/sources/order_logs.yaml', `retention_days: ${days}\n`)
   const run = (...args: string[]) =>
     runCommand(args, { cwd: files.path, environment: { WELLHEAD_DATA_DIR: service().dataDir } })
   const sourcesThere = async () => {
@@ -27,62 +27,60 @@ export function deployCommandJourneys(service: () => LocalService): void {
     return all.filter(({ name }) => name === 'order_logs').map(({ retention_days }) => retention_days)
   }
 
-  describe('a project with a source of its own', () => {
-    test('a deployment that is refused takes back the source that it made', async () => {
+  describe('a workspace with its own source', () => {
+    test('a failed deployment removes the source that it created', async () => {
       source(14)
       endpoint('SELECT no_such_column FROM order_logs')
-      expect(await run('deploy', 'project')).toMatchObject({
+      expect(await run('deploy', 'workspace')).toMatchObject({
         code: 1,
-        stdout: 'made the source order_logs\n',
-        stderr: expect.stringMatching(
-          /no_such_column[\s\S]*took back the source order_logs|took back[\s\S]*no_such_column/,
-        ),
+        stdout: 'created source order_logs\n',
+        stderr: expect.stringMatching(/removed source order_logs again[\s\S]*no_such_column/),
       })
       expect(await sourcesThere()).toEqual([])
     })
 
-    test('it is deployed whole, and then nothing differs', async () => {
+    test('deploys, and then nothing differs', async () => {
       endpoint('SELECT count() AS orders FROM order_logs')
-      expect(await run('deploy', 'project')).toMatchObject({
+      expect(await run('deploy', 'workspace')).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(
-          /^made the source order_logs\ncreated orders\.count \(version 1\)\nDeployed to /,
+          /^created source order_logs\ncreated orders\.count \(version 1\)\nDeployed to /,
         ),
       })
       expect(await sourcesThere()).toEqual([14])
-      expect((await run('diff', 'project', '--exit-code')).code).toBe(0)
+      expect((await run('diff', 'workspace', '--exit-code')).code).toBe(0)
     })
 
-    test('what would lose entries or break callers is refused, also as a trial', async () => {
+    test('rejects changes that delete entries or break callers, also in a dry run', async () => {
       source(3)
-      for (const trial of [['--dry-run'], []]) {
-        expect(await run('deploy', 'project', ...trial)).toMatchObject({
+      for (const flags of [['--dry-run'], []]) {
+        expect(await run('deploy', 'workspace', ...flags)).toMatchObject({
           code: 1,
-          stderr: expect.stringMatching(/1 change would break callers or lose entries; .*--breaking/),
+          stderr: expect.stringMatching(/1 change would break callers or delete entries; .*--breaking/),
         })
       }
       expect(await sourcesThere()).toEqual([14])
-      expect((await run('diff', 'project', '--exit-code')).code).toBe(1)
-      expect(await run('deploy', 'project', '--breaking')).toMatchObject({
+      expect((await run('diff', 'workspace', '--exit-code')).code).toBe(1)
+      expect(await run('deploy', 'workspace', '--breaking')).toMatchObject({
         code: 0,
-        stdout: expect.stringContaining('changed the source order_logs: retention_days 14 → 3\n'),
+        stdout: expect.stringContaining('updated source order_logs: retention_days 14 → 3\n'),
       })
       expect(await sourcesThere()).toEqual([3])
       endpoint('SELECT count() AS sold FROM order_logs')
-      const { code, stdout } = await run('deploy', 'project', '--dry-run', '--json')
+      const { code, stdout } = await run('deploy', 'workspace', '--dry-run', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([
         1,
         { deployed: false, endpoints: [{ name: 'orders.count' }] },
       ])
     })
 
-    test('problems of its files are told as JSON, and nothing is deployed', async () => {
-      write('project/endpoints/broken.sql', 'no front matter')
-      const { code, stdout } = await run('deploy', 'project', '--json')
+    test('reports file problems as JSON and deploys nothing', async () => {
+      write('workspace/endpoints/broken.sql', 'no front matter')
+      const { code, stdout } = await run('deploy', 'workspace', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([1, { problems: [{ file: 'endpoints/broken.sql' }] }])
     })
 
-    test('pulled, it is as it was deployed', async () => {
+    test('pulls what was deployed', async () => {
       mkdirSync(join(files.path, 'pulled'))
       const pulled = await run('pull', 'pulled')
       expect([pulled.code, pulled.stdout.split('\n')]).toEqual([

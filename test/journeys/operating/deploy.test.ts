@@ -18,21 +18,21 @@ const unit = read('deploy/wellhead.service')
 const assigned = (text: string) =>
   Object.fromEntries([...text.matchAll(/\b(WELLHEAD_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]))
 
-describe('what runs the service elsewhere', () => {
+describe('the deployment files', () => {
   test.each([
     ['deploy/Dockerfile', { host: '0.0.0.0', port: 4000, dataDir: '/data/wellhead' }],
     ['deploy/wellhead.service', { dataDir: '/var/lib/wellhead/data' }],
-  ])('%s has settings that the service takes', (path, expected) => {
+  ])('%s has valid settings', (path, expected) => {
     expect(readSettings(assigned(read(path)) as Record<string, string>)).toMatchObject({ settings: expected })
   })
 
-  test('starts the file that the package names as its command', () => {
+  test('start the command of the package', () => {
     expect(dockerfile).toContain(`ENTRYPOINT ["node", "/app/${bin.wellhead}"]`)
     expect(unit).toContain(`/opt/wellhead/node_modules/wellhead/${bin.wellhead} serve`)
     expect(read('src/main.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   })
 
-  test('gives the service longer to stop than it takes', () => {
+  test('give the service enough time to stop', () => {
     const finishWithinMs = Number(
       /finishWithinMs = ([\d_]+)/.exec(read('src/app.ts'))?.[1]?.replaceAll('_', ''),
     )
@@ -44,7 +44,7 @@ describe('what runs the service elsewhere', () => {
     ).toBe(true)
   })
 
-  test('an image is made of nothing that is not there or is not for it', () => {
+  test('the image copies only existing files and ignores private ones', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \.\/?$/gm)].flatMap(([, files]) =>
       files?.split(' '),
     )
@@ -57,7 +57,7 @@ describe('what runs the service elsewhere', () => {
 describe('docs/operating.md', () => {
   const page = read('docs/operating.md')
 
-  test('names files that are there', () => {
+  test('links to existing files', () => {
     const links = [...page.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, path]) =>
       posix.join('docs', path as string),
     )
@@ -66,13 +66,13 @@ describe('docs/operating.md', () => {
     expect([...links, ...named].filter((path) => !isThere(path))).toEqual([])
   })
 
-  test('names settings that there are', () => {
+  test('mentions only existing settings', () => {
     const known = Object.values(settingDefinitions).map(({ env }) => env as string)
     const named = [...page.matchAll(/\bWELLHEAD_[A-Z_]+/g)].map(([name]) => name)
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 
-  test('gives commands with flags that they have', () => {
+  test('uses only existing flags', () => {
     const { commands } = createProgram(memoryIo())
     const given = [...page.matchAll(/\bwellhead (backup|restore|serve)\b([^&|\n`]*)/g)]
     expect(given.length).toBeGreaterThan(3)

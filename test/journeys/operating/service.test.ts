@@ -31,7 +31,7 @@ describe('a service', () => {
     receiver.close()
   })
 
-  /** Writes bytes and gives everything that comes back until the service closes the connection. */
+  /** Sends text and returns everything the service sends until it closes the connection. */
   const raw = (text: string) =>
     new Promise<string>((resolve) => {
       let answer = ''
@@ -43,7 +43,7 @@ describe('a service', () => {
       socket.on('close', () => resolve(answer))
     })
 
-  test('prints its admin token at the first start, with a call that works, and keeps it for its owner alone', async () => {
+  test('prints its admin token and a working request at the first start, and stores the token in a private file', async () => {
     expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
     expect(statSync(join(directory.path, 'admin-token')).mode & 0o777).toBe(0o600)
     expect(statSync(join(directory.path, 'service.json')).mode & 0o777).toBe(0o600)
@@ -56,7 +56,7 @@ describe('a service', () => {
     expect(await status.json()).toMatchObject({ ready: true, engine: { ready: true, restarts: 0 } })
   })
 
-  test('tells that it is alive and ready without a token', async () => {
+  test('reports that it is alive and ready without a token', async () => {
     expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'alive' })
     const ready = await fetch(`${url}/ready`)
     expect([ready.status, await ready.json()]).toEqual([200, { ready: true }])
@@ -94,11 +94,15 @@ describe('a service', () => {
     expect((await fetch(`${url}/api/status?api_key=${token}`)).status).toBe(401)
   })
 
-  test('answers what is not there and what is not allowed in one shape', async () => {
+  test('returns errors of one shape for unknown paths and methods', async () => {
     const missing = await fetch(`${url}/nowhere`, { headers: { 'X-Request-Id': 'my-id.1' } })
     expect([missing.status, missing.headers.get('x-request-id')]).toEqual([404, 'my-id.1'])
     expect(await missing.json()).toEqual({
-      error: { code: 'not_found', message: 'There is no GET /nowhere.', request_id: 'my-id.1' },
+      error: {
+        code: 'not_found',
+        message: 'Nothing is at GET /nowhere. See /openapi.json for all paths.',
+        request_id: 'my-id.1',
+      },
     })
     const method = await fetch(`${url}/health`, { method: 'DELETE' })
     expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
@@ -107,7 +111,7 @@ describe('a service', () => {
     })
   })
 
-  test('refuses what is too large or malformed before it reaches a route', async () => {
+  test('rejects large and malformed requests before they reach a route', async () => {
     const huge = await raw(`GET /health HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`)
     expect(huge).toMatch(/^HTTP\/1\.1 431 /)
     expect(huge).toContain('"error":{"code":')
@@ -127,7 +131,7 @@ describe('a service', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
 
-  test('writes one line a request, without values and tokens', async () => {
+  test('logs one line per request, without values and tokens', async () => {
     await fetch(`${url}/api/status?project=very-secret-value`, {
       headers: { 'X-API-KEY': token, 'X-Request-Id': 'look-for-me' },
     })
@@ -145,11 +149,11 @@ describe('a service', () => {
   cliJourneys(() => ({ url, token, dataDir: directory.path }))
   deployCommandJourneys(() => ({ url, token, dataDir: directory.path }))
 
-  test('takes up the trace of a caller, tells of it in the log and sends spans to a collector', async () => {
+  test('continues the trace of a caller, logs it and sends spans to a collector', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const headers = { 'X-API-KEY': token, traceparent: `00-${traceId}-b7ad6b7169203331-01` }
     const call = `${url}/api/endpoints/query/usage.api-counts?project=traced&interval=daily`
-    // Computed, from the cache, and from the cache in the short way.
+    // Computed, from the cache, and from the cache on the fast path.
     for (let i = 0; i < 3; i++) expect((await fetch(call, { headers })).status).toBe(200)
     const ofCalls = () => receiver.spans.filter((span) => span.traceId === traceId)
     await vi.waitFor(() => expect(ofCalls()).toHaveLength(5), { timeout: 20_000 })
@@ -170,7 +174,7 @@ describe('a service', () => {
     expect(JSON.stringify(receiver.spans, (_key, value) => String(value))).not.toContain('traced')
   })
 
-  test('leaves no orphan when killed, and still has the statistics of what was answered two seconds before', async () => {
+  test('leaves no orphan when killed, and keeps the statistics of requests from two seconds before', async () => {
     const ask = async (path: string, key: string, body?: string) => {
       const headers = { 'X-API-KEY': key, ...(body && { 'Content-Type': 'application/json' }) }
       const answer = await fetch(url + path, { headers, ...(body && { method: 'POST', body }) })
@@ -179,7 +183,7 @@ describe('a service', () => {
     const made = await ask('/api/access-tokens', token, JSON.stringify({ scopes: ['query'] }))
     for (let i = 0; i < 20; i++) await ask('/api/endpoints/query/logs.all?project=x', made.token as never)
     const answeredAt = performance.now()
-    // The promise is about this very time.
+    // Statistics are guaranteed to be stored after this time.
     await vi.waitFor(() => expect(performance.now() - answeredAt).toBeGreaterThan(2000), { timeout: 5_000 })
     const [enginePid] = childrenOf(service.child.pid as number)
     service.child.kill('SIGKILL')
@@ -195,11 +199,11 @@ describe('a service', () => {
 
   test('stops on SIGTERM with exit code 0', async () => {
     const [enginePid] = childrenOf(service.child.pid as number)
-    // As from a terminal: the engine process gets the signal too, and waits for the service's word.
+    // As from a terminal, the engine process gets the signal too; it waits for the service.
     process.kill(enginePid as number, 'SIGINT')
     process.kill(enginePid as number, 'SIGTERM')
     expect((await fetch(`${url}/ready`)).status).toBe(200)
-    // A reader who stays would stay for ever; it is no reason to wait.
+    // The service does not wait for an open stream.
     const reader = await openEvents(`${url}/api/sources/edge_logs/tail`, token)
     const asked = performance.now()
     service.child.kill('SIGTERM')
@@ -211,29 +215,29 @@ describe('a service', () => {
   })
 })
 
-describe('a service that cannot start says in one line what to do', () => {
+describe('a service that cannot start prints one line that says what to do', () => {
   const start = async (args: string[], environment: Record<string, string> = {}) => {
     const service = spawnService(args, environment)
     const code = await service.exit
     return { code, lines: service.stderr().trim().split('\n') }
   }
 
-  test('every problem with settings and flags at once', async () => {
+  test('for all invalid settings and flags together', async () => {
     const { code, lines } = await start(['--port', 'eighty', '--colour', 'red'], {
       WELLHEAD_LOG_LEVEL: 'loud',
       WELLHEAD_ADMIN_TOKEN: 'short',
     })
     expect(code).toBe(2)
     expect(lines).toEqual([
-      'wellhead: --colour is no flag of serve. wellhead serve --help lists them.',
-      'wellhead: Argument 4 belongs to no flag of serve.',
-      'wellhead: --port must be a whole number from 0 to 65535; "eighty" was given.',
-      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces; something else was given.',
-      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; "loud" was given.',
+      'wellhead: Unknown flag --colour. List all flags with: wellhead serve --help',
+      'wellhead: Argument 4 is unexpected.',
+      'wellhead: --port must be a whole number from 0 to 65535, not "eighty".',
+      'wellhead: WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces.',
+      'wellhead: WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     ])
   })
 
-  test('a busy port', async () => {
+  test('for a busy port', async () => {
     const directory = scratchDirectory()
     const other = createServer().listen(0, '127.0.0.1')
     await vi.waitFor(() => expect(other.address()).not.toBeNull())
@@ -242,19 +246,17 @@ describe('a service that cannot start says in one line what to do', () => {
     other.close()
     directory.remove()
     expect(code).toBe(1)
-    expect(lines).toEqual([
-      `wellhead: 127.0.0.1:${port} is already in use. Choose another port with --port, or stop what listens there.`,
-    ])
+    expect(lines).toEqual([`wellhead: Port ${port} is already in use. Choose another with --port.`])
   })
 
-  test('a data directory that cannot be made', async () => {
+  test('for a data directory that cannot be created', async () => {
     const { code, lines } = await start(['--port', '0', '--data-dir', '/dev/null/data'])
     expect(code).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatch(/^wellhead: The data directory \/dev\/null\/data cannot be made: /)
+    expect(lines[0]).toMatch(/^wellhead: Cannot create the data directory \/dev\/null\/data: /)
   })
 
-  test('an engine executable that is not there', async () => {
+  test('for a missing engine executable', async () => {
     const directory = scratchDirectory()
     const { code, lines } = await start([
       '--port',
@@ -267,10 +269,10 @@ describe('a service that cannot start says in one line what to do', () => {
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toContain('There is no embedded engine for this machine')
+    expect(lines[0]).toContain('This machine has no embedded engine')
   })
 
-  test('a ClickHouse server that is not there, without showing its password', async () => {
+  test('for an unreachable ClickHouse server, without its password', async () => {
     const directory = scratchDirectory()
     const { code, lines } = await start(['--port', '0', '--data-dir', directory.path], {
       WELLHEAD_CLICKHOUSE_URL: 'http://user:hidden-password@127.0.0.1:1',
@@ -278,7 +280,7 @@ describe('a service that cannot start says in one line what to do', () => {
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toEqual([
-      'wellhead: The ClickHouse server cannot be used. Check WELLHEAD_CLICKHOUSE_URL, user and password.',
+      'wellhead: Cannot use the ClickHouse server. Check WELLHEAD_CLICKHOUSE_URL, user and password.',
     ])
   })
 })

@@ -3,7 +3,7 @@ import { ask, makeToken } from '../../support/callers.ts'
 import { openServer, remoteCredentials } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
-/** Several services on one ClickHouse: what one is told, the others know. */
+/** Two services that share one ClickHouse server and its catalog. */
 let server: Awaited<ReturnType<typeof openServer>>
 let one: RunningService
 let other: RunningService
@@ -21,7 +21,7 @@ const openOn = () =>
 
 beforeAll(async () => {
   server = await openServer()
-  // At the same time, on an empty server.
+  // Concurrently, on an empty server.
   ;[one, other] = await Promise.all([openOn(), openOn()])
 })
 afterAll(async () => {
@@ -44,7 +44,7 @@ test('services that start together on an empty server agree on the sources and e
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('an endpoint, a source and a token that one makes are known to the other, until they are gone', async () => {
+test('an endpoint, a source and a token of one service work on the other until they are deleted', async () => {
   await admin(one, 'POST', '/api/sources', { name: 'orders' })
   await admin(one, 'POST', '/api/endpoints', {
     name: 'orders.count',
@@ -68,7 +68,7 @@ test('an endpoint, a source and a token that one makes are known to the other, u
   await soon(async () => expect((await admin(one, 'GET', '/api/sources/orders')).status).toBe(404))
 })
 
-test('a name that both claim at once goes to one of them', async () => {
+test('of two services that create the same name concurrently, one succeeds', async () => {
   const claims = await Promise.all(
     [one, other, one, other].map((service, i) =>
       admin(service, 'POST', '/api/endpoints', { name: 'contested', query: `SELECT ${i} AS i` }),
@@ -83,7 +83,7 @@ test('a name that both claim at once goes to one of them', async () => {
   }
 })
 
-test('both changing the same version at once is a change of one, and a conflict of the other', async () => {
+test('of two concurrent changes of the same version, one succeeds and the other gets 412', async () => {
   const made = await admin(one, 'POST', '/api/endpoints', { name: 'edited', query: 'SELECT 1 AS i' })
   await soon(async () => expect((await admin(other, 'GET', '/api/endpoints/edited')).status).toBe(200))
   const changes = await Promise.all(
@@ -103,7 +103,7 @@ test('both changing the same version at once is a change of one, and a conflict 
   expect(changes.map(({ status }) => status).sort()).toEqual([200, 412])
 })
 
-test('of two deployments that meet in one endpoint one holds, for both, and of the other nothing is there', async () => {
+test('of two concurrent deployments that share an endpoint, one succeeds and the other changes nothing', async () => {
   const deploy = (service: RunningService, names: string[], mark: string) =>
     admin(service, 'POST', '/api/deployments', {
       endpoints: names.map((name) => ({
@@ -134,7 +134,7 @@ test('of two deployments that meet in one endpoint one holds, for both, and of t
   }
 })
 
-test('a start does not undo what an admin changed or deleted', async () => {
+test('a start does not revert changed or deleted endpoints', async () => {
   await admin(one, 'PATCH', '/api/endpoints/logs.all', { max_rows: 5 })
   await admin(one, 'DELETE', '/api/endpoints/usage.api-counts')
   const third = await openOn()
@@ -146,7 +146,7 @@ test('a start does not undo what an admin changed or deleted', async () => {
   await third.close()
 })
 
-test('a catalog that cannot be read stops a start and says why, and leaves those that run as they were', async () => {
+test('an unreadable catalog prevents a start with a reason, and running services continue', async () => {
   await one.engine.command(
     {
       sql:
@@ -155,9 +155,9 @@ test('a catalog that cannot be read stops a start and says why, and leaves those
     },
     { deadlineMs: 60_000 },
   )
-  await expect(openOn()).rejects.toThrow(/catalog cannot be read: version 1 of endpoint broken-one/)
+  await expect(openOn()).rejects.toThrow(/catalog is damaged: version 1 of endpoint broken-one/)
   expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
-  // What is broken cannot be changed, and nothing of the attempt is kept; all the rest can.
+  // Endpoints cannot change while one is unreadable, and no attempt is stored; tokens can.
   const rows = async () => {
     const sql = 'SELECT count() FROM wellhead._catalog'
     return (

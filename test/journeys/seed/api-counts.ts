@@ -136,7 +136,7 @@ export function describeApiCounts(): void {
       expect(() => saved.counts.check({ project: 'x' })).toThrow(
         expect.objectContaining({ code: 'missing_parameter', details }),
       )
-      expect(() => saved.counts.check({ interval: 'daily' })).toThrow('project is required.')
+      expect(() => saved.counts.check({ interval: 'daily' })).toThrow('Parameter "project" is required.')
     })
 
     test('an expression that cannot be compiled is an error of the engine', async () => {

@@ -206,7 +206,7 @@ export function describeInvocationStats(): void {
     test('the project must be equal, and an empty project is the empty string', async () => {
       const { rows } = await call('stats', { project: '', interval: '5min' }, now)
       expect(rows.at(-1)).toMatchObject({ count: 2 })
-      expect(() => saved.stats.check({ interval: '5min' })).toThrow('project is required.')
+      expect(() => saved.stats.check({ interval: '5min' })).toThrow('Parameter "project" is required.')
     })
 
     test('a leap day is a bucket, and a year ends between two buckets', async () => {

@@ -91,7 +91,7 @@ export function describeLogsAll(): void {
 
     test('an omitted tier is 1 day, and an omitted project is an error', () => {
       expect(saved.logs.check({ project })).toEqual(saved.logs.check({ project, project_tier: 'FREE' }))
-      expect(() => saved.logs.check({ project_tier: 'PRO' })).toThrow('project is required.')
+      expect(() => saved.logs.check({ project_tier: 'PRO' })).toThrow('Parameter "project" is required.')
     })
 
     test('entries are strictly later than iso_timestamp_start and not later than iso_timestamp_end', async () => {

@@ -1,7 +1,10 @@
-import type { DescribedOperation, DescribedParameter } from './docs-operation.ts'
+import type { DescribedOperation, DescribedParameter } from '../operation.ts'
 
-/** A call that can be pasted into a shell. */
-export function curlOf(operation: DescribedOperation, baseUrl: string): string {
+/** An example request for a shell. */
+export function curlOf(
+  operation: DescribedOperation & { method: string; path: string },
+  baseUrl: string,
+): string {
   const { method, path, parameters = [], requestBody, security } = operation
   const address = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(parameters.find((parameter) => parameter.name === name)?.example ?? name)),
@@ -10,9 +13,9 @@ export function curlOf(operation: DescribedOperation, baseUrl: string): string {
   const lines = [
     `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quoted(base + address + queryOf(parameters))}`,
   ]
-  if (security.some((scheme) => Object.hasOwn(scheme, 'apiKey')) && !takesNobody(security)) {
-    lines.push('-H "X-API-KEY: $WELLHEAD_TOKEN"')
-  }
+  // An empty scheme means that the token is optional.
+  const requiresToken = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
+  if (requiresToken) lines.push('-H "X-API-KEY: $WELLHEAD_TOKEN"')
   const example = requestBody?.content['application/json']?.example
   if (example !== undefined) {
     lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(example))}`)
@@ -20,11 +23,7 @@ export function curlOf(operation: DescribedOperation, baseUrl: string): string {
   return lines.join(' \\\n  ')
 }
 
-function takesNobody(security: readonly object[]): boolean {
-  return security.some((scheme) => Object.keys(scheme).length === 0)
-}
-
-/** Those that must be sent, and those that have an example. */
+/** Required parameters, and those with an example. */
 function queryOf(parameters: readonly DescribedParameter[]): string {
   const sent = new URLSearchParams()
   for (const { name, in: place, required, example } of parameters) {
@@ -36,7 +35,7 @@ function queryOf(parameters: readonly DescribedParameter[]): string {
   return sent.size === 0 ? '' : `?${sent}`
 }
 
-/** Between single quotes nothing means anything to a shell but the quote itself. */
+/** Inside single quotes, only the single quote is special in a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

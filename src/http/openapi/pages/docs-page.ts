@@ -1,9 +1,10 @@
 import type { OpenApiDocument } from '../document.ts'
+import type { DescribedOperation, FieldSchema } from '../operation.ts'
 import { curlOf } from './docs-curl.ts'
-import type { DescribedOperation, FieldSchema } from './docs-operation.ts'
-import { typeText } from './docs-type.ts'
 
-/** The document as a page: plain HTML that needs no script, made from the same words. */
+type PageOperation = DescribedOperation & { method: string; path: string }
+
+/** The document as plain HTML without scripts. */
 export function docsPage(document: OpenApiDocument): string {
   const { info, tags, servers } = document
   const groups = tags.map((tag) => ({ ...tag, operations: operationsOf(document, tag.name) }))
@@ -24,7 +25,7 @@ export function docsPage(document: OpenApiDocument): string {
 <body>
 <header><h1>${escaped(info.title)} ${escaped(info.version)}</h1>
 <p>${inline(info.description)} At <code>${escaped(servers[0]?.url ?? '')}</code>.
-For programs: <a href="openapi.json">openapi.json</a>, which with a token has the endpoints that it may call.</p></header>
+For programs: <a href="openapi.json">openapi.json</a>. With a token, it has the endpoints that the token can call.</p></header>
 <nav aria-label="Groups"><ul>${links.join('')}</ul></nav>
 <main>
 ${sections.join('\n')}
@@ -34,15 +35,15 @@ ${sections.join('\n')}
 `
 }
 
-function operationsOf({ paths }: OpenApiDocument, tag: string): DescribedOperation[] {
+function operationsOf({ paths }: OpenApiDocument, tag: string): PageOperation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .map(([method, operation]) => ({ ...(operation as DescribedOperation), method, path }))
+      .map(([method, operation]) => ({ ...operation, method, path }))
       .filter(({ tags }) => tags.includes(tag)),
   )
 }
 
-function operationHtml(document: OpenApiDocument, operation: DescribedOperation): string {
+function operationHtml(document: OpenApiDocument, operation: PageOperation): string {
   const { method, path, summary, description, parameters = [], responses } = operation
   const paragraphs = description.split('\n\n').map((text) => `<p>${inline(text)}</p>`)
   return `<details id="${escaped(operation.operationId)}"><summary><code class="method">${method.toUpperCase()}</code>
@@ -53,14 +54,14 @@ ${table(
   ['Name', 'In', 'Type', 'Meaning'],
   parameters.map(({ name, in: place, required, schema, description: meaning }) => [
     code(name),
-    place === 'query' ? 'address' : place,
+    place,
     inline(typeText(schema)),
     inline([required ? 'Required.' : '', meaning].filter(Boolean).join(' ')),
   ]),
 )}
 ${bodyHtml(document, operation)}
 ${table(
-  'Answers',
+  'Responses',
   ['Status', 'Meaning'],
   Object.entries(responses).map(([status, response]) => {
     const { description: meaning } = resolved(document, response) as { description: string }
@@ -88,7 +89,7 @@ function bodyHtml(document: OpenApiDocument, { requestBody }: DescribedOperation
   )
 }
 
-/** What a reference to a part of the document stands for. */
+/** Follows a reference. */
 function resolved(document: OpenApiDocument, part: object): object {
   const pointer = '$ref' in part ? String(part.$ref) : undefined
   if (pointer === undefined) return part
@@ -96,7 +97,7 @@ function resolved(document: OpenApiDocument, part: object): object {
   return (document.components[group]?.[name.join('/')] ?? {}) as object
 }
 
-/** Its cells are HTML already. */
+/** Cells are HTML. */
 function table(title: string, columns: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return ''
   const cells = (tag: string, texts: readonly string[]) =>
@@ -111,7 +112,7 @@ function code(text: string): string {
   return `<code>${escaped(text)}</code>`
 }
 
-/** Text with `code` in it. */
+/** Text with `code`. */
 function inline(text: string): string {
   return escaped(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
@@ -130,4 +131,21 @@ const entities: Record<string, string> = {
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => entities[sign] as string)
+}
+
+/** A schema in a few words. */
+function typeText(schema: FieldSchema): string {
+  const { enum: values, default: preset } = schema
+  const allowed = values === undefined ? '' : `: ${values.map((value) => `\`${String(value)}\``).join(', ')}`
+  const unless = preset === undefined ? '' : `; default \`${String(preset)}\``
+  return `${kindText(schema)}${allowed}${unless}`
+}
+
+function kindText({ $ref, type, format, items, anyOf }: FieldSchema): string {
+  if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1)
+  if (anyOf) return anyOf.map(kindText).join(' or ')
+  if (type === undefined) return 'any'
+  if (type === 'array' && items) return `list of ${kindText(items)}`
+  const kinds = [type].flat().join(' or ')
+  return format === undefined ? kinds : `${kinds} (${format})`
 }

@@ -1,4 +1,4 @@
-/** The look of the page of the docs, in the colours that the reader's system prefers. */
+/** Style of the documentation page, in the color scheme of the reader's system. */
 export const docsStyle = `:root {
   color-scheme: light dark;
   --text: #1b1f24;

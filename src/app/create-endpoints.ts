@@ -1,0 +1,103 @@
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { WellheadError } from '../base/errors.ts'
+import { ResultCache } from '../cache/result-cache.ts'
+import { WarmKeysFile } from '../cache/warm-keys-file.ts'
+import { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
+import { QueryQueue } from '../endpoints/call/query-queue.ts'
+import { Sandboxes } from '../endpoints/call/sandboxes.ts'
+import { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
+import { Endpoints } from '../endpoints/manage/endpoints.ts'
+import { LiveResults } from '../live/live-results.ts'
+import type { Storage } from './create-storage.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+/** Requests for a new result that arrive within this time share one run. */
+const gatherFreshCallsMs = 2
+
+const maxSandboxes = 1000
+const maxLiveResultBytes = 64 * 2 ** 20
+
+/** Limits of the file of warm keys, which a restart computes ahead of requests. */
+const warmKeys = { everyMs: 10_000, maxKeys: 2_000, maxBytes: 4 * 2 ** 20 }
+
+export type EndpointParts = ReturnType<typeof createEndpoints>
+
+/** Endpoints, their queries and their cached results. */
+export function createEndpoints(
+  { settings, log, time }: ServiceOptions,
+  { engine, catalog, sources, arrivals, shared }: Storage,
+  onRun: (purpose: string, ms: number) => void,
+) {
+  const clock = time.wall
+  const readable = () => sources.readable()
+  const endpoints = new Endpoints(catalog, readable)
+  const queue = new QueryQueue({
+    maxRunning: availableParallelism() * 2,
+    maxWaitingPerCaller: 1000,
+    maxWaiting: 5000,
+    maxWaitMs: 2_000 * settings.enginePatience,
+    maxBackgroundWaitMs: 10_000 * settings.enginePatience,
+    time,
+  })
+  const runner = new EndpointRunner({
+    engine,
+    queue,
+    clock,
+    maxMemoryBytes: Math.floor(settings.engineMemory / 2),
+    maxThreads: Math.max(1, availableParallelism() >> 1),
+    sources: () => sources.names(),
+    onRun,
+  })
+  const cache = new ResultCache({
+    time,
+    maxBytes: settings.cacheMemory,
+    // At least two, so that one broken endpoint does not block the refreshes of all others.
+    maxRefreshes: Math.max(2, availableParallelism() >> 1),
+    busy: () => queue.waiting > 0,
+    gatherMs: gatherFreshCallsMs,
+    onStored: (key) => results.stored(key),
+    onFailure: ({ group, error, times }) =>
+      log.warn({ endpoint: group, code: codeOf(error), times }, 'a cached result could not be refreshed'),
+  })
+  // Another service may insert into a shared server, so arrivals say nothing about it.
+  const arrivalsOfAll = shared ? undefined : arrivals
+  const results = new LiveResults({
+    time,
+    arrivals: arrivalsOfAll,
+    maxBytes: maxLiveResultBytes,
+    onFailure: ({ endpoint, error }) =>
+      log.warn({ endpoint, code: codeOf(error) }, 'a live result could not be refreshed'),
+  })
+  endpoints.onChange((id) => cache.drop(id))
+  endpoints.onChange((id) => results.drop(id))
+  return {
+    endpoints,
+    admin: new EndpointAdmin({ engine, catalog, endpoints, sources: readable, clock, log }),
+    queue,
+    runner,
+    cache,
+    results,
+    calls: new EndpointCalls({
+      runner,
+      cache,
+      endpoints,
+      sandboxes: new Sandboxes(engine, maxSandboxes),
+      clock,
+      arrivals: arrivalsOfAll,
+    }),
+    warmKeys: new WarmKeysFile({
+      path: join(settings.dataDir, 'hot-keys.json'),
+      time,
+      ...warmKeys,
+      read: (limit) => cache.warmKeys(limit),
+      onFailure: (error) => log.warn({ err: error }, 'the file of warm keys could not be read or written'),
+    }),
+  }
+}
+
+/** The engine's own message would hold parameter values. */
+function codeOf(error: unknown): string {
+  return error instanceof WellheadError ? error.code : 'internal'
+}

@@ -1,0 +1,83 @@
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { Access } from '../access/access.ts'
+import { FailedAttempts } from '../access/failed-attempts.ts'
+import { TokenAdmin } from '../access/token-admin.ts'
+import { Deployments } from '../endpoints/manage/deployments.ts'
+import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
+import { readConsoleFiles } from '../http/routes/console.ts'
+import { createServer } from '../http/server.ts'
+import { EventStreams } from '../http/streams/event-streams.ts'
+import { LogIntake } from '../intake/log-intake.ts'
+import type { Observability } from '../observability/observability.ts'
+import { LogSearch } from '../sources/log-search.ts'
+import { SourceAdmin } from '../sources/source-admin.ts'
+import { SourceUsage } from '../sources/source-usage.ts'
+import type { EndpointParts } from './create-endpoints.ts'
+import type { Storage } from './create-storage.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+export type Phase = 'starting' | 'open' | 'stopping'
+
+const maxPendingLogBytes = 256 * 2 ** 20
+const maxFailingAddresses = 10_000
+
+/** The server, and the parts that only its routes use. */
+export function createHttp(
+  { settings, time, log }: ServiceOptions,
+  storage: Storage,
+  { endpoints, admin, runner, calls, results }: EndpointParts,
+  observability: Observability,
+  { adminToken, phase }: { adminToken: string; phase: () => Phase },
+) {
+  const { engine, catalog, sources, keys, disk, arrivals, tail, freeBytes } = storage
+  const clock = time.wall
+  const readable = () => sources.readable()
+  const failedAttempts = new FailedAttempts({
+    perMinute: settings.authFailuresPerMinute,
+    maxAddresses: maxFailingAddresses,
+  })
+  const access = new Access(adminToken, clock, failedAttempts)
+  const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
+  const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
+  const intake = new LogIntake({
+    engine,
+    sources,
+    keys,
+    disk,
+    observer: observability.metrics,
+    clock,
+    arrivals,
+    tail,
+    maxPendingBytes: maxPendingLogBytes,
+    maxReaders: Math.min(2, availableParallelism()),
+  })
+  const server = createServer({
+    log,
+    access,
+    engineStatus: storage.engineStatus,
+    stopping: () => phase() === 'stopping',
+    open: () => phase() !== 'starting',
+    maxStreams: settings.liveStreams,
+    corsOrigins: settings.corsOrigins,
+    intake,
+    sources: new SourceAdmin({
+      engine,
+      sources,
+      readersOf: (source, column) => endpoints.readersOf(source, column),
+    }),
+    tail,
+    streams,
+    queries: { endpoints, calls, results },
+    endpoints: admin,
+    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, clock }),
+    drafts: new EndpointDrafts({ engine, runner, sources: readable }),
+    search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
+    usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
+    console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),
+    tokens,
+    backups: storage.backups,
+    observability: { ...observability, openMetrics: settings.metrics === 'open' },
+  })
+  return { server, tokens, streams, intake }
+}

@@ -1,0 +1,89 @@
+import { Backups } from '../backup/backups.ts'
+import { freeBelow } from '../base/data-directory.ts'
+import { Arrivals } from '../catalog/arrivals.ts'
+import { Catalog } from '../catalog/catalog.ts'
+import { Sources } from '../catalog/sources.ts'
+import { EmbeddedEngine } from '../engine/embedded-engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { RemoteEngine } from '../engine/remote-engine.ts'
+import type { EngineStatus } from '../http/routes/status.ts'
+import { IdempotencyKeys } from '../intake/idempotency.ts'
+import { DiskGuard } from '../intake/intake-limits.ts'
+import { LiveTail } from '../live/live-tail.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+const beginningOfTime = -(2n ** 62n)
+const backupStalledAfterMs = 300_000
+
+/** Limits of a live tail: the latest entries of each source, and the entries not yet sent to one reader. */
+const tailLimits = { maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 }
+
+export type Storage = ReturnType<typeof createStorage>
+
+/** The engine, and what the service keeps in it and on disk. */
+export function createStorage(options: ServiceOptions, onNamesChange: () => void) {
+  const { settings, log, time } = options
+  const clock = time.wall
+  const engine = createEngine(options)
+  /** Whether other services use the same ClickHouse server. */
+  const shared = settings.clickhouseUrl !== undefined
+  const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
+  const topology = { cluster: settings.clickhouseCluster }
+  const catalog = new Catalog({ engine, clock, log, topology, shared })
+  const arrivals = new Arrivals()
+  const tail = new LiveTail({ time, ...tailLimits })
+  const sources = new Sources(catalog, clock, (name) => {
+    // Results that read a source change when it is created or deleted.
+    arrivals.note(name, beginningOfTime)
+    if (!sources.find(name)) tail.close(name)
+    onNamesChange()
+  })
+  return {
+    engine,
+    engineStatus: () => statusOf(engine),
+    shared,
+    freeBytes,
+    catalog,
+    arrivals,
+    tail,
+    sources,
+    keys: new IdempotencyKeys(engine, clock),
+    disk: new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock }),
+    backups: new Backups({
+      engine,
+      catalog,
+      clock,
+      log,
+      dataDir: shared ? undefined : settings.dataDir,
+      stalledAfterMs: backupStalledAfterMs,
+    }),
+  }
+}
+
+function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
+  if (settings.clickhouseUrl !== undefined) {
+    return new RemoteEngine({
+      url: settings.clickhouseUrl,
+      user: settings.clickhouseUser,
+      password: settings.clickhousePassword,
+      cluster: settings.clickhouseCluster,
+      log,
+    })
+  }
+  return new EmbeddedEngine({
+    dataDir: settings.dataDir,
+    memoryBytes: settings.engineMemory,
+    patience: settings.enginePatience,
+    node: settings.engineNode ?? node,
+    environment,
+    clock: time,
+    log,
+  })
+}
+
+function statusOf(engine: Engine): EngineStatus {
+  const state = engine.state()
+  return state.kind === 'ready'
+    ? { ready: true, version: state.engineVersion, restarts: state.restarts }
+    : { ready: false, reason: state.reason, restarts: state.restarts }
+}

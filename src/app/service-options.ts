@@ -1,0 +1,15 @@
+import type { Timers } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Settings } from '../base/settings.ts'
+import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
+
+export interface ServiceOptions {
+  settings: Settings
+  time: Timers
+  log: Log
+  /** Node executable of the engine process, unless the settings name one. */
+  node: string
+  environment: Readonly<Record<string, string | undefined>>
+  /** Endpoints created at the first start; by default those of the package. */
+  shipped?: readonly EndpointDefinition[]
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
+import { outputFormats } from '../../endpoints/call/output-formats.ts'
+import type { Response } from '../routes/route.ts'
+import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
+
+/** Parameters of every call. They begin with an underscore, which parameters of a query cannot. */
+export const callQuery = z.object({
+  _format: z
+    .enum(outputFormats.map(({ name }) => name))
+    .optional()
+    .describe('Format of the result. Takes precedence over Accept.'),
+  _version: z.int().min(1).optional().describe('Version of the endpoint to call. Default: the newest.'),
+})
+
+const text = z.string().optional()
+
+export const callHeaders = z.object({
+  'Cache-Control': text.describe(
+    '`no-cache` requests a fresh result, `max-age=60` one that is at most 60 seconds old.',
+  ),
+  'If-None-Match': text.describe(
+    'ETag of a result that the caller has. If it is current, the response is 304.',
+  ),
+})
+
+export const followHeaders = callHeaders.extend({
+  'Last-Event-ID': text.describe('With `Accept: text/event-stream`: ETag of the result that the caller has.'),
+})
+
+const read = z.object({ table: z.string(), parts: z.number(), rows: z.number(), marks: z.number() })
+
+export const plan: z.ZodType<EndpointPlan> = z.object({
+  plan: z.string().describe('The query plan of the engine.'),
+  reads: z.array(read).describe('What the query would read.'),
+})
+
+nameComponents('output', { Plan: plan })
+
+const resultHeaders = [
+  'ETag',
+  'Age',
+  'Cache-Control',
+  'Cache-Status',
+  'Server-Timing',
+  'Wellhead-Version',
+  'Wellhead-Truncated',
+  'Wellhead-Read-Rows',
+  'Wellhead-Read-Bytes',
+  'X-Request-Id',
+]
+
+export const eventStream = { 'text/event-stream': { schema: { type: 'string' } } }
+
+/** Rows in every format; a GET can also follow them as a stream of events. */
+export function resultResponses(
+  rows: JsonSchema,
+  { explained, streamed }: { explained: boolean; streamed: boolean },
+): Record<number, Response> {
+  const result = {
+    type: 'object',
+    properties: { result: rows },
+    required: ['result'],
+    additionalProperties: false,
+  }
+  const schema = explained ? { anyOf: [result, jsonSchema(plan, 'output')] } : result
+  const content = outputFormats.map(({ name, contentType, form }) => {
+    const [type = ''] = contentType.split(';')
+    if (name === 'json') return [type, { schema }]
+    return [type, form === 'json' ? { schema: { type: 'string' } } : {}]
+  })
+  return {
+    200: {
+      description: 'Rows.',
+      headers: resultHeaders,
+      content: { ...Object.fromEntries(content), ...(streamed && eventStream) },
+    },
+    304: { description: 'The caller has the current result.', headers: ['ETag', 'Cache-Status'] },
+  }
+}
+
+/** 413: the body is too large, or the result is too large to follow. */
+export const callErrors = [400, 404, 406, 413, 422, 504]

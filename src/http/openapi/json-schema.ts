@@ -1,0 +1,90 @@
+import { z } from 'zod'
+
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** Whether a shape describes what callers send or what the service returns. */
+export type Direction = 'input' | 'output'
+
+const components = { input: new Map<z.core.$ZodType, string>(), output: new Map<z.core.$ZodType, string>() }
+/** Endpoints of a caller share these schemas, so that a document for many endpoints is made quickly. */
+const converted = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }
+const fieldTexts = new Map<z.core.$ZodType, Readonly<Record<string, string>>>()
+
+/** Names shapes in the document. Customers generate types from these names. */
+export function nameComponents(direction: Direction, shapes: Readonly<Record<string, z.ZodType>>): void {
+  for (const [name, shape] of Object.entries(shapes)) components[direction].set(shape, name)
+}
+
+/** Adds descriptions to the fields of a component or body. */
+export function describeFields<S extends z.ZodType>(shape: S, texts: Readonly<Record<string, string>>): S {
+  fieldTexts.set(shape, texts)
+  return shape
+}
+
+/** Every named shape, by name. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const directions = ['input', 'output'] as const
+  return Object.fromEntries(
+    directions.flatMap((direction) =>
+      [...components[direction]].map(([shape, name]) => [name, convert(shape, direction)]),
+    ),
+  )
+}
+
+/** The JSON schema of a shape: a reference if the shape has a name. */
+export function jsonSchema(shape: z.ZodType | JsonSchema, direction: Direction): JsonSchema {
+  if (!(shape instanceof z.ZodType)) return shape
+  const name = components[direction].get(shape)
+  if (name !== undefined) return reference(name)
+  const schema = converted[direction].get(shape) ?? convert(shape, direction)
+  converted[direction].set(shape, schema)
+  return schema
+}
+
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, {
+    io: direction,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema: node }) => {
+      const name = components[direction].get(zodSchema)
+      if (name !== undefined && zodSchema !== shape) {
+        for (const keyword of Object.keys(node)) delete node[keyword]
+        return void Object.assign(node, reference(name))
+      }
+      // Transforms of these shapes return text.
+      if (zodSchema._zod.def.type === 'transform') node.type = 'string'
+      if (node.format !== undefined) delete node.pattern
+      if (isPlainText(node.propertyNames)) delete node.propertyNames
+      if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum
+      if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum
+      // Later versions may return more fields.
+      if (direction === 'output' && node.additionalProperties === false) delete node.additionalProperties
+      describeDefault(node, direction)
+    },
+  })
+  for (const [field, text] of Object.entries(fieldTexts.get(shape) ?? {})) {
+    const property = schema.properties?.[field] as { description?: string } | undefined
+    if (property) property.description = [text, property.description].filter(Boolean).join(' ')
+  }
+  return schema
+}
+
+function isPlainText(schema: unknown): boolean {
+  return JSON.stringify(schema) === '{"type":"string"}'
+}
+
+/** Generated types treat a field with a default as required, so the default goes into the description. */
+function describeDefault(node: { default?: unknown; description?: string }, direction: Direction): void {
+  if (node.default === undefined) return
+  const value = JSON.stringify(node.default)
+  if (direction === 'input' && value !== '""') node.description = `Default: ${value}.`
+  delete node.default
+}
+
+/** Shapes of every field of a type, so that a field without documentation does not compile. */
+export type FieldShapes<T> = { [K in keyof T]-?: z.ZodType<T[K]> }

@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Backups } from '../../backup/backups.ts'
+import { notAcceptable } from '../../base/errors.ts'
+import { routesOf } from './route.ts'
+
+const mediaType = 'application/x-tar'
+
+export function addBackupRoutes(server: FastifyInstance, backups: Backups): void {
+  const route = routesOf(server, { tag: 'Backups', access: 'admin' })
+  route('GET /api/backup', 'takeBackup', 'Take a backup', {
+    description:
+      'A consistent snapshot of everything that the service stores. Requests and logs are served meanwhile. One backup ' +
+      'runs at a time. The archive contains secrets. Its last file is `manifest.json`; without it, the backup is incomplete.',
+    query: z.object({
+      _format: z
+        .unknown()
+        .meta({ description: 'Format of the archive.', type: 'string', enum: ['tar'] })
+        .optional(),
+    }),
+    responses: {
+      200: {
+        description: 'A tar archive.',
+        headers: ['Wellhead-Backup-Bytes'],
+        content: { [mediaType]: { schema: { type: 'string', contentMediaType: mediaType } } },
+      },
+    },
+    errors: [406, 409],
+    handler: async (request, reply) => {
+      const { _format: format = 'tar' } = request.query
+      if (format !== 'tar') throw notAcceptable(['tar'])
+      reply.type(mediaType)
+      // HEAD must not start a backup.
+      if (request.method === 'HEAD') return reply.send()
+      const { stream, bytes } = await backups.begin()
+      if (reply.raw.destroyed) stream.destroy()
+      reply.header('Content-Disposition', 'attachment; filename="wellhead-backup.tar"')
+      reply.header('Wellhead-Backup-Bytes', String(bytes))
+      return reply.send(stream)
+    },
+  })
+}

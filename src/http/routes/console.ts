@@ -1,0 +1,134 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { contentTag } from '../../base/content-tag.ts'
+import { notFound } from '../../base/errors.ts'
+import { chooseCoding, matchedEtag } from '../cache-headers.ts'
+import { pathOf } from '../request-log.ts'
+import { pageHeaders } from '../security-headers.ts'
+import { routesOf, text } from './route.ts'
+
+interface ConsoleFile {
+  contentType: string
+  etag: string
+  /** By content coding. `identity` always exists. */
+  forms: Readonly<Record<string, Buffer>>
+}
+
+export interface ConsoleFiles {
+  /** Undefined if the console was not built. */
+  page: ConsoleFile | undefined
+  assets: ReadonlyMap<string, ConsoleFile>
+}
+
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const codings = { br: '.br', gzip: '.gz' }
+
+/** Allows only files of this service, and no inline scripts or styles. */
+const consolePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** Pages of the console. All are the same HTML, which reads its URL. */
+export const consolePages = ['endpoints', 'new-endpoint', 'explore', 'sources', 'tokens'] as const
+
+const options = { logLevel: 'warn' } as const
+
+const params = z.object({ page: z.string().meta({ description: 'Name of the page.', example: 'endpoints' }) })
+const resource = z.string().meta({ description: 'Name of the resource.', example: 'logs.all' })
+const file = z.string().meta({ description: 'Name of the file.', example: 'index.js' })
+
+/** The web console. It holds no data: it asks for a token and sends it with each request. */
+export function addConsoleRoutes(server: FastifyInstance, { page, assets }: ConsoleFiles): void {
+  const route = routesOf(server, { tag: 'Console', access: 'public' })
+  const pages = new Set<string>(consolePages)
+  const common = { responses: { 200: text('A page.', 'text/html') }, options }
+  const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
+    if (!page) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
+    reply.header('Content-Security-Policy', consolePolicy).header('Cache-Control', 'no-cache')
+    return send(request, reply, page)
+  }
+  const sendKnownPage = async (
+    request: FastifyRequest<{ Params: { page: string } }>,
+    reply: FastifyReply,
+  ) => {
+    if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
+    return sendPage(request, reply)
+  }
+  route('GET /', 'getConsole', 'Open the console', {
+    ...common,
+    description: 'It asks for a token and shows nothing without one.',
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply),
+  })
+  route('GET /console/:page', 'getConsolePage', 'Open a page of the console', {
+    ...common,
+    params,
+    handler: sendKnownPage,
+  })
+  route('GET /console/:page/:name', 'getConsolePageOf', 'Open the console page of one resource', {
+    ...common,
+    params: params.extend({ name: resource }),
+    handler: sendKnownPage,
+  })
+  route('GET /console/assets/:file', 'getConsoleFile', 'Get a script or style of the console', {
+    ...common,
+    params: z.object({ file }),
+    responses: { 200: text('The file.', 'text/javascript', 'text/css') },
+    handler: async (request, reply) => {
+      const asset = assets.get(request.params.file)
+      if (!asset) throw notFound(request.method, pathOf(request.url))
+      // File names contain a hash of the content.
+      reply.header('Cache-Control', 'public, max-age=31536000, immutable')
+      return send(request, reply, asset)
+    },
+  })
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
+  const { contentType, etag, forms } = file
+  reply.headers(pageHeaders).header('Vary', 'Accept-Encoding').header('ETag', etag)
+  if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
+  const coding = chooseCoding(request.headers['accept-encoding'])
+  const compressed = coding === 'identity' ? undefined : forms[coding]
+  if (compressed) reply.header('Content-Encoding', coding)
+  return reply.type(contentType).send(compressed ?? forms.identity)
+}
+
+/** Reads all files once. Other files cannot be requested. */
+export function readConsoleFiles(directory: string): ConsoleFiles {
+  const assets = new Map<string, ConsoleFile>()
+  for (const name of namesIn(join(directory, 'assets'))) {
+    if (extname(name) in contentTypes) assets.set(name, readFile(join(directory, 'assets', name)))
+  }
+  const page = namesIn(directory).includes('index.html') ? readFile(join(directory, 'index.html')) : undefined
+  return { page, assets }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+function readFile(path: string): ConsoleFile {
+  const identity = readFileSync(path)
+  const forms: Record<string, Buffer> = { identity }
+  for (const [coding, suffix] of Object.entries(codings)) {
+    try {
+      forms[coding] = readFileSync(path + suffix)
+    } catch {
+      // Small files are not compressed.
+    }
+  }
+  return { contentType: contentTypes[extname(path)] as string, etag: `"${contentTag(identity)}"`, forms }
+}

@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
+import { describeFields } from '../openapi/json-schema.ts'
+import { sendResult } from '../send-result.ts'
+import { columns, endpointChange } from './endpoints.ts'
+import { changedBy, goneSignal } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+
+const draft = {
+  query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
+  parameters: { project: { required: true } },
+}
+const preview = describeFields(previewShape, {
+  endpoint: 'Fields of the endpoint. The name is optional.',
+  parameters: 'Values of the parameters.',
+})
+const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
+const rowHeaders = ['Server-Timing', 'Wellhead-Read-Rows', 'Wellhead-Read-Bytes', 'Wellhead-Truncated']
+
+/** Checking and running endpoints that are not saved. */
+export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
+  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  const errors = [422, 504]
+  route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {
+    description: 'Errors have the line and column in the SQL as it was sent.',
+    body: jsonBody(endpointChange, draft),
+    responses: {
+      200: json(
+        'The endpoint is valid: its columns, and the parameters that its SQL uses.',
+        z.object({ columns, parameters: z.array(z.string()) }),
+      ),
+    },
+    errors,
+    handler: async (request, reply) =>
+      drafts.check(request.body, changedBy(request), goneSignal(request, reply)),
+  })
+  route('POST /api/endpoints/preview', 'previewEndpoint', 'Run an endpoint without saving it', {
+    description: 'Times out after 30 s. The result is not cached.',
+    body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
+    responses: { 200: json('Rows.', rows, rowHeaders) },
+    errors,
+    handler: async (request, reply) => {
+      const since = performance.now()
+      const run = await drafts.preview(request.body, changedBy(request), goneSignal(request, reply))
+      const { columns, answer } = run
+      // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
+      const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
+      const body = Buffer.concat([head, answer.body.subarray(1)])
+      const type = 'application/json; charset=utf-8'
+      return sendResult(request, reply, { kind: 'computed', answer: { ...answer, body } }, type, since)
+    },
+  })
+}

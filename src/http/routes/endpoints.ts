@@ -1,0 +1,234 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
+import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
+import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
+import type { EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
+import type { JsonPath } from '../../sql/paths.ts'
+import { plan } from '../openapi/call.ts'
+import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+
+export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
+
+const parameterTexts = {
+  type: 'How the value is read.',
+  required: 'Whether the caller must send it.',
+  default: 'Value if the caller sends none. Null if there is no default.',
+  enum: 'Allowed values.',
+  empty_is_omitted: 'Whether an empty value counts as omitted.',
+  description: 'For people who call the endpoint.',
+  example: 'An example value.',
+}
+
+const value = z.union([z.string(), z.number(), z.boolean()])
+
+const parameterFields = describeFields(parameterShape, parameterTexts)
+export const parameter = describeFields(
+  z.object({
+    ...parameterShape.shape,
+    default: value.optional(),
+    enum: z.array(value).min(1).optional(),
+    example: value.optional(),
+  }),
+  parameterTexts,
+)
+
+const endpointTexts = {
+  id: 'Stays the same if the name changes. The service chooses one by default.',
+  name: 'Unique. Callers can use it in place of the id.',
+  description: 'What the endpoint is for.',
+  query: 'One SELECT over sources. Parameters are written `@name`.',
+  parameters: 'Parameters that callers can send, by name.',
+  max_rows: 'Maximum number of rows. Longer results are truncated.',
+  cache_seconds: 'How long results are cached. Null: not cached.',
+  warm_seconds: 'How often cached results are refreshed in the background. Null: never.',
+  incremental:
+    'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',
+  timeout_seconds: 'How long the query can run.',
+  json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
+  sandbox: 'Whether callers can send their own SELECT over the views of the query.',
+}
+
+const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
+  version: z.int().min(1).describe('Increases with every change.'),
+  columns: columns.describe('Columns of the result, with the types of the engine.'),
+  created_at: z.iso.datetime().describe('When the endpoint was created.'),
+  updated_at: z.iso.datetime().describe('When this version was created.'),
+  updated_by: z.string().describe('Id of the token that created this version.'),
+}
+
+const endpoint = describeFields(
+  z.object({ ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }),
+  endpointTexts,
+)
+
+/** Read-only fields are ignored, so that callers can send back what they read. */
+const readOnly = Object.fromEntries(
+  Object.entries(view).map(([name, shape]) => [name, shape.optional().meta({ readOnly: true })]),
+)
+const sent = {
+  ...definitionShape.shape,
+  id: definitionShape.shape.id.optional(),
+  parameters: z.record(z.string(), parameterFields).default({}),
+  ...readOnly,
+}
+
+const endpointFields = describeFields(z.strictObject(sent), endpointTexts)
+/** Omitted fields stay as they are, so none has a default. */
+const changeable = Object.fromEntries(
+  Object.entries(sent).map(([name, shape]) => [
+    name,
+    (shape instanceof z.ZodDefault ? shape.unwrap() : shape).optional(),
+  ]),
+)
+export const endpointChange = describeFields(z.strictObject(changeable), endpointTexts)
+const expected_version = expectedVersionShape
+  .optional()
+  .describe('The version that this replaces. 0: the endpoint must not exist yet.')
+export const deploymentEndpoint = describeFields(z.strictObject({ ...sent, expected_version }), endpointTexts)
+
+const jsonPath = z.object<FieldShapes<JsonPath>>({
+  source: z.string().describe('Source that the path is read from.'),
+  path: z.string().describe('Path in `metadata`, with dots between the levels.'),
+  cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
+})
+
+const slowCall = z.object<FieldShapes<SlowCall>>({
+  at: z.iso.datetime().describe('When the response was sent.'),
+  duration_ms: z.number().describe('Time from the request to the end of the response.'),
+  engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
+  rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
+  status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
+  code: z.string().nullable().describe('Code of the error. Null: no error.'),
+  request_id: z.string().describe('Id of the request in the log.'),
+  token_id: z.string().describe('Id of the token.'),
+  version: z.int().describe('Version of the endpoint.'),
+  cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
+  plan: plan.nullable().describe('Query plan, without values. Null if none was recorded.'),
+})
+
+nameComponents('input', {
+  ParameterFields: parameterFields,
+  EndpointFields: endpointFields,
+  EndpointChange: endpointChange,
+  DeploymentEndpoint: deploymentEndpoint,
+})
+nameComponents('output', { Parameter: parameter, Endpoint: endpoint, JsonPath: jsonPath, SlowCall: slowCall })
+
+const params = z.object({
+  reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
+})
+const version = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be a positive whole number')
+  .transform(Number)
+  .meta({ description: 'The version.', type: 'integer', pattern: undefined, minimum: 1, example: 1 })
+const example = {
+  name: 'slowest-requests',
+  query: 'SELECT timestamp, event_message FROM edge_logs WHERE project = @project LIMIT 20',
+  parameters: { project: { required: true } },
+}
+const changed = { 200: json('The endpoint after the change.', endpoint, ['ETag']) }
+const changeErrors = [409, 412, 422]
+
+/** Managing endpoints. */
+export function addEndpointRoutes(
+  server: FastifyInstance,
+  admin: EndpointAdmin,
+  endpoints: Pick<Endpoints, 'get'>,
+  slowCalls: SlowCalls,
+): void {
+  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  const path = '/api/endpoints/:reference'
+  route('GET /api/endpoints', 'listEndpoints', 'List endpoints', {
+    responses: { 200: json('All endpoints, by name.', z.array(endpoint)) },
+    handler: async () => admin.list(),
+  })
+  route('POST /api/endpoints', 'createEndpoint', 'Create an endpoint', {
+    description: 'Checks the SQL before it stores anything.',
+    body: jsonBody(endpointFields, example),
+    responses: { 201: json('The endpoint.', endpoint, ['ETag', 'Location']) },
+    errors: [409, 422],
+    handler: async (request, reply) => {
+      const created = await admin.create(request.body, changedBy(request))
+      reply.header('Location', `/api/endpoints/${created.id}`)
+      return withVersion(reply, created)
+    },
+  })
+  route(`GET ${path}`, 'getEndpoint', 'Show an endpoint', {
+    params,
+    responses: { 200: json('The endpoint.', endpoint, ['ETag']) },
+    handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
+  })
+  route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
+    description: 'Omitted fields get their defaults. The change creates a new version.',
+    params,
+    headers: ifMatch,
+    body: jsonBody(endpointFields, example),
+    responses: changed,
+    errors: changeErrors,
+    handler: async (request, reply) => {
+      const { params, body } = request
+      const expected = expectedVersion(request)
+      return withVersion(reply, await admin.replace(params.reference, body, changedBy(request), expected))
+    },
+  })
+  route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
+    description: 'The change creates a new version.',
+    params,
+    headers: ifMatch,
+    body: jsonBody(endpointChange, { max_rows: 100 }),
+    responses: changed,
+    errors: changeErrors,
+    handler: async (request, reply) => {
+      const { params, body } = request
+      const expected = expectedVersion(request)
+      return withVersion(reply, await admin.patch(params.reference, body, changedBy(request), expected))
+    },
+  })
+  route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
+    params,
+    headers: ifMatch,
+    responses: { 204: json('The endpoint is deleted.') },
+    errors: [400, 412],
+    handler: async (request) =>
+      admin.delete(request.params.reference, changedBy(request), expectedVersion(request)),
+  })
+  route(`GET ${path}/versions`, 'listEndpointVersions', 'List the versions of an endpoint', {
+    params,
+    responses: { 200: json('All versions, newest first.', z.array(endpoint)) },
+    handler: async ({ params }) => admin.versions(params.reference),
+  })
+  route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
+    description: 'Creates a new version with the fields of the old one.',
+    params: params.extend({ version }),
+    headers: ifMatch,
+    responses: changed,
+    errors: [400, 409, 412, 422],
+    handler: async (request, reply) => {
+      const { reference, version } = request.params
+      const expected = expectedVersion(request)
+      return withVersion(reply, await admin.restore(reference, version, changedBy(request), expected))
+    },
+  })
+  route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
+    description:
+      'Paths of `metadata` in the SQL that have no typed column. A typed column (`hot_fields` of the source) makes ' +
+      'them faster to read. Paths without a known source are left out.',
+    params,
+    responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
+    handler: async ({ params }) => admin.paths(params.reference),
+  })
+  route(`GET ${path}/slow`, 'listSlowCalls', 'List slow and failed requests of an endpoint', {
+    description:
+      'Requests to this process in the last hour: the 20 slowest that reached the engine, the last 20 that failed, ' +
+      'and the last 20 that were refused. Values of parameters are not included.',
+    params,
+    responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
+    handler: async ({ params }) => slowCalls.of(endpoints.get(params.reference).definition.id),
+  })
+}

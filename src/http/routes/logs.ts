@@ -1,0 +1,138 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { invalidParameter } from '../../base/errors.ts'
+import type { IntakeOutcome } from '../../intake/entry-store.ts'
+import type { LogIntake, Upload } from '../../intake/log-intake.ts'
+import { bodyLimits, bodyTooLarge } from '../../intake/request-body.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { json, routesOf } from './route.ts'
+
+const maxKeyLength = 256
+
+/** Set if the response is that of an earlier request with the same key. */
+export const replayedHeader = 'Idempotency-Replayed'
+
+const sentEntry = z.looseObject({
+  event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
+  message: z.unknown().optional().describe('Alias of event_message.'),
+  timestamp: z
+    .union([z.string(), z.number()])
+    .optional()
+    .describe(
+      'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
+    ),
+  id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
+  project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Nested data. Other keys of the entry are stored in it.'),
+})
+
+const logResponse = z.object<FieldShapes<IntakeOutcome & { message: string }>>({
+  message: z.literal('Logged!').describe('Always the same.'),
+  accepted: z.int().describe('Number of entries stored on disk.'),
+  rejected: z
+    .int()
+    .describe('Number of entries that cannot be stored. Their text goes to the source `quarantine`.'),
+  errors: z
+    .array(z.object({ index: z.int(), reason: z.string() }))
+    .describe('For each rejected entry its index in the request, and the reason.'),
+})
+
+nameComponents('input', { LogEntry: sentEntry })
+nameComponents('output', { LogAnswer: logResponse })
+
+const oneSource = 'must name one source: POST /api/logs?source=<name>'
+const query = z.object({
+  source: z.string(oneSource).optional().meta({
+    description: 'Name or alias of the source. Required, here or as source_name.',
+    example: 'edge_logs',
+  }),
+  source_name: z.string(oneSource).optional().describe('Alias of source.'),
+})
+export const idempotencyKey = z.object({
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .describe('Entries with a key that was sent in the last day are not stored twice.'),
+})
+const example = {
+  project: 'demo',
+  event_message: 'GET /rest/v1/orders',
+  metadata: { request: { url: 'https://demo.example.com/rest/v1/orders', path: '/rest/v1/orders' } },
+}
+export const sendErrors = [404, 507]
+
+/** Sending entries. */
+export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
+  server.register(async (scope) => {
+    receiveBodiesAsStreams(scope)
+    const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })
+    for (const [path, id, summary] of [
+      ['/api/logs', 'sendLogs', 'Send entries'],
+      ['/logs', 'sendLogsFromLogflare', 'Send entries from Logflare clients'],
+    ] as const) {
+      route(`POST ${path}`, id, summary, {
+        description:
+          'Status 200 means that all accepted entries are on disk and visible to the next query. ' +
+          'The body can be compressed with `gzip` or `deflate`.',
+        query,
+        headers: idempotencyKey,
+        body: {
+          required: true,
+          content: {
+            'application/json': {
+              schema: z.union([sentEntry, z.array(sentEntry), z.object({ batch: z.array(sentEntry) })]),
+              example,
+            },
+            'application/x-ndjson': { schema: { type: 'string', description: 'One entry per line.' } },
+          },
+        },
+        responses: {
+          200: json('Stored and rejected entries.', logResponse, ['Idempotency-Replayed']),
+        },
+        errors: sendErrors,
+        handler: async (request, reply) => {
+          const source = request.query.source ?? request.query.source_name
+          if (!source) throw invalidParameter('source', `source ${oneSource}.`)
+          const contentType = request.headers['content-type'] ?? ''
+          const { result, replayed } = await intake.receiveLogs(uploadOf(request), source, contentType)
+          if (replayed) reply.header(replayedHeader, 'true')
+          return { message: 'Logged!', ...result }
+        },
+      })
+    }
+  })
+}
+
+/** The intake reads bodies itself, whatever their type, to limit and decompress them on the way. */
+export function receiveBodiesAsStreams(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (request, payload, done) => {
+    const isTooLarge = Number(request.headers['content-length'] ?? 0) > bodyLimits.maxSentBytes
+    // A sender that is cut off would not see the response.
+    if (isTooLarge) payload.resume()
+    done(isTooLarge ? bodyTooLarge() : null, payload)
+  })
+}
+
+export function uploadOf(request: FastifyRequest): Upload {
+  return {
+    body: request.body as Readable | undefined,
+    contentEncoding: request.headers['content-encoding'],
+    idempotencyKey: idempotencyKeyOf(request),
+    sender: request.caller as Caller,
+  }
+}
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key === '' || key.length > maxKeyLength) {
+    throw invalidParameter('Idempotency-Key', `Idempotency-Key must be 1 to ${maxKeyLength} characters long.`)
+  }
+  return key
+}

@@ -1,0 +1,271 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { type Caller, withFixedParameters } from '../../access/caller.ts'
+import {
+  endpointNotFound,
+  forbidden,
+  invalidBody,
+  invalidParameter,
+  notAcceptable,
+} from '../../base/errors.ts'
+import { notWellFormed } from '../../base/validation.ts'
+import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
+import { EngineTime } from '../../endpoints/call/engine-time.ts'
+import { type OutputFormat, outputFormats } from '../../endpoints/call/output-formats.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import type { LiveResults } from '../../live/live-results.ts'
+import { readCacheDirectives } from '../cache-headers.ts'
+import type { CallNotes, CallRecorder } from '../call-recording.ts'
+import { type HotCalls, queryRoute } from '../hot-lane/hot-calls.ts'
+import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
+import { sendResult } from '../send-result.ts'
+import { type EventStreams, eventStreamType } from '../streams/event-streams.ts'
+import { followResult } from '../streams/follow-result.ts'
+import { goneSignal } from './management.ts'
+import { jsonBody, type Response, routesOf } from './route.ts'
+
+export interface QueryRoutes {
+  endpoints: Endpoints
+  calls: EndpointCalls
+  results: LiveResults
+}
+
+type Call = { Params: { reference: string } }
+
+const params = z.object({
+  reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
+})
+const explain = z
+  .string()
+  .optional()
+  .describe('Returns the query plan of the engine instead of rows. Admins only.')
+const postQuery = callQuery.extend({ _explain: explain })
+const getQuery = postQuery.extend({
+  parameters: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({
+      description: 'Parameters of the endpoint, each under its own name.',
+      example: { project: 'demo' },
+    }),
+})
+const body = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+
+function responses(streamed: boolean): Record<number, Response> {
+  const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
+  return resultResponses(rows, { explained: true, streamed })
+}
+
+/** Calling a saved endpoint. */
+export function addQueryRoutes(
+  server: FastifyInstance,
+  { endpoints, calls, results }: QueryRoutes,
+  streams: EventStreams,
+  hot: HotCalls,
+  recorder: CallRecorder | undefined,
+): void {
+  const following = { endpoints, calls, results, streams }
+  const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
+    const since = performance.now()
+    const engineTime = new EngineTime()
+    const notes: CallNotes = { engineTime }
+    request.recorded = notes
+    const caller = request.caller as Caller
+    const { parameters, control } = readParameters(sent)
+    const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
+    notes.endpoint = endpoint
+    const format = chooseFormat(control.get('_format'), request.headers.accept, request.method !== 'POST')
+    notes.format = format === 'events' ? format : format.name
+    const call: EndpointCall = {
+      endpoint,
+      parameters: withFixedParameters(caller, parameters),
+      format: format === 'events' ? jsonFormat : format,
+      caller: caller.id,
+      project: caller.project,
+      signal: goneSignal(request, reply, () => recorder?.left(request, reply)),
+      directives: readCacheDirectives(request.headers['cache-control']),
+      trace: request.trace,
+      engineTime,
+    }
+    reply.header('Wellhead-Version', String(endpoint.version))
+    if (control.has('_explain')) {
+      if (!caller.isAdmin) throw forbidden('_explain requires a token with the scope admin.')
+      notes.done = true
+      return calls.explain(call)
+    }
+    if (format === 'events') return followResult(following, request, reply, call)
+    const called = calls.call(call)
+    if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
+    const result = called instanceof Promise ? await called : called
+    notes.answer = result
+    // If the result was not available at once, the endpoint may have changed in the meantime.
+    if (result.kind === 'cached' && result === called && request.method === 'GET') {
+      const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
+      const { version, definition } = endpoint
+      const entry = { caller, key: result.key, version, endpoint: definition.name, subject }
+      hot.learn(request.url, request.headers.accept ?? '', entry)
+    }
+    return sendResult(request, reply, result, format.contentType, since)
+  }
+  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
+  const options = {
+    onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+      recorder?.answered(request, reply)
+      done()
+    },
+  }
+  route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
+    description:
+      'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +
+      'and each change of the result is sent as an event `result`.',
+    params,
+    query: getQuery,
+    headers: followHeaders,
+    responses: responses(true),
+    errors: callErrors,
+    unchecked: true,
+    options,
+    handler: (request, reply) => respond(request, reply, queryParameters(request)),
+  })
+  route(`POST ${queryRoute}`, 'callEndpointWithBody', 'Call an endpoint with parameters in the body', {
+    description: 'Parameters can be in the query string or in the body, but each in only one of them.',
+    params,
+    query: postQuery,
+    headers: callHeaders,
+    body: jsonBody(body, { project: 'demo', _format: 'json' }, false),
+    responses: responses(false),
+    errors: callErrors,
+    unchecked: true,
+    options,
+    handler: async (request, reply) => {
+      const body = request.body ?? {}
+      if (typeof body !== 'object' || Array.isArray(body)) {
+        throw invalidBody('The body must be a JSON object.')
+      }
+      return respond(request, reply, [...queryParameters(request), ...Object.entries(body)])
+    },
+  })
+}
+
+/** The framework cannot tell a repeated parameter from a list. */
+function queryParameters(request: FastifyRequest): [string, unknown][] {
+  const at = request.url.indexOf('?')
+  if (at < 0) return []
+  const search = request.url.slice(at + 1)
+  const sent = [...new URLSearchParams(search)]
+  // Invalid UTF-8 decodes to this character, which callers rarely send.
+  const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
+  if (replaced && !isUtf8(search)) {
+    throw invalidParameter(replaced[0], `${replaced[0]} must be percent-encoded UTF-8.`)
+  }
+  return sent
+}
+
+/** A percent sign that escapes nothing stands for itself, as in URLSearchParams. */
+function isUtf8(search: string): boolean {
+  try {
+    decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, '%25'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The endpoint, in the requested version if there is one. */
+function allowedEndpoint(
+  endpoints: Endpoints,
+  caller: Caller,
+  reference: string,
+  requested: string | undefined,
+) {
+  const endpoint = endpoints.find(reference)
+  // A token for some endpoints must not reveal which others exist.
+  if (!caller.mayQuery(endpoint?.definition.name ?? ''))
+    throw forbidden('This token is not allowed to call this endpoint.')
+  if (!endpoint) throw endpointNotFound(reference)
+  if (requested === undefined) return endpoint
+  const isNumber = /^[1-9]\d{0,8}$/.test(requested)
+  const version = isNumber ? endpoints.version(reference, Number(requested)) : undefined
+  if (version) return version
+  throw invalidParameter(
+    '_version',
+    `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
+  )
+}
+
+/** Names that begin with an underscore control the request; parameters of a query cannot have them. */
+function readParameters(sent: [string, unknown][]) {
+  const parameters: Record<string, string> = Object.create(null)
+  const control = new Map<string, string>()
+  for (const [name, value] of sent) {
+    const text = textOf(name, value)
+    if (Object.hasOwn(parameters, name) || control.has(name)) {
+      throw invalidParameter(name, `${name} was sent twice.`)
+    }
+    // Null in a body means that the parameter is omitted.
+    if (text === undefined) continue
+    if (name.startsWith('_')) control.set(name, text)
+    else parameters[name] = text
+  }
+  return { parameters, control }
+}
+
+function textOf(name: string, value: unknown): string | undefined {
+  if (value === null) return undefined
+  if (typeof value === 'string') {
+    if (value.isWellFormed()) return value
+    throw invalidParameter(name, `${name} ${notWellFormed}.`)
+  }
+  if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
+    throw invalidParameter(name, `${name} is too large for a JSON number. Send it as text.`)
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  throw invalidParameter(name, `${name} must be text.`)
+}
+
+const [jsonFormat] = outputFormats as [OutputFormat]
+
+/** `_format` takes precedence over Accept. */
+function chooseFormat(
+  named: string | undefined,
+  accept: string | undefined,
+  mayStream: boolean,
+): OutputFormat | 'events' {
+  if (mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType) return 'events'
+  if (named !== undefined) {
+    const format = outputFormats.find(({ name }) => name === named)
+    if (format) return format
+    throw notAcceptable(outputFormats.map(({ name }) => name))
+  }
+  if (accept === undefined || accept.trim() === '') return jsonFormat
+  for (const type of acceptedTypes(accept)) {
+    if (type === '*/*' || type === 'application/*') return jsonFormat
+    const format = outputFormats.find(({ contentType }) => contentType.split(';')[0] === type)
+    if (format) return format
+  }
+  throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
+}
+
+/** Accepted media types, the most preferred first. */
+function acceptedTypes(accept: string): string[] {
+  return accept
+    .split(',')
+    .map((part) => {
+      const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+      const quality = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1)
+      return { type, quality }
+    })
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ type }) => type)
+}
+
+const explainWithinMs = 10_000
+/** Explaining slow requests has a queue of its own. */
+const explainer = 'wellhead:explaining'
+
+/** The same request, to explain it after its caller has left. */
+function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
+  const signal = AbortSignal.timeout(explainWithinMs)
+  return { endpoint, parameters, format, project, directives, caller: explainer, signal }
+}

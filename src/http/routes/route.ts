@@ -1,0 +1,144 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { z } from 'zod'
+import { invalidParameter } from '../../base/errors.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
+import type { RouteAccess } from '../route-access.ts'
+
+/** A route as the OpenAPI document describes it. */
+export interface Operation {
+  id: string
+  tag: string
+  access: RouteAccess
+  summary: string
+  description?: string
+  /** Parameters in the path. */
+  params?: z.ZodObject
+  query?: z.ZodObject
+  /** Documented only: handlers read headers themselves. */
+  headers?: z.ZodObject
+  /** Documented only: the domain validates its own input. */
+  body?: Body
+  /** Responses that are not errors, by status. Handlers respond with the first status by default. */
+  responses: Readonly<Record<number, Response>>
+  /** Statuses of errors beyond those that follow from access, path parameters and body. */
+  errors?: readonly number[]
+  /** Replaces the usual error response. */
+  errorResponse?: Response
+}
+
+export interface Body {
+  required: boolean
+  content: Content
+}
+
+export interface Response {
+  description: string
+  headers?: readonly string[]
+  content?: Content
+}
+
+export type Content = Readonly<Record<string, { schema?: z.ZodType | JsonSchema; example?: unknown }>>
+
+interface Route<P extends z.ZodObject, Q extends z.ZodObject>
+  extends Omit<Operation, 'id' | 'tag' | 'access' | 'summary'> {
+  access?: RouteAccess
+  params?: P
+  query?: Q
+  /** Whether the handler reads its parameters itself. */
+  unchecked?: boolean
+  options?: RouteShorthandOptions
+  handler: (
+    request: FastifyRequest<{ Params: z.output<P>; Querystring: z.output<Q> }>,
+    reply: FastifyReply,
+  ) => Promise<unknown>
+}
+
+export interface ListedRoute {
+  method: string
+  /** As registered: /api/sources/:name. */
+  path: string
+  access: RouteAccess
+  operation: Operation | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route, for the OpenAPI document and for tests of access. */
+    routeList: readonly ListedRoute[]
+  }
+  interface FastifyContextConfig {
+    /** Admins only where it is undefined. */
+    access?: RouteAccess
+    operation?: Operation
+  }
+}
+
+type Address = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
+
+/** Adds routes of one resource. Each is described once, for its checks, its handler and the OpenAPI document. */
+export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' | 'access'>) {
+  return <P extends z.ZodObject, Q extends z.ZodObject>(
+    address: Address,
+    id: string,
+    summary: string,
+    { handler, options, unchecked, ...described }: Route<P, Q>,
+  ): void => {
+    const [method, url] = address.split(' ') as [string, string]
+    const operation: Operation = { ...common, id, summary, ...described }
+    const { access, params, query, responses } = operation
+    const [status] = Object.keys(responses).map(Number) as [number]
+    server.route<{ Params: z.output<P>; Querystring: z.output<Q> }>({
+      ...options,
+      method,
+      url,
+      config: { access, operation },
+      ...(!unchecked && {
+        schema: { ...(params && { params }), ...(query && { querystring: query }) },
+        validatorCompiler,
+      }),
+      ...(status !== 200 && { preHandler: async (_request, reply) => void reply.code(status) }),
+      handler,
+    })
+  }
+}
+
+/** Must run before the first route is added. */
+export function listRoutes(server: FastifyInstance): void {
+  const routes: ListedRoute[] = []
+  server.decorate('routeList', routes)
+  server.addHook('onRoute', ({ method, url, config }) => {
+    const { access = 'admin', operation } = config ?? {}
+    // HEAD routes come with GET routes.
+    const methods = [method].flat().filter((name) => name !== 'HEAD')
+    for (const name of methods) routes.push({ method: name, path: url, access, operation })
+  })
+}
+
+function validatorCompiler({ schema }: { schema: unknown }) {
+  return (sent: unknown) => {
+    const { data, error } = (schema as z.ZodObject).safeParse(sent)
+    if (!error) return { value: data }
+    const { path, message } = error.issues[0] as z.core.$ZodIssue
+    const name = path.join('.')
+    return { error: invalidParameter(name, `${name} ${message}.`) }
+  }
+}
+
+export function json(description: string, schema?: z.ZodType, headers?: readonly string[]): Response {
+  return {
+    description,
+    ...(headers && { headers }),
+    ...(schema && { content: { 'application/json': { schema } } }),
+  }
+}
+
+export function text(description: string, ...types: string[]): Response {
+  return {
+    description,
+    content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
+  }
+}
+
+export function jsonBody(schema: z.ZodType, example: object, required = true): Body {
+  return { required, content: { 'application/json': { schema, example } } }
+}

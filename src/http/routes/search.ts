@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { LogSearch } from '../../sources/log-search.ts'
+import { histogramShape, searchShape, valuesShape } from '../../sources/search-shape.ts'
+import { describeFields } from '../openapi/json-schema.ts'
+import { goneSignal } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+import { sourceName, storedEntry } from './sources.ts'
+
+const filterTexts = {
+  project: 'Only entries of this project.',
+  from: 'Start of the time range (ISO 8601, inclusive). Default: one hour before `to`, or before now.',
+  to: 'End of the time range (ISO 8601, exclusive). Default: no end.',
+  text: 'Texts that the message must contain. Case-insensitive.',
+  filters:
+    'Conditions on `project`, `id`, `event_message` or paths of `metadata`, such as `response.status_code`. Write a dot ' +
+    'inside a key as `%2E`. `gt`, `gte`, `lt` and `lte` compare numbers. `contains` is case-insensitive. ' +
+    '`not` negates the condition.',
+}
+
+const histogram = z.object({
+  bucket_seconds: z.int(),
+  buckets: z.array(
+    z.object({ timestamp: z.int().describe('Microseconds since 1970, UTC.'), count: z.int() }),
+  ),
+})
+const values = z.array(z.object({ value: z.string(), count: z.int() }))
+
+/** Searching entries. */
+export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
+  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  const example = { project: 'demo', filters: [{ path: 'response.status_code', is: 'gte', value: 400 }] }
+  const params = sourceName
+  const errors = [422, 504]
+  route('POST /api/sources/:name/search', 'searchEntries', 'Search the entries of a source', {
+    params,
+    body: jsonBody(
+      describeFields(searchShape, {
+        ...filterTexts,
+        limit: 'Maximum number of entries.',
+        before: 'The last entry of the previous page. The response continues after it.',
+      }),
+      example,
+    ),
+    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
+    errors,
+    handler: async (request, reply) => {
+      const rows = await search.entries(request.params.name, request.body ?? {}, goneSignal(request, reply))
+      return reply.type('application/json; charset=utf-8').send(rows)
+    },
+  })
+  route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
+    params,
+    body: jsonBody(
+      describeFields(histogramShape, { ...filterTexts, buckets: 'Maximum number of buckets.' }),
+      example,
+    ),
+    responses: { 200: json('Length of a bucket, and the buckets that have entries.', histogram) },
+    errors,
+    handler: async (request, reply) =>
+      search.histogram(request.params.name, request.body ?? {}, goneSignal(request, reply)),
+  })
+  route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
+    params,
+    body: jsonBody(
+      describeFields(valuesShape, {
+        ...filterTexts,
+        path: '`project`, `id`, or a path of `metadata`.',
+        limit: 'Maximum number of values.',
+      }),
+      { path: 'project' },
+    ),
+    responses: { 200: json('Values as text.', values) },
+    errors,
+    handler: async (request, reply) =>
+      search.values(request.params.name, request.body ?? {}, goneSignal(request, reply)),
+  })
+}

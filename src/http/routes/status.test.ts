@@ -1,0 +1,17 @@
+import { fastify } from 'fastify'
+import { expect, test } from 'vitest'
+import { idleMetrics } from '../../../test/support/metrics.ts'
+import { addMetricsRoutes } from './status.ts'
+
+async function metricsOf(openMetrics: boolean): Promise<string> {
+  const server = fastify()
+  addMetricsRoutes(server, { metrics: idleMetrics(), openMetrics })
+  return (await server.inject('/metrics')).body
+}
+
+test('metrics without a token do not include the number of rows read', async () => {
+  expect(await metricsOf(false)).toContain('wellhead_rows_read_total')
+  const open = await metricsOf(true)
+  expect(open).not.toContain('rows_read')
+  expect(open).toContain('wellhead_call_duration_seconds')
+})

@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { type Caller, withFixedParameters } from '../../access/caller.ts'
+import { forbidden } from '../../base/errors.ts'
+import type { LiveTail } from '../../live/live-tail.ts'
+import type { SourceAdmin } from '../../sources/source-admin.ts'
+import { eventStream } from '../openapi/call.ts'
+import type { EventStreams } from '../streams/event-streams.ts'
+import { routesOf } from './route.ts'
+import { sourceName } from './sources.ts'
+
+export interface TailRoutes {
+  sources: Pick<SourceAdmin, 'get'>
+  tail: LiveTail
+  streams: EventStreams
+}
+
+const maxTextLength = 1_000
+const once = z.string('was sent twice')
+
+/** The entries of a source as they are stored. */
+export function addTailRoutes(server: FastifyInstance, { sources, tail, streams }: TailRoutes): void {
+  const route = routesOf(server, { tag: 'Sources', access: 'query' })
+  route('GET /api/sources/:name/tail', 'tailSource', 'Follow the entries of a source', {
+    description:
+      'A stream of events that stays open: `entry` for each new entry, `missed` with the number of entries that the ' +
+      'client was too slow to read, `reset` if that number is unknown. For tokens with the scope `admin`, and for tokens ' +
+      'with a project and the unrestricted scope `query`, which see the entries of their project.',
+    params: sourceName,
+    query: z.object({
+      project: once.optional().describe('Only entries of this project.'),
+      text: once
+        .max(maxTextLength, `must be at most ${maxTextLength} characters long`)
+        .optional()
+        .describe('Only entries whose message contains this text. Case-insensitive.'),
+    }),
+    headers: z.object({
+      'Last-Event-ID': z
+        .string()
+        .optional()
+        .describe('Id of the last event that was read. The stream continues after it.'),
+    }),
+    responses: {
+      200: { description: 'Entries as they are stored.', headers: ['X-Request-Id'], content: eventStream },
+    },
+    errors: [400],
+    handler: async (request, reply) => {
+      const caller = request.caller as Caller
+      // Without a project, nothing would limit which tenants' entries the token sees.
+      if (!caller.isAdmin && (caller.project === undefined || !caller.mayQuery(''))) {
+        throw forbidden('This requires a token with the scope admin, or with a project and the scope query.')
+      }
+      const { name } = sources.get(request.params.name)
+      const { project: wanted, text } = request.query
+      const { project } = withFixedParameters(caller, wanted === undefined ? {} : { project: wanted })
+      const stream = streams.begin(request, reply)
+      if (stream === undefined) return reply
+      const { 'last-event-id': last } = request.headers
+      const lastId = typeof last === 'string' ? last : undefined
+      stream.follow(tail.subscribe(name, { project, text }, stream, lastId))
+      return reply
+    },
+  })
+}

@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
+import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
+import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { changedBy } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+
+const texts = {
+  description: 'What the token is for.',
+  scopes: '`admin`, `query`, `query:<endpoint>`, `ingest` or `ingest:<source>`.',
+  project: 'Limits the token to the rows and entries of this project. Null: no limit.',
+  parameters: 'Values of parameters that callers with this token cannot choose.',
+  expires_at: 'When the token expires. Null: never.',
+  requests_per_minute: 'Maximum number of requests per minute. Null: no limit.',
+}
+
+const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
+  id: z.uuid().describe('Identifies the token. Not secret.'),
+  created_at: z.iso.datetime().describe('When the token was created.'),
+  updated_at: z.iso.datetime().describe('When the token was last changed.'),
+  last_used_at: z.iso.datetime().nullable().describe('When the token was last used. Null: never.'),
+  previous_valid_until: z.iso
+    .datetime()
+    .nullable()
+    .describe('Until when the secret from before the last rotation stays valid.'),
+}
+const secret = z.string().describe('The secret. It is shown only once.')
+const tokenView = { ...tokenShape.shape, ...view }
+
+const accessToken = describeFields(z.object(tokenView), texts)
+const newAccessToken = describeFields(z.object({ ...tokenView, token: secret }), texts)
+const tokenFields = describeFields(tokenShape, texts)
+const tokenChange = describeFields(tokenChangeShape, texts)
+const rotation = describeFields(rotationShape, { overlap_seconds: 'How long the old secret keeps working.' })
+
+nameComponents('input', {
+  AccessTokenFields: tokenFields,
+  AccessTokenChange: tokenChange,
+  Rotation: rotation,
+})
+nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken })
+
+const params = z.object({
+  id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
+})
+const example = { description: 'Dashboard', scopes: ['query:logs.all'], project: 'demo' }
+const changed = { 200: json('The token after the change.', accessToken) }
+
+/** Managing access tokens. */
+export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void {
+  const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
+  const path = '/api/access-tokens/:id'
+  const errors = [412]
+  route('GET /api/access-tokens', 'listAccessTokens', 'List access tokens', {
+    responses: { 200: json('All tokens, without their secrets.', z.array(accessToken)) },
+    handler: async () => admin.list(),
+  })
+  route('POST /api/access-tokens', 'createAccessToken', 'Create an access token', {
+    body: jsonBody(tokenFields, example),
+    responses: {
+      201: json('The token with its secret, which is shown only once.', newAccessToken, ['Location']),
+    },
+    handler: async (request, reply) => {
+      const created = await admin.create(request.body, changedBy(request))
+      notStored(reply).header('Location', `/api/access-tokens/${created.id}`)
+      return created
+    },
+  })
+  route(`GET ${path}`, 'getAccessToken', 'Show an access token', {
+    params,
+    responses: { 200: json('The token, without its secret.', accessToken) },
+    handler: async ({ params }) => admin.get(params.id),
+  })
+  route(`PUT ${path}`, 'replaceAccessToken', "Replace a token's permissions", {
+    description: 'Omitted fields get their defaults. The secret stays the same.',
+    params,
+    body: jsonBody(tokenFields, example),
+    responses: changed,
+    errors,
+    handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), true),
+  })
+  route(`PATCH ${path}`, 'changeAccessToken', 'Change some fields of an access token', {
+    description: 'The secret stays the same.',
+    params,
+    body: jsonBody(tokenChange, { requests_per_minute: 600 }),
+    responses: changed,
+    errors,
+    handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), false),
+  })
+  route(`DELETE ${path}`, 'revokeAccessToken', 'Revoke an access token', {
+    params,
+    responses: { 204: json('The token is revoked.') },
+    errors: [412],
+    handler: async (request) => admin.revoke(request.params.id, changedBy(request)),
+  })
+  route(`POST ${path}/rotate`, 'rotateAccessToken', 'Rotate the secret of an access token', {
+    description: 'The old secret keeps working for `overlap_seconds`.',
+    params,
+    body: jsonBody(rotation, { overlap_seconds: 3600 }, false),
+    responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
+    errors,
+    handler: async (request, reply) => {
+      notStored(reply)
+      return admin.rotate(request.params.id, request.body, changedBy(request))
+    },
+  })
+}
+
+/** Responses with a secret must not be stored anywhere. */
+function notStored(reply: FastifyReply): FastifyReply {
+  return reply.header('Cache-Control', 'no-store')
+}

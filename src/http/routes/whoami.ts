@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
+import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import { columns, parameter } from './endpoints.ts'
+import { json, routesOf } from './route.ts'
+
+const callable = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters: z.record(z.string(), parameter),
+  columns,
+  max_rows: z.int(),
+  cache_seconds: z.int().nullable(),
+  sandbox: z.boolean(),
+  version: z.int(),
+})
+const permissions = z.object({
+  id: z.string(),
+  admin: z.boolean(),
+  query: z.boolean(),
+  ingest: z.boolean(),
+  project: z.string().nullable(),
+  parameters: z.record(z.string(), z.string()),
+  endpoints: z.array(callable),
+})
+
+export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): void {
+  const route = routesOf(server, { tag: 'Exploring', access: 'any' })
+  route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
+    responses: {
+      200: json(
+        'Permissions of the token, and the endpoints that it can call, without the parameters that it fixes.',
+        permissions,
+      ),
+    },
+    handler: async (request) => {
+      const caller = request.caller as Caller
+      const allowed = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+      return {
+        id: caller.id,
+        admin: caller.isAdmin,
+        query: caller.mayAny('query'),
+        ingest: caller.mayAny('ingest'),
+        project: caller.project ?? null,
+        parameters: caller.parameters,
+        endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
+      }
+    },
+  })
+}
+
+/** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */
+function callerView({ definition, version, columns }: Endpoint, caller: Caller): z.output<typeof callable> {
+  const { id, name, description, max_rows, cache_seconds, sandbox } = definition
+  const parameters = Object.entries(definition.parameters).filter(
+    ([parameter]) => !Object.hasOwn(caller.parameters, parameter),
+  )
+  return {
+    id,
+    name,
+    description,
+    parameters: shownParameters(Object.fromEntries(parameters)),
+    columns: [...columns],
+    max_rows,
+    cache_seconds,
+    sandbox,
+    version,
+  }
+}

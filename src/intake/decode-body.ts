@@ -1,0 +1,67 @@
+import { sourceNotFound, tooLarge } from '../base/errors.ts'
+import { quarantineSource } from '../catalog/built-in-sources.ts'
+import { EntryReader } from './entry.ts'
+import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
+import { JsonScanner } from './json-scanner.ts'
+import { readLogEntries } from './log-entries.ts'
+import { otlpLimits } from './otlp/budget.ts'
+import { decodeOtlpLogs, type OtlpEncoding } from './otlp/otlp.ts'
+
+export interface TargetSource {
+  name: string
+  retentionDays: number
+}
+
+/** How to decode a body; a plain value, so that a worker thread can receive it. */
+export type DecodeJob = {
+  nowMs: number
+  owner: string | undefined
+} & (
+  | { kind: 'logs'; contentType: string; source: TargetSource }
+  | {
+      kind: 'otlp'
+      encoding: OtlpEncoding
+      /** The source of records that name none. */
+      defaultSource: string
+      /** By name and by alias. */
+      sources: ReadonlyMap<string, TargetSource>
+    }
+)
+
+/** Decodes a body into one batch of entries for each source. */
+export function decodeBody(pieces: readonly Uint8Array[], job: DecodeJob): EntryBatch[] {
+  const [first, ...more] = pieces
+  const body =
+    first === undefined || more.length > 0
+      ? Buffer.concat(pieces)
+      : Buffer.from(first.buffer, first.byteOffset, first.length)
+  if (job.kind === 'otlp') return decodeOtlp(body, job)
+  const { nowMs, owner, contentType, source } = job
+  const rules = { nowMs, owner, retentionDays: source.retentionDays }
+  return [readLogEntries(body, contentType, source.name, rules)]
+}
+
+function decodeOtlp(body: Buffer, job: DecodeJob & { kind: 'otlp' }): EntryBatch[] {
+  const { nowMs, owner, sources } = job
+  const batches = new Map<string, EntryBatchWriter>()
+  const names = new Set<string>()
+  for (const { source: name = job.defaultSource, entry } of decodeOtlpLogs(body, job.encoding)) {
+    names.add(name)
+    if (names.size > otlpLimits.maxSources) {
+      throw tooLarge(`A request may name at most ${otlpLimits.maxSources} sources. Send smaller batches.`)
+    }
+    const source = sources.get(name)
+    // A record for an unknown source must not block the others.
+    const target = source?.name ?? quarantineSource
+    const batch =
+      batches.get(target) ??
+      new EntryBatchWriter(target, { nowMs, owner, retentionDays: source?.retentionDays })
+    batches.set(target, batch)
+    batch.addName(source?.name ?? name)
+    const text = Buffer.from(JSON.stringify(entry))
+    const reader = new EntryReader(new JsonScanner(text))
+    if (source === undefined) batch.reject(sourceNotFound(name).message, text, 0, text.length, name)
+    else if (reader.scan()) batch.add(reader, text, 0, text.length)
+  }
+  return [...batches.values()].map((batch) => batch.finish())
+}

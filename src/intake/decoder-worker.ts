@@ -1,0 +1,31 @@
+import { parentPort } from 'node:worker_threads'
+import { WellheadError } from '../base/errors.ts'
+import { type DecodeJob, decodeBody } from './decode-body.ts'
+import type { EntryBatch } from './entry-batch.ts'
+
+export interface WorkerTask {
+  pieces: Uint8Array[]
+  job: DecodeJob
+}
+
+export type WorkerReply = { batches: EntryBatch[] } | { code: string; message: string }
+
+parentPort?.on('message', ({ pieces, job }: WorkerTask) => {
+  const reply = decode(pieces, job)
+  parentPort?.postMessage(reply, 'batches' in reply ? reply.batches.flatMap(buffersOf) : [])
+})
+
+/** Any other error ends the worker, and the pool reports it. */
+function decode(pieces: Uint8Array[], job: DecodeJob): WorkerReply {
+  try {
+    return { batches: decodeBody(pieces, job) }
+  } catch (error) {
+    if (!(error instanceof WellheadError)) throw error
+    return { code: error.code, message: error.message }
+  }
+}
+
+function buffersOf({ lines, quarantine, indices, rejected }: EntryBatch): ArrayBuffer[] {
+  const arrays = [lines.bytes, lines.ends, quarantine.bytes, quarantine.ends, indices, rejected]
+  return arrays.map(({ buffer }) => buffer as ArrayBuffer)
+}

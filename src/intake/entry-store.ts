@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { internal } from '../base/errors.ts'
+import type { Arrivals } from '../catalog/arrivals.ts'
+import { quarantineSource } from '../catalog/built-in-sources.ts'
+import type { Engine } from '../engine/engine.ts'
+import { Committer } from './committer.ts'
+import { type EntryBatch, writeQuarantineLine } from './entry-batch.ts'
+import { LineWriter } from './lines.ts'
+
+export interface IntakeOutcome {
+  accepted: number
+  rejected: number
+  errors: { index: number; reason: string }[]
+}
+
+interface IntakeObserver {
+  stored(report: { source: string; accepted: number; rejected: number; bytes: number; ms: number }): void
+  /** Called with the error code that the sender gets. */
+  refused(code: string): void
+}
+
+export interface EntryStoreOptions {
+  engine: Engine
+  /** Records how far back new entries reach. */
+  arrivals: Arrivals
+  /** Receives every stored entry. */
+  tail: { publish(source: string, lines: Iterable<Buffer>): void }
+  observer?: IntakeObserver
+  /** Maximum bytes of bodies held at once, and of lines that wait to be stored. */
+  maxPendingBytes: number
+}
+
+/** Stores batches: accepted entries in their source, rejected ones in quarantine. */
+export class EntryStore {
+  readonly #options: EntryStoreOptions
+  readonly #committer: Committer
+
+  constructor(options: EntryStoreOptions) {
+    this.#options = options
+    this.#committer = new Committer({
+      engine: options.engine,
+      onStored: (source, lines) => options.tail.publish(source, lines),
+      maxPendingBytes: options.maxPendingBytes,
+      maxInsertBytes: 32 * 2 ** 20,
+      attempts: 30,
+      pause: (ms) => delay(ms),
+    })
+  }
+
+  get pendingBytes(): number {
+    return this.#committer.pendingBytes
+  }
+
+  /** Resolves when the whole batch is on disk. With a token, it is stored once however often it is sent. */
+  async store(
+    batch: EntryBatch,
+    { nowMs, owner }: { nowMs: number; owner: string | undefined },
+    token?: string,
+  ): Promise<IntakeOutcome> {
+    const startedAt = performance.now()
+    const { source, lines } = batch
+    const { arrivals, observer } = this.#options
+    const quarantine = (part: string) => ({ source: quarantineSource, token: token && `${token}/${part}` })
+    const [refused, notKept] = await this.#committer
+      .submit({ source, lines, token }, { ...quarantine('rejected'), lines: batch.quarantine })
+      // A failed insert may have been stored as well.
+      .finally(() => lines.count > 0 && arrivals.note(source, batch.earliestMicros))
+    const errors = rejectionsOf(batch)
+    const late = new LineWriter()
+    for (const [line, reason] of refused ?? []) {
+      const index = batch.indices[line] as number
+      const row = lines.at(line)
+      writeQuarantineLine(late, { source, index, reason, owner, nowMs }, row, 0, row.length - 1)
+      errors.push({ index, reason })
+    }
+    const lateBatch = { ...quarantine('refused'), lines: late.lines(), begun: true }
+    const [lateNotKept] = await this.#committer.submit(lateBatch)
+    if (notKept?.size || lateNotKept?.size)
+      throw internal('a rejected entry could not be stored in quarantine')
+    if (errors.length > 0) arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
+    errors.sort((one, other) => one.index - other.index)
+    const [accepted, rejected] = [batch.count - errors.length, errors.length]
+    const ms = performance.now() - startedAt
+    observer?.stored({ source, accepted, rejected, bytes: lines.bytes.length, ms })
+    return { accepted, rejected, errors }
+  }
+
+  /** Resolves when nothing waits to be stored. */
+  settled(): Promise<void> {
+    return this.#committer.settled()
+  }
+}
+
+function rejectionsOf({ rejected, reasons }: EntryBatch): IntakeOutcome['errors'] {
+  const errors: IntakeOutcome['errors'] = []
+  for (let at = 0; at < rejected.length; at += 2) {
+    errors.push({ index: rejected[at] as number, reason: reasons[rejected[at + 1] as number] as string })
+  }
+  return errors
+}

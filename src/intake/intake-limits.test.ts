@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { manualClock } from '../base/clock.ts'
+import { ByteBudget, DiskGuard } from './intake-limits.ts'
+
+test('requests together hold at most the budget, and released bytes are available again', () => {
+  const budget = new ByteBudget(100)
+  const first = budget.share()
+  const second = budget.share()
+  first.add(60)
+  second.add(40)
+  expect(() => second.add(1)).toThrow(
+    expect.objectContaining({ code: 'rate_limited', status: 429, retryAfterSeconds: 1 }),
+  )
+  expect(budget.heldBytes).toBe(100)
+  first.release()
+  first.release()
+  second.add(60)
+  second.release()
+  expect(budget.heldBytes).toBe(0)
+})
+
+test('a lone request may exceed the budget, and others wait for it', () => {
+  const budget = new ByteBudget(100)
+  const large = budget.share()
+  large.add(90)
+  large.add(90)
+  const small = budget.share()
+  expect(() => small.add(1)).toThrow()
+  large.release()
+  small.add(1)
+})
+
+test('entries are refused while the disk is nearly full, and accepted once there is room', () => {
+  const clock = manualClock()
+  let free: number | undefined = 1000
+  let checks = 0
+  const freeBytes = () => {
+    checks++
+    return free
+  }
+  const guard = new DiskGuard({ freeBytes, reserveBytes: 500, clock })
+  guard.check()
+  guard.check()
+  expect(checks).toBe(1)
+  free = 499
+  clock.advance(1_000)
+  expect(() => guard.check()).toThrow(expect.objectContaining({ code: 'disk_full', status: 507 }))
+  free = 500
+  clock.advance(1_000)
+  guard.check()
+  // A clock that is set back must not keep an old result.
+  free = 0
+  clock.advance(-3_600_000)
+  expect(() => guard.check()).toThrow()
+  free = undefined
+  clock.advance(1_000)
+  guard.check()
+})

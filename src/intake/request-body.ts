@@ -1,0 +1,140 @@
+import type { Readable } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { drained } from '../base/compressed.ts'
+import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
+import type { BudgetShare } from './intake-limits.ts'
+
+export const bodyLimits = { maxSentBytes: 12 * 2 ** 20, maxUnpackedBytes: 64 * 2 ** 20 } as const
+
+export const bodyTooLarge = () => tooLarge('The body is larger than 12 MiB. Send smaller batches.')
+
+const unpackedTooLarge = () => tooLarge('The decompressed body is larger than 64 MiB. Send smaller batches.')
+
+const maxPieceBytes = 2 ** 20
+
+type Unpacker = () => zlib.Gunzip | zlib.Inflate
+
+/** Each chunk costs a turn of the event loop. */
+const chunkSize = 64 * 1024
+
+const unpackers = new Map<string, Unpacker | undefined>([
+  ['gzip', () => zlib.createGunzip({ chunkSize })],
+  ['x-gzip', () => zlib.createGunzip({ chunkSize })],
+  ['deflate', () => zlib.createInflate({ chunkSize })],
+  // Node 20 has no zstd.
+  ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
+])
+
+/** A body in a few pieces of memory of its own, which can move to a worker thread; a socket's buffers cannot. */
+export class RequestBody {
+  readonly #pieces: Buffer[] = []
+  /** Free bytes at the end of the last piece. */
+  #free = 0
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  add(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length; ) {
+      if (this.#free === 0) {
+        this.#free = Math.max(chunk.length - from, Math.min(this.#length, maxPieceBytes))
+        this.#pieces.push(Buffer.allocUnsafeSlow(this.#free))
+      }
+      const piece = this.#pieces.at(-1) as Buffer
+      const copied = chunk.copy(piece, piece.length - this.#free, from)
+      from += copied
+      this.#free -= copied
+      this.#length += copied
+    }
+  }
+
+  pieces(): Buffer[] {
+    const last = this.#pieces.at(-1)
+    if (last === undefined || this.#free === 0) return this.#pieces
+    return [...this.#pieces.slice(0, -1), last.subarray(0, last.length - this.#free)]
+  }
+}
+
+/** Reads and decompresses a body. Its own limit and the shared budget apply while it is read. */
+export async function readRequestBody(
+  stream: Readable | undefined,
+  encoding: string | undefined,
+  share: BudgetShare,
+): Promise<RequestBody> {
+  if (stream === undefined) return new RequestBody()
+  try {
+    const name = (encoding ?? '').trim().toLowerCase()
+    if (name === '' || name === 'identity') {
+      return await gather(stream, bodyLimits.maxSentBytes, bodyTooLarge, share)
+    }
+    const unpacker = unpackers.get(name)?.()
+    if (unpacker) return await unpack(stream, unpacker, name, share)
+    throw unsupportedMediaType(
+      `Content encoding "${name}" is not supported. Use gzip or deflate, or send plain text.`,
+    )
+  } catch (error) {
+    // The rest is read and dropped: a sender that is cut off would not see the response.
+    stream.resume()
+    throw error
+  }
+}
+
+async function unpack(
+  stream: Readable,
+  unpacker: zlib.Gunzip | zlib.Inflate,
+  encoding: string,
+  share: BudgetShare,
+): Promise<RequestBody> {
+  const failed = new Promise<never>((_resolve, reject) => unpacker.once('error', reject))
+  failed.catch(() => {})
+  const feeding = feed(stream, unpacker)
+  feeding.catch(() => {})
+  try {
+    const unpacked = gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share)
+    const [body] = await Promise.all([Promise.race([unpacked, failed]), feeding])
+    return body
+  } catch (error) {
+    unpacker.destroy()
+    // Only one reader at a time can consume the stream.
+    await feeding.catch(() => {})
+    const isCorrupt = (error as NodeJS.ErrnoException).code?.startsWith('Z_')
+    throw isCorrupt ? invalidBody(`The body is not valid ${encoding}.`) : error
+  }
+}
+
+async function feed(stream: Readable, unpacker: zlib.Gunzip | zlib.Inflate): Promise<void> {
+  let length = 0
+  for await (const chunk of chunksOf(stream)) {
+    length += chunk.length
+    if (length > bodyLimits.maxSentBytes) {
+      const error = bodyTooLarge()
+      unpacker.destroy(error)
+      throw error
+    }
+    if (unpacker.destroyed) return
+    if (!unpacker.write(chunk)) await drained(unpacker)
+  }
+  unpacker.end()
+}
+
+async function gather(
+  stream: Readable,
+  maxBytes: number,
+  tooLarge: () => Error,
+  share: BudgetShare,
+): Promise<RequestBody> {
+  const body = new RequestBody()
+  for await (const chunk of chunksOf(stream)) {
+    if (body.length + chunk.length > maxBytes) throw tooLarge()
+    share.add(chunk.length)
+    body.add(chunk)
+  }
+  return body
+}
+
+/** Leaving the loop early must not destroy the stream, and with it the connection. */
+function chunksOf(stream: Readable): AsyncIterable<Buffer> {
+  return stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+}

@@ -1,0 +1,87 @@
+import type { Timers } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Tracing } from '../base/tracing.ts'
+import { version } from '../base/version.ts'
+import type { Sources } from '../catalog/sources.ts'
+import { CallStatistics } from './call-statistics.ts'
+import { type CallStoreOptions, storeCalls } from './call-store.ts'
+import { type MetricSources, Metrics, RequestCounts } from './metrics.ts'
+import { SlowCalls } from './slow-calls.ts'
+import { SourceStorage } from './source-storage.ts'
+import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
+
+export interface ObservabilityOptions extends CallStoreOptions {
+  /** Whether requests to endpoints are recorded. */
+  recording: boolean
+  sources: Sources
+  time: Timers
+  log: Log
+  environment: Readonly<Record<string, string | undefined>>
+  /** Current figures of other parts. */
+  figures: Omit<MetricSources, 'version' | 'requests' | 'statistics' | 'storage'>
+}
+
+export interface Observability {
+  /** Undefined if requests are not recorded. */
+  statistics: CallStatistics | undefined
+  metrics: Metrics
+  slowCalls: SlowCalls
+  requests: RequestCounts
+  tracing: Tracing | undefined
+  /** Stores the last records, so the engine must still be running. */
+  settled(): Promise<void>
+  stop(): Promise<void>
+}
+
+const maxUnreadRecords = 2 ** 15
+const maxUnstoredEntries = 20_000
+const maxSlowEndpoints = 1000
+
+export async function startObservability(options: ObservabilityOptions): Promise<Observability> {
+  const { recording, engine, sources, time, log, figures } = options
+  const requests = new RequestCounts()
+  const statistics = recording
+    ? new CallStatistics({
+        store: storeCalls(options),
+        time,
+        monotonicMs: () => performance.now(),
+        maxRecords: maxUnreadRecords,
+        maxEntries: maxUnstoredEntries,
+        log,
+      })
+    : undefined
+  const storage = new SourceStorage(engine, time, () => sources.names())
+  const metrics = new Metrics({ ...figures, version, requests, statistics, storage: () => storage.read() })
+  const slowCalls = new SlowCalls({
+    clock: time.wall,
+    busy: () => figures.queue().waiting > 0,
+    maxEndpoints: maxSlowEndpoints,
+  })
+  statistics?.onCalls((records) => metrics.takeCalls(records))
+  statistics?.onCalls((records, toWallMs) => slowCalls.take(records, toWallMs))
+  const tracing = await startTracing(options)
+  return {
+    statistics,
+    metrics,
+    slowCalls,
+    requests,
+    tracing,
+    settled: async () => {
+      await slowCalls.settled()
+      await statistics?.stop()
+    },
+    stop: async () => tracing?.stop(),
+  }
+}
+
+/** Does not load OpenTelemetry's SDK unless traces are enabled. */
+async function startTracing({ environment, log }: ObservabilityOptions): Promise<Tracing | undefined> {
+  const exporters = traceExporters(environment)
+  if (exporters.length === 0) return undefined
+  const protocol = unsupportedProtocol(environment)
+  if (protocol !== undefined) {
+    log.warn({ protocol }, 'traces are sent as http/protobuf; this protocol is not supported')
+  }
+  const tracing = await import('./otel-tracing.ts')
+  return tracing.startTracing(exporters, log)
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
+
+const endpoint = 'http://127.0.0.1:4318'
+
+test.each<[Record<string, string>, string[]]>([
+  [{}, []],
+  [{ OTEL_SERVICE_NAME: 'logs' }, []],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, []],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, ['otlp']],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint }, ['otlp']],
+  [{ OTEL_TRACES_EXPORTER: 'otlp' }, ['otlp']],
+  [{ OTEL_TRACES_EXPORTER: 'console, otlp' }, ['otlp', 'console']],
+  [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
+  [{ OTEL_TRACES_EXPORTER: 'zipkin', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
+  [{ OTEL_SDK_DISABLED: 'TRUE', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
+])('%j sends traces to %j', (environment, exporters) => {
+  expect(traceExporters(environment)).toEqual(exporters)
+})
+
+test('reports an unsupported protocol', () => {
+  expect(unsupportedProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })).toBeUndefined()
+  expect(unsupportedProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toBe('grpc')
+  expect(
+    unsupportedProtocol({
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
+    }),
+  ).toBeUndefined()
+})
