@@ -55,7 +55,7 @@ export async function run({ engineNode, patience, choose }) {
   try {
     const [file] = readdirSync(profiles)
     const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8'))
-    return { tables: Object.entries(measured).flatMap(([kind, told]) => tablesOf(kind, told, profile)) }
+    return { tables: Object.entries(measured).flatMap(([kind, result]) => tablesOf(kind, result, profile)) }
   } finally {
     removeScratch()
   }

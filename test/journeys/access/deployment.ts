@@ -100,8 +100,8 @@ export function deploymentJourneys(running: () => RunningService): void {
       ]
       for (const [endpoints, status, details] of cases) {
         for (const dry_run of [true, false]) {
-          const { status: answered, body } = await deploy(endpoints, { dry_run })
-          expect([answered, body.error], JSON.stringify(endpoints)).toMatchObject([status, details])
+          const { status: actual, body } = await deploy(endpoints, { dry_run })
+          expect([actual, body.error], JSON.stringify(endpoints)).toMatchObject([status, details])
         }
       }
       expect((await deploy([good], { colour: 'red' })).status).toBe(400)

@@ -166,7 +166,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
       const random = randomFrom(seed)
       const below = (limit: number) => Math.floor(random() * limit)
-      const seen: string[] = []
+      const leaked: string[] = []
       let left = many(10_000, 30)
       const caller = async () => {
         while (left-- > 0) {
@@ -175,19 +175,19 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
           const trouble = dice < 15 ? 'tenants.failing' : dice < 18 ? 'tenants.slow' : undefined
           const path = trouble ?? (paths[below(paths.length)] as string)
           const { status, body } = await query(tokenOf(project), path)
-          const told = `seed ${seed}, ${path} ${JSON.stringify(body).slice(0, 200)}`
-          if (trouble) expect([422, 504], told).toContain(status)
-          else expect(status, told).toBe(200)
+          const details = `seed ${seed}, ${path} ${JSON.stringify(body).slice(0, 200)}`
+          if (trouble) expect([422, 504], details).toContain(status)
+          else expect(status, details).toBe(200)
           const text = JSON.stringify(body)
           for (const other of projects) {
             // As in a row, and as in an error that quotes it.
             const secret = JSON.stringify(secretOf(other)).slice(1, -1)
-            if (other !== project && text.includes(secret)) seen.push(`${project}: ${told}`)
+            if (other !== project && text.includes(secret)) leaked.push(`${project}: ${details}`)
           }
         }
       }
       await Promise.all(Array.from({ length: 6 }, caller))
-      expect(seen).toEqual([])
+      expect(leaked).toEqual([])
     })
   })
 }
