@@ -12,6 +12,7 @@ import { ensureChromium } from './ensure-chromium.mjs'
 await buildIfStale()
 const { sampleProject, sendDemoLogs } = await import('../bench/traffic/demo-logs.mjs')
 
+const themes = ['light', 'dark']
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
 
 const run = async (page) => {
@@ -85,7 +86,7 @@ async function takePictures(url, token) {
     executablePath: ensureChromium(),
     args: ['--no-sandbox', '--disable-gpu'],
   })
-  for (const theme of ['light', 'dark']) {
+  for (const theme of themes) {
     const context = await browser.newContext({
       baseURL: url,
       colorScheme: theme,
@@ -96,7 +97,7 @@ async function takePictures(url, token) {
     const page = await context.newPage()
     page.setDefaultTimeout(120_000)
     await page.goto('/')
-    await page.screenshot({ path: `${images}sign-in-${theme}.png` })
+    await page.screenshot({ path: `${images}${theme}/sign-in.png` })
     await page.getByLabel('Access token').fill(token)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -105,7 +106,7 @@ async function takePictures(url, token) {
       await prepare(page)
       await page.locator('.figure dd', { hasText: /^…$/ }).first().waitFor({ state: 'detached' })
       await page.waitForTimeout(500)
-      await page.screenshot({ path: `${images}${name}-${theme}.png` })
+      await page.screenshot({ path: `${images}${theme}/${name}.png` })
       console.error(`${name} ${theme}`)
     }
     await context.close()
@@ -164,7 +165,7 @@ async function queryEndpoints() {
   await new Promise((resolve) => setTimeout(resolve, 12_000))
 }
 
-mkdirSync(images, { recursive: true })
+for (const theme of themes) mkdirSync(`${images}${theme}`, { recursive: true })
 const { WELLHEAD_ENGINE_NODE: engineNode } = await engineEnvironment()
 const { openService } = await import('../bench/support/service.mjs')
 const service = await openService({

@@ -1,4 +1,4 @@
-/** Generates the tables of docs/performance.md and its charts from the figures of a run. */
+/** Generates the tables of docs/operations/performance.md and its charts from the figures of a run. */
 import { cellsOf } from '../../bench/support/text-report.mjs'
 import { lineChart, ratioChart } from './bench-charts.mjs'
 
@@ -83,7 +83,7 @@ function benchPart(result) {
 
 function tablePart(name, table) {
   const { columns, rows } = cellsOf(table)
-  const chart = chartOf(table) && `![${table.title}](images/${fileOf(name, table)})\n`
+  const chart = chartOf(table) && `![${table.title}](../images/bench/${fileOf(name, table)})\n`
   return [
     `**${table.title}.**${table.compares ? ` ${table.compares}` : ''}${table.warning ? ` **${table.warning}**` : ''}\n`,
     ...(chart ? [chart] : []),
@@ -92,7 +92,7 @@ function tablePart(name, table) {
 }
 
 function fileOf(name, { id }) {
-  return `bench-${name}-${id}.svg`
+  return `${name}-${id}.svg`
 }
 
 /** Omits ratios that are marked as unusable. */

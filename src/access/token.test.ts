@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { scopePattern } from './caller.ts'
 import { tokenShape } from './token.ts'
 
-describe('docs/access.md', () => {
-  const page = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8')
+describe('docs/guides/access.md', () => {
+  const page = readFileSync(new URL('../../docs/guides/access.md', import.meta.url), 'utf8')
   const firstCells = (heading: string) => {
     const lines = page.slice(page.indexOf(`| ${heading} `)).split('\n')
     const rows = lines.slice(2, lines.indexOf(''))

@@ -14,8 +14,8 @@ import {
   WellheadError,
 } from './errors.ts'
 
-describe('docs/errors.md', () => {
-  const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+describe('docs/reference/errors.md', () => {
+  const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8')
   const rows = page
     .split('\n')
     .filter((line) => /^\| `[^`]+` +\|/.test(line))

@@ -1,4 +1,4 @@
-/** All errors of the API: a stable code, a status and a message. docs/errors.md lists the same codes; a test compares the two. */
+/** All errors of the API: a stable code, a status and a message. docs/reference/errors.md lists the same codes; a test compares the two. */
 export interface ErrorDetails {
   /** Name of the wrong parameter or field. */
   parameter?: string

@@ -222,8 +222,8 @@ describe('origins', () => {
   })
 })
 
-describe('docs/settings.md', () => {
-  const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8')
+describe('docs/reference/settings.md', () => {
+  const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8')
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| `WELLHEAD_'))

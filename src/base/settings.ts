@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
 
-/** A row of the table of settings, from which flags, help and the check of docs/settings.md come. */
+/** A row of the table of settings, from which flags, help and the check of docs/reference/settings.md come. */
 interface SettingDefinition {
   /** Environment variable. The flag follows from it: WELLHEAD_DATA_DIR, --data-dir. */
   env: `WELLHEAD_${string}`

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { createProgram } from './program.ts'
 
-const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8')
 
 /** All commands without subcommands, by full name. */
 function commandsOf(command: Command, words: readonly string[] = []): [string, Command][] {
@@ -41,7 +41,7 @@ function sectionOf(name: string): string[] | undefined {
     .map((line) => line.replace(/\s+/g, ' ').trim())
 }
 
-test('docs/cli.md lists exactly the commands, arguments and flags of the program', () => {
+test('docs/reference/cli.md lists exactly the commands, arguments and flags of the program', () => {
   const expected = commands.map(([name, command]) => ({
     name,
     rows: rowsOf(command).map(([flags, words]) => `| \`${flags}\` | ${words} |`),

@@ -15,7 +15,7 @@ import { addWorkspaceCommands } from './commands/workspace-commands.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { startHere } from './help.ts'
 
-/** All commands. A test compares docs/cli.md with them. */
+/** All commands. A test compares docs/reference/cli.md with them. */
 export function createProgram(io: CommandIo): Command {
   const program = new Command('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')

@@ -115,9 +115,9 @@ describe('documents about metrics', () => {
     new Map((await idleMetrics().registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]))
 
   test.runIf(platform === 'linux')(
-    'docs/metrics.md lists every metric with its type, and no other',
+    'docs/reference/metrics.md lists every metric with its type, and no other',
     async () => {
-      const listed = [...fileOf('docs/metrics.md').matchAll(/^\| `([a-z_\d]+)` *\| (\w+)/gm)]
+      const listed = [...fileOf('docs/reference/metrics.md').matchAll(/^\| `([a-z_\d]+)` *\| (\w+)/gm)]
       expect(Object.fromEntries(listed.map(([, name, type]) => [name, type]))).toEqual(
         Object.fromEntries(await types()),
       )

@@ -58,7 +58,7 @@ const misnamed = [
 const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** All metrics for Prometheus. docs/metrics.md lists the same names; a test compares the two. */
+/** All metrics for Prometheus. docs/reference/metrics.md lists the same names; a test compares the two. */
 export class Metrics {
   readonly registry = new Registry()
   readonly #sources: MetricSources

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { randomFrom } from '../../test/support/random.ts'
+import { randomOf } from '../../src/demo/random.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import type { Scenario, Verdict } from './scenario.ts'
 import type { SharedResources } from './shared-resources.ts'
@@ -46,7 +46,7 @@ export async function runScenario(scenario: Scenario, options: TortureOptions): 
   const { counts, faults } = await scenario
     .run({
       seed,
-      random: randomFrom(seed),
+      random: randomOf(seed).next,
       size,
       cycles: (long, short) => options.cycles ?? size(long, short),
       minutes: options.minutes,

@@ -42,7 +42,7 @@ async function examine({ dataDir, host, port, engine }: DoctorOptions, io: Comma
   })
   if ('problems' in reading) {
     const problems = reading.problems.map((message) =>
-      problem('settings', message, 'See docs/settings.md for all settings.'),
+      problem('settings', message, 'See docs/reference/settings.md for all settings.'),
     )
     return [...problems, ...checkMachine(io.machine, undefined)]
   }

@@ -312,8 +312,8 @@ describe('the shipped files', () => {
   })
 })
 
-describe('docs/endpoints.md', () => {
-  const page = readFileSync(new URL('../../../docs/endpoints.md', import.meta.url), 'utf8')
+describe('docs/guides/endpoints.md', () => {
+  const page = readFileSync(new URL('../../../docs/guides/endpoints.md', import.meta.url), 'utf8')
   const cells = (row: string) => row.split('|').map((cell) => cell.trim().replaceAll('`', ''))
   const tables = page.split('\n\n').filter((block) => block.startsWith('| '))
   const [settings, fields, types] = tables.map((table) => table.trim().split('\n').slice(2).map(cells))

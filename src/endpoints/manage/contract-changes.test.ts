@@ -126,8 +126,8 @@ describe('contractChanges', () => {
     expect(changes(was, is)).toEqual(expected)
   })
 
-  test('docs/managing-endpoints.md lists all kinds of changes', () => {
-    const page = readFileSync(new URL('../../../docs/managing-endpoints.md', import.meta.url), 'utf8')
+  test('docs/guides/managing-endpoints.md lists all kinds of changes', () => {
+    const page = readFileSync(new URL('../../../docs/guides/managing-endpoints.md', import.meta.url), 'utf8')
     const listed = [...page.matchAll(/^\| `([a-z_]+)`.*\| (?:breaking|compatible|either)/gm)].map(
       ([, kind]) => kind,
     )

@@ -188,8 +188,8 @@ describe('a saved endpoint', () => {
   })
 })
 
-test('docs/api.md lists every operation with its access and summary', () => {
-  const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
+test('docs/reference/api.md lists every operation with its access and summary', () => {
+  const page = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8')
   const rows = page
     .split('\n')
     .filter((line) => /^\| `[A-Z]+ \//.test(line))

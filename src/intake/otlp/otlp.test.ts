@@ -278,8 +278,8 @@ describe('responses', () => {
   })
 })
 
-describe('docs/otlp.md', () => {
-  const page = readFileSync(new URL('../../../docs/otlp.md', import.meta.url), 'utf8')
+describe('docs/guides/otlp.md', () => {
+  const page = readFileSync(new URL('../../../docs/guides/otlp.md', import.meta.url), 'utf8')
 
   test('lists every member of metadata, and no other', () => {
     const source = readFileSync(new URL('./record.ts', import.meta.url), 'utf8')

@@ -14,7 +14,7 @@ interface Expected {
   status?: number
 }
 
-/** Requests that differ from the usual one. docs/api.md lists the access of each route. */
+/** Requests that differ from the usual one. docs/reference/api.md lists the access of each route. */
 const requests: Record<string, Expected> = {
   'GET /console/:page': { target: '/console/tokens', status: 200 },
   'GET /console/:page/:name': { target: '/console/sources/edge_logs', status: 200 },

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../../src/base/clock.ts'
+import { randomOf } from '../../../src/demo/random.ts'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import { many } from '../../support/engines.ts'
-import { randomFrom } from '../../support/random.ts'
 import type { RunningService } from '../../support/service.ts'
 import { counters, oracles, projects, readers, secretOf } from './tenant-queries.ts'
 
@@ -164,7 +164,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
         ...sandboxed.map((sql) => `tenants.sandbox?sql=${encodeURIComponent(sql)}`),
       ]
       const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
-      const random = randomFrom(seed)
+      const random = randomOf(seed).next
       const below = (limit: number) => Math.floor(random() * limit)
       const leaked: string[] = []
       let left = many(10_000, 30)

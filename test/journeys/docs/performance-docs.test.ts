@@ -9,7 +9,7 @@ const { alternate, ratioOf } = await load('../../../bench/support/rounds.mjs')
 const { sumUp } = await load('../../../bench/support/cpu-profile.mjs')
 const { textOf } = await load('../../../bench/support/text-report.mjs')
 
-const docs = new URL('../../../docs/', import.meta.url)
+const docs = new URL('../../../docs/operations/', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, docs), 'utf8')
 
 const rows = [0.9, 0.7, 0.85].map((ratio, i) =>
@@ -38,7 +38,7 @@ describe('the page on performance', () => {
     expect(page).toMatch(
       /\| case <1> +\| 700 \(693–707\) +\| 1,000 \(1,000–1,000\) +\| 0\.70 \(0\.69–0\.71\)/,
     )
-    expect(page).toContain('![Against bare](images/bench-hits-bare.svg)')
+    expect(page).toContain('![Against bare](../images/bench/hits-bare.svg)')
     expect(page).toMatch(/\| `hits` +\| Against bare \| 2 of 3 +\| case <1> \|/)
     expect(page).toContain('a \\| b')
     expect(page).toMatch(/\| memory \| 123 \|/)
@@ -53,7 +53,7 @@ describe('the page on performance', () => {
 
   test('has charts of what was compared, in valid XML', () => {
     const charts: Map<string, string> = chartsOf(run)
-    expect([...charts.keys()]).toEqual(['bench-hits-bare.svg'])
+    expect([...charts.keys()]).toEqual(['hits-bare.svg'])
     const [svg = ''] = charts.values()
     expect(svg).toContain('case &lt;1&gt;')
     expect(svg.match(/class="aim"/g)).toHaveLength(3)
@@ -65,9 +65,9 @@ describe('the page on performance', () => {
     const measured = JSON.parse(read('performance.json'))
     expect(pageWith(read('performance.md'), measured)).toBe(read('performance.md'))
     const charts: Map<string, string> = chartsOf(measured)
-    const stored = readdirSync(new URL('images/', docs)).filter((file) => file.startsWith('bench-'))
+    const stored = readdirSync(new URL('../images/bench/', docs))
     expect(stored.sort()).toEqual([...charts.keys()].sort())
-    for (const [file, svg] of charts) expect(read(`images/${file}`), file).toBe(svg)
+    for (const [file, svg] of charts) expect(read(`../images/bench/${file}`), file).toBe(svg)
   })
 })
 

@@ -54,8 +54,8 @@ describe('the deployment files', () => {
   })
 })
 
-describe('docs/operating.md', () => {
-  const page = read('docs/operating.md')
+describe('docs/operations/operating.md', () => {
+  const page = read('docs/operations/operating.md')
 
   test('links to existing files', () => {
     const links = [...page.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, path]) =>

@@ -46,7 +46,10 @@ export const saved = {
   stats: load('shipped/endpoints/functions.invocation-stats.sql'),
   logs: load('shipped/endpoints/logs.all.sql'),
   counts: load('shipped/endpoints/usage.api-counts.sql'),
-  example: compile('example.sql', /```sql\n([\s\S]+?)```/.exec(content('docs/endpoints.md'))?.[1] ?? ''),
+  example: compile(
+    'example.sql',
+    /```sql\n([\s\S]+?)```/.exec(content('docs/guides/endpoints.md'))?.[1] ?? '',
+  ),
 }
 
 export function definitionOf(name: string): EndpointDefinition {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../src/base/clock.ts'
 import { Arrivals } from '../../../src/catalog/arrivals.ts'
+import { randomOf } from '../../../src/demo/random.ts'
 import { type OutputFormat, outputFormats } from '../../../src/endpoints/call/output-formats.ts'
 import { type PreviousResult, Renewal, spanOf } from '../../../src/endpoints/call/renewal.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
-import { randomFrom } from '../../support/random.ts'
 import { openRunner } from '../endpoints/runner.ts'
 import { definitionOf, insert, seedEngine } from './queries.ts'
 
@@ -25,7 +25,7 @@ export function describeRenewal(): void {
   describe('a result that is renewed by its newest part', () => {
     test.each(cases)('of %s, %s, is the whole one, byte for byte', async (name, interval) => {
       const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
-      const random = randomFrom(seed)
+      const random = randomOf(seed).next
       const below = (limit: number) => Math.floor(random() * limit)
       // A year of its own, so that the entries of others are out of its window.
       const clock = manualClock(

@@ -45,7 +45,7 @@ SELECT ${[...types, 'undeclared', 'now'].map((name) => `@${name} AS sent_${name}
   expect(Object.values(omitted.rows[0] ?? {})).toEqual([...engineTypes.map(() => null), printed(now)])
 })
 
-test('the example of docs/endpoints.md gives the slowest requests', async () => {
+test('the example of docs/guides/endpoints.md gives the slowest requests', async () => {
   const now = at('2027-06-01T00:00:00Z')
   const request = (time: number, method: string) => ({
     project: 'example',
