@@ -1,6 +1,6 @@
 /**
- * What the console costs: bytes of the first view, as they travel, and the time from the click on Run to the painted
- * result over the time that the service itself took for the call.
+ * The console: bytes transferred for a first view, and the time from the click on Run to the painted result compared
+ * with the time of the request.
  */
 import { chromium } from 'playwright-core'
 import { ensureChromium } from '../scripts/ensure-chromium.mjs'
@@ -15,7 +15,7 @@ const endpoints = [
   ['logs.all', `project=${sampleProject}`],
 ]
 
-/** In the page: presses Run, waits until the result is drawn, and tells both times. */
+/** Runs in the page: clicks Run, waits until the result is painted, and returns both times. */
 const clickToPaint = `new Promise((resolve) => {
   const cost = document.querySelector('.cost')
   const since = performance.now()
@@ -31,7 +31,7 @@ const clickToPaint = `new Promise((resolve) => {
   ;[...document.querySelectorAll('button')].find(({ textContent }) => /^Run/.test(textContent)).click()
 })`
 
-export const about = 'the page in a browser'
+export const about = 'the console in a browser'
 
 export async function run({ engineNode, patience, choose }) {
   const rounds = choose({ full: 30, quick: 5, emulated: 10 })
@@ -49,17 +49,16 @@ export async function run({ engineNode, patience, choose }) {
       tables: [
         {
           id: 'views',
-          title: 'Bytes of a first view',
-          compares: 'As they travel, packed, with an empty cache.',
+          title: 'Bytes transferred for a first view',
+          compares: 'Compressed, with an empty cache.',
           engine: 'no part',
           first: 'view',
           rows: views,
         },
         {
           id: 'paint',
-          title: 'From the click to the painted result',
-          compares:
-            'The time from the click on Run to the result on the screen, and what of it is not the call.',
+          title: 'Time from the click on Run to the painted result',
+          compares: 'Total time until the result is painted, and the part of it that is not the request.',
           engine: 'no part',
           rows: paints,
         },
@@ -111,7 +110,7 @@ async function timesToPaint(browser, url, token, rounds) {
     const painted = []
     for (let round = 0; round <= rounds; round++) {
       const { paintedMs, callMs } = await page.evaluate(clickToPaint)
-      // The first round loads and compiles.
+      // The first round loads and compiles code.
       if (round === 0) continue
       painted.push(paintedMs)
       added.push(paintedMs - callMs)

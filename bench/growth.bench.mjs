@@ -1,9 +1,8 @@
 /**
- * What calls cost as the data grows: for a project that grows with everything, for one that has as many entries as
- * before while all others grow, and for one that has hardly any. And what the data takes: disk, and memory of both
- * processes.
+ * Query time as the data grows: for a project that grows with the data, for one of constant size, and for one with few
+ * entries. Also disk space and the memory of both processes.
  *
- * BENCH_SIZES: numbers of entries with commas between them, from the smallest to the largest.
+ * BENCH_SIZES: numbers of entries in ascending order, separated by commas.
  */
 
 import { callOver } from './databases/query-sides.mjs'
@@ -33,7 +32,7 @@ const cases = questions.flatMap(({ endpoint, given }) =>
   })),
 )
 
-export const about = 'calls, memory and disk as the data grows'
+export const about = 'queries, memory and disk as the data grows'
 
 export async function run({ engineNode, patience, choose }) {
   const sizes = numbersFrom(
@@ -59,7 +58,7 @@ export async function run({ engineNode, patience, choose }) {
       for (const call of cases) {
         const ask = () => timesOf(calls, () => callOver({ client }, call))
         const measured = []
-        // The first round warms.
+        // The first round warms up.
         for (let round = 0; round <= rounds; round++) {
           const took = median(await ask())
           if (round > 0) measured.push(took)
@@ -99,11 +98,11 @@ function tablesOf(sizes, times, held) {
   return [
     {
       id: 'calls',
-      title: 'A call as the data grows',
-      compares: `p50 of a call over HTTP that is not cached; the whole grows ${shown(sizes.at(-1) / sizes[0])} times.`,
+      title: 'Query time as the data grows',
+      compares: `p50 of an uncached query over HTTP; the data grows ${shown(sizes.at(-1) / sizes[0])}-fold.`,
       rows,
       lines: { unit: 'ms', xs: sizes, series },
     },
-    { id: 'held', title: 'What the data takes', first: 'entries', rows: held },
+    { id: 'held', title: 'Disk and memory', first: 'entries', rows: held },
   ]
 }

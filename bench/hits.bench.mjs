@@ -1,7 +1,7 @@
 /**
- * What a cached call costs: the service against a bare node:http server that answers the same bytes, and the service with
- * statistics and metrics against one without; each in a process of its own, called by the same generator (wrk) with 32
- * kept connections, in alternating rounds. `proxied` is `plain` behind a proxy, which numbers requests and names clients.
+ * Cache hits: the service compared with a bare node:http server that sends the same bytes, and with a service without
+ * statistics and metrics. Each runs in a separate process and is loaded by wrk with 32 keep-alive connections, in
+ * alternating rounds. `proxied` is `plain` with the headers that a proxy adds, which differ in each request.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { comparison } from './support/result.mjs'
 import { alternate, ratioOf } from './support/rounds.mjs'
 import { shown } from './support/text-report.mjs'
 
-/** Rows that make a body of about so many bytes. */
+/** Number of rows for a body of about this size. */
 const sizes = [
   { name: '1 KB', rows: 14 },
   { name: '9 KB', rows: 115 },
@@ -22,7 +22,7 @@ const sizes = [
 ]
 const row = "number AS bucket, 1000 + number AS total_rest_requests, 'https://example.com/rest/v1' AS url"
 
-export const about = 'cached calls'
+export const about = 'cache hits'
 
 export async function run({ engineNode, patience, quick, choose }) {
   if (spawnSync('wrk', ['--version']).error) {
@@ -51,20 +51,20 @@ export async function run({ engineNode, patience, quick, choose }) {
         against.push(await compareBare(bench, service, name, form))
       }
     }
-    const how = `${connections} kept connections, rounds of ${seconds} s`
+    const how = `${connections} keep-alive connections, rounds of ${seconds} s`
     return {
       tables: [
         {
           id: 'bare',
-          title: 'Cached calls against bare node:http',
-          compares: `Calls a second of the service over those of a server that only sends the same bytes; ${how}.`,
+          title: 'Cache hits compared with bare node:http',
+          compares: `Requests per second of the service, divided by those of a server that only sends the same bytes; ${how}.`,
           engine: 'no part',
           rows: against,
         },
         {
           id: 'statistics',
-          title: 'Cached calls with statistics against calls without',
-          compares: `Calls a second of a service over those of one with WELLHEAD_STATISTICS=off; ${how}.`,
+          title: 'Cache hits with statistics compared with cache hits without',
+          compares: `Requests per second of a service, divided by those of one with WELLHEAD_STATISTICS=off; ${how}.`,
           rows: costs,
         },
       ],
@@ -75,8 +75,8 @@ export async function run({ engineNode, patience, quick, choose }) {
   }
 }
 
-/** Sides that are called in turn as fast as it goes, and what a call costs each. */
-async function callInTurn({ seconds, rounds }, sides, isProxied = false) {
+/** Loads the sides in turn at full speed and measures requests per second and CPU time per request. */
+async function loadInTurn({ seconds, rounds }, sides, isProxied = false) {
   const calls = Object.entries(sides).map(([side, { target, headers }]) => [
     side,
     () => load(target, headers, seconds, isProxied),
@@ -104,7 +104,7 @@ async function compareStatistics(bench, services, name, form) {
     if (form === '304') headers['If-None-Match'] = etag
     sides[side] = { target: { url: url + pathOf(name), pid }, headers }
   }
-  const measured = await callInTurn(bench, sides)
+  const measured = await loadInTurn(bench, sides)
   return comparison({ name: `${name}, ${form}`, unit: 'calls/s', ...measured, aim: { atLeast: 0.97 } })
 }
 
@@ -115,7 +115,7 @@ async function compareBare(bench, service, name, form) {
   if (form === '304') headers['If-None-Match'] = answer.headers.etag
   const bare = await startBare({ form, ...answer })
   const sides = { wellhead: { target: { url, pid: service.pid }, headers }, bare: { target: bare, headers } }
-  const measured = await callInTurn(bench, sides, form === 'proxied').finally(() => bare.stop())
+  const measured = await loadInTurn(bench, sides, form === 'proxied').finally(() => bare.stop())
   return comparison({ name: `${name}, ${form}`, unit: 'calls/s', ...measured, aim: { atLeast: 0.6 } })
 }
 
@@ -123,14 +123,14 @@ function headersFor(form) {
   return { 'X-API-KEY': token, 'Accept-Encoding': form === 'gzip' ? 'gzip' : 'identity' }
 }
 
-/** Until the compressed form is made, the plain one is sent. */
+/** The service sends the plain body until the compressed one is ready. */
 async function settled(url, headers, form) {
   for (let attempt = 0; attempt < 100; attempt++) {
     const response = await rawGet(url, headers)
     if (form !== 'gzip' || response.headers['content-encoding'] === 'gzip') return response
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error(`${url} was never sent compressed.`)
+  throw new Error(`${url} never returned a compressed body.`)
 }
 
 async function makeEndpoint(url, name, rows) {

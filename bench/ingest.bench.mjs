@@ -1,8 +1,8 @@
 /**
- * What sending logs costs: entries through POST /api/logs over the same entries straight into the engine, on the
- * same engine, in alternating rounds. Also what a burst becomes, what steady sending does to memory, and disk.
+ * Sending logs: entries through POST /api/logs compared with the same entries inserted directly into the same engine, in
+ * alternating rounds. Also the inserts of a burst, memory during steady sending, and disk space.
  *
- * BENCH_ROWS: entries in a round. BENCH_STEADY_SECONDS: how long the steady sending goes on.
+ * BENCH_ROWS: entries per round. BENCH_STEADY_SECONDS: duration of the steady sending.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -38,15 +38,16 @@ export async function run({ engineNode, patience, choose }) {
     const tables = [
       {
         id: 'batches',
-        title: 'Sending logs, over inserting the same batches into the engine',
-        compares: 'Entries a second through POST /api/logs over the same entries straight into the engine.',
+        title: 'Sending logs compared with inserting the same batches into the engine',
+        compares:
+          'Entries per second through POST /api/logs, divided by those of direct inserts into the engine.',
         rows,
       },
       await burst(bench),
       await steady(bench, steadyMs),
       await disk(bench, choose({ full: 200_000, quick: 20_000, emulated: 40_000 })),
     ]
-    const note = `Left out, larger than two rounds of ${rowsPerRound} entries: ${leftOut.join(', ')}.`
+    const note = `Skipped because they need more than two rounds of ${rowsPerRound} entries: ${leftOut.join(', ')}.`
     return { tables, notes: leftOut.length > 0 ? [note] : [] }
   } finally {
     await sender.close()
@@ -54,7 +55,7 @@ export async function run({ engineNode, patience, choose }) {
   }
 }
 
-/** Bodies on the one side, rows as the engine reads them on the other; both are ready before the clock runs. */
+/** Request bodies for the service and rows for the engine are prepared before the measurement. */
 async function compare(bench) {
   const { service, sender, rounds, requestsPerConnection, rowsPerRound } = bench
   const rawTable = await createEdgeTable(service.engine, 'bench_raw')
@@ -105,7 +106,7 @@ function prepare({ service, sender }, load) {
   return sender.ask('prepare', { url: service.url, token: service.adminToken.token, ...load })
 }
 
-/** What the service asks of the engine, without the service. */
+/** The insert that the service sends, without the service. */
 function insertRaw({ service, deadlineMs }, into, rows, token) {
   const settings = {
     insert_deduplication_token: token,
@@ -115,13 +116,13 @@ function insertRaw({ service, deadlineMs }, into, rows, token) {
   return service.engine.insert(target, rows, { deadlineMs })
 }
 
-/** Every entry is of the same day, so each insert writes one part. */
+/** All entries are of the same day, so each insert writes one part. */
 async function burst(bench) {
   const { service, sender, rounds } = bench
   const requests = 500
   const load = { seed, shape: 'full', batch: 1, connections: requests, requests, nowMs: Date.now() }
   await prepare(bench, load)
-  // The first opens the connections.
+  // The first run opens the connections.
   await sender.ask('run')
   const rows = []
   for (let round = 1; round <= rounds; round++) {
@@ -141,13 +142,13 @@ async function burst(bench) {
   }
   return {
     id: 'burst',
-    title: 'A burst of single entries, each a request of its own, all at once',
+    title: 'A burst of concurrent single-entry requests',
     first: 'round',
     rows,
   }
 }
 
-/** Not as fast as it goes but evenly, as a fleet of shippers does it. */
+/** Sends at an even rate, like a fleet of log shippers. */
 async function steady(bench, forMs) {
   const { service, sender } = bench
   const [connections, batch, everyMs, samples] = [16, 100, 400, 10]
@@ -184,7 +185,7 @@ async function steady(bench, forMs) {
   }
 }
 
-/** Entries that all differ, of one day: repeated ones would lie beside each other and take no room. */
+/** All entries differ and are of one day: repeated ones would compress too well. */
 async function disk(bench, sampleRows) {
   const { service } = bench
   const rows = []
@@ -210,7 +211,7 @@ async function disk(bench, sampleRows) {
       comparison({
         name: shape,
         unit: 'MB a million',
-        // Bytes an entry are megabytes a million entries.
+        // Bytes per entry equal megabytes per million entries.
         sides: { merged: [merged.bytes / merged.rows], 'as inserted': [inserted.bytes / inserted.rows] },
         ...(shape === 'lean' && { aim: { atMost: 70 } }),
         over: false,
@@ -220,8 +221,8 @@ async function disk(bench, sampleRows) {
   }
   return {
     id: 'disk',
-    title: 'Disk of edge entries',
-    compares: 'A million is extrapolated from the entries measured.',
+    title: 'Disk space of edge entries',
+    compares: 'Extrapolated to a million entries.',
     rows,
   }
 }

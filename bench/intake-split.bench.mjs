@@ -1,8 +1,8 @@
 /**
- * Who should do what on the way of an entry: Node or the engine's own parser. Node's part is measured as CPU time
- * of this process; the engine's part as time of an insert, each form in turn, in alternating rounds.
+ * How to divide the parsing of entries between Node and the engine. Node's part is measured as CPU time of this process,
+ * the engine's part as the time of an insert, in alternating rounds.
  *
- * BENCH_ROUNDS: how often each form is measured.
+ * BENCH_ROUNDS: measurements of each form.
  */
 import { randomUUID } from 'node:crypto'
 import { median, numberFrom } from './support/figures.mjs'
@@ -18,7 +18,7 @@ const seed = 20_260_101
 const batch = 1_000
 const shapes = ['lean', 'full']
 
-export const about = 'who reads the entries'
+export const about = 'parsing entries in Node or in the engine'
 
 export async function run({ engineNode, patience, choose }) {
   const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 21, quick: 5, emulated: 7 }))
@@ -36,16 +36,16 @@ export async function run({ engineNode, patience, choose }) {
     tables: [
       {
         id: 'node',
-        title: 'Node: from the body of a request to what the engine is given',
-        compares: `Processor time of ${batch} entries; the ratio is over the first way.`,
+        title: 'Node: from the request body to the input of the engine',
+        compares: `CPU time for ${batch} entries; the ratio is to the first row.`,
         engine: 'no part',
         first: 'who does what',
         rows: inNode,
       },
       {
         id: 'engine',
-        title: 'Engine: an insert, by the form in which it is given the entries',
-        compares: `Time of an insert of ${batch} entries; the ratio is over the first form.`,
+        title: 'Engine: an insert, by input format',
+        compares: `Time of an insert of ${batch} entries; the ratio is to the first row.`,
         first: 'form',
         rows: await measureEngine(batches, rounds, { engineNode, patience }),
       },
@@ -53,7 +53,7 @@ export async function run({ engineNode, patience, choose }) {
   }
 }
 
-/** Each way over the first of them. */
+/** Compares each result with the first. */
 function overFirst(results, { shape, unit, more }) {
   const first = Object.values(results)[0]
   return Object.entries(results).map(([name, values]) => {
@@ -71,7 +71,7 @@ async function measureNode({ shape, entries }, rounds, nowMs) {
     return (user + system) / 4 / entries.length
   }
   const sides = Object.fromEntries(Object.entries(nodeForms).map(([name, work]) => [name, microsOf(work)]))
-  // Some rounds are for the compiler.
+  // The first rounds let V8 compile the code.
   await alternate(sides, 9)
   const results = await alternate(sides, rounds)
   const bytes = body.length / entries.length
@@ -90,7 +90,7 @@ async function measureEngine(batches, rounds, { engineNode, patience }) {
   try {
     for (const { shape, entries } of batches) {
       const name = await createEdgeTable(engine, 'bench_forms')
-      // They would run in the time of whichever form comes next.
+      // Merges would run during the measurement of the next form.
       await command(engine, `SYSTEM STOP MERGES ${name}`)
       const forms = engineForms.map((form) => ({ ...form, rows: form.rowsOf(entries), cpuMs: 0 }))
       const timed = (form) => async (round) => {
@@ -105,7 +105,7 @@ async function measureEngine(batches, rounds, { engineNode, patience }) {
       )
       const { rows: stored } = await partsOf(engine, name)
       const expected = entries.length * forms.length * (rounds + 1)
-      if (stored !== expected) throw new Error(`${stored} rows are stored; ${expected} were inserted.`)
+      if (stored !== expected) throw new Error(`${stored} rows are stored, but ${expected} were inserted.`)
       await command(engine, `DROP TABLE ${name}`)
       const more = (formName) => {
         const form = forms.find((one) => one.name === formName)

@@ -1,10 +1,9 @@
 /**
- * What it costs that somebody reads along. First the streams alone: entries are given to them directly, at a steady
- * rate, over real connections; the engine has no part in it. Then a whole service: sending as fast as it goes, without
- * readers and with them, in alternating rounds.
+ * Live streams. First the streams without an engine: entries are passed to them directly at a steady rate and sent over
+ * real connections. Then a complete service: sending at full speed with and without readers, in alternating rounds.
  *
- * BENCH_READERS, BENCH_RATE (entries a second) and BENCH_SECONDS set the size of the first part, BENCH_ROWS the entries
- * of a round of the second.
+ * BENCH_READERS, BENCH_RATE (entries per second) and BENCH_SECONDS set the size of the first part, BENCH_ROWS the entries
+ * per round of the second.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import fastify from 'fastify'
@@ -27,7 +26,7 @@ const seed = 20_260_101
 const token = 'the-token-of-a-benchmark'
 const tickMs = 20
 
-export const about = 'those who read along'
+export const about = 'live streams'
 
 export async function run({ engineNode, patience, choose }) {
   const readers = numberFrom('BENCH_READERS', 500)
@@ -44,16 +43,17 @@ export async function run({ engineNode, patience, choose }) {
     tables: [
       {
         id: 'streams',
-        title: 'The streams alone',
-        compares: `${rate} entries a second for ${seconds} s, with readers and without.`,
+        title: 'Streams without an engine',
+        compares: `${rate} entries per second for ${seconds} s, with and without readers.`,
         engine: 'no part',
         first: 'readers',
         rows: alone,
       },
       {
         id: 'sending',
-        title: 'Sending as fast as it goes to a whole service',
-        compares: 'Entries a second with readers of the busiest projects, over those without.',
+        title: 'Sending to a complete service at full speed',
+        compares:
+          'Entries per second with readers of the busiest projects, divided by those without readers.',
         rows: [sending],
       },
     ],
@@ -101,7 +101,7 @@ function percent(cpuMs, seconds) {
   return `${Math.round(cpuMs / seconds / 10)} %`
 }
 
-/** The routes of a service over its tail, and nothing else of it. */
+/** A server with only the tail route. */
 async function openStreams(readers) {
   const clock = { now: Date.now }
   const time = systemTime(clock)
@@ -137,7 +137,7 @@ function entriesOf(projects) {
   }
 }
 
-/** Makes lines as the intake does, and gives them to the tail as the committer does. */
+/** Makes lines like the intake and passes them to the tail like the committer. */
 async function feedFor({ tail, feed, rate, seconds }) {
   const began = performance.now()
   const cpu = process.cpuUsage()

@@ -1,6 +1,6 @@
 /**
- * What the path costs: client → socket → host → engine, over calling the engine's binding in its own process.
- * Both sides run on the same engine and the same Node, in alternating rounds; the figures are ratios.
+ * The path to the engine (client → socket → host → engine) compared with calling the engine's binding in the same process.
+ * Both sides use the same engine and the same Node, in alternating rounds; the figures are ratios.
  */
 import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ const cases = [
   { name: '10 MB', sql: "SELECT number, repeat('x', 1000) AS text FROM numbers(10000)", calls: 5 },
 ]
 
-export const about = 'the way from the service to the engine'
+export const about = 'the path from the service to the engine'
 
 export async function run({ engineNode, patience, choose }) {
   const rounds = choose({ full: 15, quick: 3, emulated: 5 })
@@ -59,7 +59,7 @@ export async function run({ engineNode, patience, choose }) {
       id: 'path',
       title: 'The path to the engine',
       compares:
-        'A statement from the service to the engine process, over a call of the binding in one process.',
+        'Time of a statement from the service to the engine process, divided by a call of the binding in one process.',
       rows,
     }
     return { tables: [table, await measureClients(rounds)] }
@@ -76,7 +76,7 @@ const answers = [
   { name: '10 MB', bytes: 10_000_000, calls: 5 },
 ]
 
-/** The way without the engine: a process that answers at once, called by who could call it. It says the same on every machine. */
+/** Compares HTTP clients against a process that responds immediately. Without an engine, the ratios hold on every machine. */
 async function measureClients(rounds) {
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const socketPath = join(scratch, 'instant.sock')
@@ -140,7 +140,7 @@ async function measureClients(rounds) {
       engine: 'no part',
       title: 'The path without an engine',
       compares:
-        'A call of the service to a process that answers at once, over bare node:http; the official client for comparison.',
+        'Request of the service to a process that responds immediately, divided by bare node:http; with the official client for comparison.',
       rows,
     }
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Where the time of a call goes: the service as a person starts it, under Node's own profiler, called as fast as it
- * goes with what is cached and then with what is not.
+ * Where the time of a request goes: a service process under Node's CPU profiler at full load, first with cached and then
+ * with uncached requests.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ const seed = 20_260_103
 const entries = 2_000
 const shownFunctions = 12
 
-export const about = 'where the time of a call goes'
+export const about = 'where the time of a request goes'
 
 export async function run({ engineNode, patience, choose }) {
   if (spawnSync('wrk', ['--version']).error) return { skipped: 'it needs wrk (Debian: apt-get install wrk).' }
@@ -55,7 +55,7 @@ export async function run({ engineNode, patience, choose }) {
   try {
     const [file] = readdirSync(profiles)
     const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8'))
-    return { tables: Object.entries(measured).flatMap(([kind, told]) => tablesOf(kind, told, profile)) }
+    return { tables: Object.entries(measured).flatMap(([kind, result]) => tablesOf(kind, result, profile)) }
   } finally {
     removeScratch()
   }
@@ -74,8 +74,8 @@ function tablesOf(kind, { window, requests, p50, micros }, profile) {
   return [
     {
       id: `${id}-cost`,
-      title: `A call of usage.api-counts, ${kind}`,
-      compares: `Processor time of ${requests} calls under the profiler, which takes some of it; the engine's includes what it does for itself.`,
+      title: `A request to usage.api-counts, ${kind}`,
+      compares: `CPU time of ${requests} requests, including the profiler's overhead and the engine's background work.`,
       ...engine,
       first: 'process',
       rows: [
@@ -85,14 +85,14 @@ function tablesOf(kind, { window, requests, p50, micros }, profile) {
     },
     {
       id: `${id}-layers`,
-      title: `In the service, ${kind}, by layer`,
+      title: `CPU time in the service by layer, ${kind}`,
       ...engine,
       first: 'layer',
       rows: layers.map(row),
     },
     {
       id: `${id}-functions`,
-      title: `In the service, ${kind}, the ${shownFunctions} largest functions, without what they call`,
+      title: `CPU time in the service: top ${shownFunctions} functions by self time, ${kind}`,
       ...engine,
       first: 'function',
       rows: functions.slice(0, shownFunctions).map(row),

@@ -1,8 +1,8 @@
 /**
- * What a call of the three endpoints costs: over HTTP, over the same statement on the same engine, and over the same
- * question to PostgreSQL and to DuckDB; how it grows with everybody else's data; and how much of the data it reads.
+ * Queries of the three endpoints over HTTP, compared with the same statement on the same engine and with equivalent
+ * queries in PostgreSQL and DuckDB; how the time grows with other projects' data; and how much data is read.
  *
- * BENCH_ROWS: entries of the smaller data; the larger has ten times as many.
+ * BENCH_ROWS: entries of the smaller data set; the larger one has ten times as many.
  */
 import { openDuckdb } from './databases/duckdb.mjs'
 import { createDuckdbTables } from './databases/duckdb-layout.mjs'
@@ -40,12 +40,12 @@ function casesFor({ largestProject }) {
   ]
 }
 
-export const about = 'calling the three endpoints'
+export const about = 'querying the three endpoints'
 
 export async function run({ engineNode, patience, emulated, choose }) {
   const smaller = numberFrom('BENCH_ROWS', choose({ full: 200_000, quick: 20_000, emulated: 5_000 }))
   const steadyRows = Math.min(smaller, Math.max(100, Math.floor(smaller / 500)))
-  // Time stands still, so that every side is asked for the same window.
+  // The clock stands still, so that all sides query the same time window.
   const nowMs = Date.now()
   const bin = findPostgres()
   const service = await openService({ engineNode, patience, clock: { now: () => nowMs } })

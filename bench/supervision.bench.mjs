@@ -1,6 +1,6 @@
 /**
- * How the service keeps its engine: how soon it is ready, how soon an engine is back that was killed or
- * hangs, how soon a query that nobody waits for uses no processor any more, and what all of it takes at rest.
+ * Engine supervision: time until ready, time until a killed or hanging engine is replaced, time until an abandoned query
+ * stops using CPU, and CPU and memory at rest.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,10 +16,10 @@ import { comparison } from './support/result.mjs'
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const endless = 'SELECT sum(sipHash64(number)) FROM numbers(1000000000000)'
 
-export const about = 'keeping the engine'
+export const about = 'engine supervision'
 
 export async function run({ engineNode, patience, quick, emulated, choose }) {
-  if (!existsSync('/proc/self/smaps_rollup')) return { skipped: 'it needs the /proc of Linux.' }
+  if (!existsSync('/proc/self/smaps_rollup')) return { skipped: 'it needs /proc (Linux).' }
   const rounds = choose({ full: 5, quick: 1 })
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const remove = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
@@ -30,21 +30,21 @@ export async function run({ engineNode, patience, quick, emulated, choose }) {
     ]
     const table = {
       id: 'supervision',
-      title: 'Keeping the engine',
-      compares: 'What the service promises of its engine, and what was measured.',
+      title: 'Engine supervision',
+      compares: 'Measured values and their limits.',
       first: 'what',
       rows: figures.map(({ what, values, promised, unit }) =>
         comparison({ name: `${what}, ${unit}`, sides: { measured: values }, aim: { atMost: promised } }),
       ),
     }
-    const late = `Emulated, an engine counts as hanging only after ${patience} times as long.`
+    const late = `Timeouts for an emulated engine are ${patience} times as long.`
     return { tables: [table], notes: emulated ? [late] : [] }
   } finally {
     remove()
   }
 }
 
-/** The service as a person starts it, and at rest. */
+/** A service process: time until ready, and use at rest. */
 async function wholeService({ dataDir, engineNode, patience, quick }) {
   const since = performance.now()
   const service = spawn(process.execPath, [main, 'serve', '--port', '0', '--data-dir', dataDir], {
@@ -56,7 +56,7 @@ async function wholeService({ dataDir, engineNode, patience, quick }) {
     const url = await addressOf(service)
     await until(async () => (await fetch(`${url}/ready`)).ok)
     const readyMs = performance.now() - since
-    // What the start left to do is done before anything is called rest.
+    // Waits until the work of the start is done.
     await delay(quick ? 2_000 : 10_000)
     const family = familyOf(service.pid)
     const bytes = family.reduce((sum, pid) => sum + proportionalBytes(pid), 0)
@@ -67,7 +67,7 @@ async function wholeService({ dataDir, engineNode, patience, quick }) {
     return [
       { what: 'service: start to ready', values: [readyMs / 1000], promised: 2, unit: 's' },
       { what: 'memory of all processes, at rest', values: [bytes / 1e6], promised: 400, unit: 'MB' },
-      { what: 'processor, at rest', values: [(100 * usedMs) / restMs], promised: 1, unit: '%' },
+      { what: 'CPU, at rest', values: [(100 * usedMs) / restMs], promised: 1, unit: '%' },
     ]
   } finally {
     kill()
@@ -82,19 +82,19 @@ function addressOf(service) {
       const url = /listening on (http:\S+)/.exec(said)?.[1]
       if (url) resolve(url)
     })
-    service.once('exit', () => reject(new Error(`The service ended: ${said}`)))
+    service.once('exit', () => reject(new Error(`The service ended early: ${said}`)))
   })
 }
 
-/** Kills, hangs and cancellations, with callers that go on asking. */
+/** Kills, hangs and cancellations while a client keeps sending queries. */
 async function engineAlone({ dataDir, engineNode, patience, rounds }) {
   const engine = createEngine({ dataDir, engineNode, patience })
   const times = { kill: [], stop: [], segv: [], cancelled: [], late: [] }
   try {
     await engine.start()
     for (let round = 0; round < rounds; round++) {
-      times.cancelled.push(await untilNoProcessor(engine, 'caller'))
-      times.late.push(await untilNoProcessor(engine, 'deadline'))
+      times.cancelled.push(await untilIdle(engine, 'caller'))
+      times.late.push(await untilIdle(engine, 'deadline'))
       times.kill.push(await untilBack(engine, 'SIGKILL'))
       times.stop.push(await untilBack(engine, 'SIGSTOP'))
       times.segv.push(await untilBack(engine, 'SIGSEGV'))
@@ -103,11 +103,11 @@ async function engineAlone({ dataDir, engineNode, patience, rounds }) {
     await engine.close()
   }
   return [
-    { what: 'kill -9 to the next answer', values: times.kill, promised: 1, unit: 's' },
-    { what: 'SIGSTOP to the next answer', values: times.stop, promised: 3, unit: 's' },
-    { what: 'SIGSEGV to the next answer', values: times.segv, promised: 3, unit: 's' },
-    { what: 'caller gone to no processor used', values: times.cancelled, promised: 200, unit: 'ms' },
-    { what: 'deadline to no processor used', values: times.late, promised: 200, unit: 'ms' },
+    { what: 'kill -9 to the next response', values: times.kill, promised: 1, unit: 's' },
+    { what: 'SIGSTOP to the next response', values: times.stop, promised: 3, unit: 's' },
+    { what: 'SIGSEGV to the next response', values: times.segv, promised: 3, unit: 's' },
+    { what: 'caller gone to no CPU used', values: times.cancelled, promised: 200, unit: 'ms' },
+    { what: 'deadline to no CPU used', values: times.late, promised: 200, unit: 'ms' },
   ]
 }
 
@@ -127,8 +127,8 @@ async function untilBack(engine, signal) {
   return (performance.now() - since) / 1000
 }
 
-/** From the end that was asked for to the last moment in which the engine did more than a tenth of a core. */
-async function untilNoProcessor(engine, endedBy) {
+/** Time from the cancellation to the last moment in which the engine used more than a tenth of a core. */
+async function untilIdle(engine, endedBy) {
   const stepMs = 20
   const caller = new AbortController()
   const deadlineMs = endedBy === 'deadline' ? 2_000 : 60_000
@@ -138,7 +138,7 @@ async function untilNoProcessor(engine, endedBy) {
     .catch(() => {})
   if (endedBy === 'deadline') await delay(deadlineMs)
   else {
-    // It has to be running before it can be stopped.
+    // The query must be running before it can be cancelled.
     const before = cpuMs(engine.pid)
     await until(async () => cpuMs(engine.pid) - before > 500)
     caller.abort()

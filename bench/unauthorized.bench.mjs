@@ -1,7 +1,7 @@
 /**
- * Whether the time of a 401 tells what is wrong with a token. Tokens of every kind that is not valid, in random order
- * over kept connections, against a whole service; a difference between two kinds means something only where it is
- * larger than the one between two halves of the calls of a single kind, every other call of it.
+ * Whether the time of a 401 reveals what is wrong with a token. Sends invalid tokens of every kind in random order over
+ * keep-alive connections. A difference between two kinds is significant only if it is larger than the difference between
+ * two halves (every other request) of one kind.
  */
 import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
@@ -10,7 +10,7 @@ import { median, numberFrom, quantile } from './support/figures.mjs'
 import { observation } from './support/result.mjs'
 import { openService } from './support/service.mjs'
 
-/** A call whose result is in the cache, where the service does the least for those whom it knows. */
+/** A cached query, for which the service does the least work after authentication. */
 const path = '/api/endpoints/query/usage.api-counts?project=abc&interval=daily'
 const connections = 2
 const expiresAfterMs = 10_000
@@ -22,7 +22,7 @@ export async function run({ engineNode, patience, choose }) {
   const service = await openService({
     engineNode,
     patience,
-    // Far more than come here in a minute: this is about the 401.
+    // High enough that every request gets 401 and none 429.
     environment: { WELLHEAD_AUTH_FAILURES_PER_MINUTE: '1000000' },
   })
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -34,7 +34,7 @@ export async function run({ engineNode, patience, choose }) {
       const micros = await timed401(agent, service.url, kinds[kind][times[kind].length])
       if (counted) times[kind].push(micros)
     }
-    // The first calls warm both sides.
+    // The first requests warm up both sides.
     for (const kind of order.slice(0, 500)) await call(kind, false)
     let next = 0
     const caller = async () => {
@@ -48,7 +48,7 @@ export async function run({ engineNode, patience, choose }) {
   }
 }
 
-/** For each kind the tokens to send, made beforehand: making one must not lie between two calls. */
+/** The tokens of each kind, created before the measurement so that it does not disturb it. */
 async function tokensOfEachKind({ url, adminToken }, calls) {
   const manage = async (method, address, body) => {
     const response = await fetch(url + address, {
@@ -62,7 +62,7 @@ async function tokensOfEachKind({ url, adminToken }, calls) {
   const make = (fields) => manage('POST', '/api/access-tokens', { scopes: ['query'], ...fields })
   const [revoked, valid] = [await make({}), await make({})]
   const expired = await make({ expires_at: new Date(Date.now() + expiresAfterMs).toISOString() })
-  // Each was good once, and its call is known.
+  // Each was valid once and has been used.
   for (const { token } of [revoked, valid, expired, revoked, valid, expired]) {
     await fetch(url + path, { headers: { 'X-API-KEY': token } })
   }
@@ -91,7 +91,7 @@ function timed401(agent, url, token) {
       response.resume()
       response.on('end', () => {
         if (response.statusCode === 401) resolve((performance.now() - since) * 1000)
-        else reject(new Error(`A token that is not valid was answered with ${response.statusCode}.`))
+        else reject(new Error(`An invalid token got ${response.statusCode}.`))
       })
     })
     sent.on('error', reject)
@@ -122,7 +122,7 @@ function report(times) {
     tables: [
       {
         id: 'kinds',
-        title: `401 by what is wrong with the token, ${connections} connections, random order`,
+        title: `401 by kind of invalid token, ${connections} connections, random order`,
         engine: 'no part',
         first: 'token',
         rows,
@@ -130,7 +130,7 @@ function report(times) {
       {
         id: 'differences',
         title: 'Largest differences',
-        compares: 'A difference between kinds means something where it is larger than the noise.',
+        compares: 'A difference between kinds is significant only if it is larger than the noise.',
         engine: 'no part',
         first: 'between',
         rows: summary,
@@ -139,7 +139,7 @@ function report(times) {
   }
 }
 
-/** Every other one, so that what changes in the course of the run is in both. */
+/** Every other request, so that changes over time affect both halves. */
 function medianOfHalf(all, half) {
   return median(all.filter((_, at) => at % 2 === half))
 }

@@ -1,6 +1,6 @@
 /**
- * What the renewal of a cached result costs: everything computed again, against only what changed, as the window holds
- * more and more entries and the same number of new ones comes. Both on the same engine, in alternating rounds.
+ * Renewal of a cached result: full computation compared with incremental computation, for growing windows with the same
+ * number of new entries. Both on the same engine, in alternating rounds.
  */
 import { readFileSync } from 'node:fs'
 import { systemTime } from '../dist/base/clock.js'
@@ -67,7 +67,7 @@ export async function run({ engineNode, patience, choose }) {
     const table = {
       id: 'renewal',
       title: `Renewing a cached result after ${newEntries} new entries`,
-      compares: 'Time of the engine for only what changed, over everything computed again.',
+      compares: 'Engine time of an incremental renewal, divided by a full computation.',
       rows,
     }
     return { tables: [table] }
@@ -119,7 +119,7 @@ async function measure({ service, runner, sources, entries, file, parameters, no
   })
 }
 
-/** Entries over the last seven days, of one project, and a few of the last minute. */
+/** Entries of one project over the last seven days, and a few of the last minute. */
 async function fill(engine, source, entries, now) {
   const chunk = 1_000_000
   const at = (ms) => `fromUnixTimestamp64Milli(${Math.floor(ms)}, 'UTC')`

@@ -7,5 +7,5 @@ import { stall } from './scenarios/stall.ts'
 import { tenants } from './scenarios/tenants.ts'
 import type { Scenario } from './support/scenario.ts'
 
-/** Those of load and of hostile callers. In short they share one service, which the last of them leaves in pieces. */
+/** Load and hostile clients. The short forms share one service; `fuzz-http` comes last because it deletes endpoints and sources. */
 export const loadScenarios: readonly Scenario[] = [tenants, soak, overload, stall, clients, fuzzSql, fuzzHttp]

@@ -12,7 +12,7 @@ import { readOnly } from './scenarios/read-only.ts'
 import { refusedWrites } from './scenarios/refused-writes.ts'
 import type { Scenario } from './support/scenario.ts'
 
-/** In the order in which `npm run torture` runs them. */
+/** `npm run torture` runs them in this order. */
 export const scenarios: readonly Scenario[] = [
   kill,
   powerCut,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** For `npm run torture`: one scenario after the other, each for as long as it takes, and its words as they come. */
+/** For `npm run torture`: runs scenarios one after the other without a time limit and prints their output immediately. */
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),

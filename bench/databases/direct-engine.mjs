@@ -1,4 +1,4 @@
-/** The engine's binding called in the process that asks, as somebody without a service would. */
+/** Calls the engine's binding in this process, without a service. */
 import { Session } from 'chdb'
 
 const session = new Session(process.argv[2])

@@ -1,9 +1,9 @@
 /**
- * Logs in DuckDB as a careful user would lay them out: a table for each source, the fields that every entry has as
- * columns, the rest as JSON, in the order in which they came. And the three saved queries over that layout.
+ * A reasonable layout of logs in DuckDB: a table per source, common fields as columns, the rest as JSON, in order of
+ * arrival. And the three saved queries for this layout.
  */
 import { engineLine } from '../traffic/realistic-logs.mjs'
-import { iso, seriesOf, tierDays, windowOf } from './saved-questions.mjs'
+import { iso, seriesOf, tierDays, windowOf } from './saved-queries.mjs'
 
 const sources = ['edge_logs', 'function_edge_logs']
 const types = {
@@ -23,7 +23,7 @@ export function writeDuckdb(duckdb, source, entries) {
   return duckdb.insertLines(source, entries.map(engineLine).join(''), types)
 }
 
-/** What was inserted is in the file, packed. */
+/** Writes the inserted entries to the compressed file. */
 export function settleDuckdb(duckdb) {
   return duckdb.run('CHECKPOINT')
 }
@@ -100,7 +100,7 @@ const times = {
   text: "strftime(timestamp, '%Y-%m-%dT%H:%M:%S') AS timestamp",
 }
 
-/** The rows of a question as objects, with times in the form that the endpoint gives them. */
+/** The rows of a query as objects, with times formatted like the endpoint's. */
 export async function duckdbRows(duckdb, call, nowMs, { time: form }) {
   const rows = `SELECT * REPLACE (${times[form]}) FROM (${duckdbQuery(call, nowMs)})`
   return JSON.parse(await duckdb.read(`SELECT coalesce(to_json(list(r)), '[]') FROM (${rows}) AS r`))

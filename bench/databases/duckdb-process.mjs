@@ -1,6 +1,6 @@
 /**
- * DuckDB in a process of its own, as a program that uses it would have it: its memory and its threads are not the
- * service's, and the time of a question is taken here, so that nothing between the processes is in it.
+ * DuckDB in a separate process, so that it does not share memory and threads with the service. Times are measured here, so
+ * that they do not include the communication between the processes.
  */
 import { DuckDBInstance } from '@duckdb/node-api'
 
@@ -17,7 +17,7 @@ const answers = {
     await connection.run(sql)
     return {}
   },
-  /** The rows as objects, as whoever asked would want them. */
+  /** Includes converting the rows to objects. */
   time: async ({ sql, calls }) => {
     const times = []
     for (let i = 0; i < calls; i++) {

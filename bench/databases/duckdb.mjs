@@ -1,4 +1,4 @@
-/** A DuckDB of one's own: a file in a directory for temporary files, in a process of its own, gone at the end. */
+/** A temporary DuckDB database in a separate process. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ export async function openDuckdb() {
     run: (sql) => helper.ask('run', { sql }),
     read: async (sql) => (await helper.ask('read', { sql })).text,
     time: async (sql, calls) => (await helper.ask('time', { sql, calls })).times,
-    /** Lines of JSON, through a file, which is the way DuckDB reads fastest. */
+    /** Inserts NDJSON through a file, which is DuckDB's fastest way. */
     insertLines: async (into, lines, types) => {
       await writeFile(file, lines)
       const columns = Object.entries(types).map(([column, type]) => `${column}: '${type}'`)

@@ -1,8 +1,8 @@
 /**
- * Logs in PostgreSQL as Logflare lays them out there: a table for each source, the whole entry in one jsonb, a BRIN
- * index on the time. And the three saved queries over that layout.
+ * Logflare's layout of logs in PostgreSQL: a table per source, the whole entry in one jsonb, a BRIN index on the
+ * timestamp. And the three saved queries for this layout.
  */
-import { iso, seriesOf, tierDays, windowOf } from './saved-questions.mjs'
+import { iso, seriesOf, tierDays, windowOf } from './saved-queries.mjs'
 
 const sources = ['edge_logs', 'function_edge_logs']
 
@@ -16,7 +16,7 @@ export async function createPostgresTables(postgres) {
   }
 }
 
-/** Pages are read once before anything is measured, and the planner knows the tables. */
+/** Reads all pages once and updates the planner's statistics. */
 export async function settlePostgres(postgres) {
   for (const source of sources) await postgres.query(`VACUUM ANALYZE ${source}`)
 }
@@ -32,7 +32,7 @@ export function openPostgresLoad(postgres) {
   }
 }
 
-/** Bounds are written out, so that the planner may use the index on the time. */
+/** Bounds are literals, so that the planner can use the index on the timestamp. */
 const queries = {
   'logs.all': ({ project, project_tier: tier }, now) => `
     SELECT id, timestamp, event_message, body -> 'metadata' AS metadata
@@ -102,7 +102,7 @@ const times = {
   text: `to_char(timestamp, 'YYYY-MM-DD"T"HH24:MI:SS') AS timestamp`,
 }
 
-/** The agreed columns of a question's rows, with times in the form that the endpoint gives them. */
+/** The compared columns of a query's rows, with times formatted like the endpoint's. */
 export async function postgresRows(postgres, call, nowMs, { columns, time: form }) {
   const selected = columns.map((column) => (column === 'timestamp' ? times[form] : column)).join(', ')
   const rows = `SELECT ${selected} FROM (${postgresQuery(call, nowMs)}) AS q`

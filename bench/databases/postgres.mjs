@@ -1,4 +1,4 @@
-/** A PostgreSQL of one's own: a cluster in a directory for temporary files, on a socket in there, gone at the end. */
+/** A temporary PostgreSQL cluster that listens only on a socket in its directory. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -12,10 +12,10 @@ const debianDirectory = '/usr/lib/postgresql'
 const user = 'bench'
 
 export const howToInstall =
-  `PostgreSQL was left out: there is no server below ${debianDirectory}. ` +
-  'To have it measured: apt-get install postgresql'
+  `PostgreSQL was skipped: no server found in ${debianDirectory}. ` +
+  'Install it with: apt-get install postgresql'
 
-/** Directory of the newest server's programs, where Debian puts them. */
+/** Program directory of the newest server, as packaged by Debian. */
 export function findPostgres() {
   if (!existsSync(debianDirectory)) return undefined
   return readdirSync(debianDirectory)
@@ -24,17 +24,17 @@ export function findPostgres() {
     .find((bin) => existsSync(join(bin, 'postgres')) && existsSync(join(bin, 'initdb')))
 }
 
-/** PostgreSQL refuses to run as root, so root lends it another user. */
+/** PostgreSQL refuses to run as root, so root starts it as another user. */
 function lentUser() {
   if (process.getuid() !== 0) return {}
   const users = readFileSync('/etc/passwd', 'utf8')
   const line = /^postgres:.*$/m.exec(users) ?? /^nobody:.*$/m.exec(users)
-  if (!line) throw new Error('PostgreSQL cannot run as root, and there is no user postgres or nobody.')
+  if (!line) throw new Error('PostgreSQL cannot run as root. Create a user postgres or nobody.')
   const [, , uid, gid] = line[0].split(':')
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** As a careful owner would set it; what only makes writing safe is off, since only reading is measured. */
+/** Reasonable settings. Durability is off, because only reads are measured. */
 function serverSettings(directory) {
   const megabytes = Math.floor(totalmem() / 2 ** 20)
   const settings = {
@@ -72,7 +72,7 @@ export async function openPostgres(bin) {
   }
   try {
     const data = join(directory, 'data')
-    // Texts are ordered by their bytes, as the engine orders them.
+    // Orders text by bytes, like the engine.
     const choices = ['-D', data, '-U', user, '--auth=trust', '--locale=C', '--encoding=UTF8', '--no-sync']
     await promisify(execFile)(join(bin, 'initdb'), choices, as)
     server = spawn(join(bin, 'postgres'), ['-D', data, ...serverSettings(directory)], {
@@ -111,13 +111,13 @@ function psql(bin, directory, args) {
   child.stderr.setEncoding('utf8').on('data', (text) => {
     complaint += text
   })
-  // What was written to one that ended is told by its end.
+  // If psql has ended, its exit code reports the failure.
   child.stdin.on('error', () => {})
   const ended = new Promise((resolve) => child.once('close', resolve))
   return { child, ended, complaint: () => complaint }
 }
 
-/** One psql that stays: each answer is complete when the mark behind it comes back. */
+/** One persistent psql. A marker after each query shows that its output is complete. */
 function openSession(bin, directory) {
   const { child, ended, complaint } = psql(bin, directory, [])
   let asked = 0
@@ -149,7 +149,7 @@ function openSession(bin, directory) {
   return { query, end }
 }
 
-/** Rows in the text form of COPY, of as many columns as the target has. */
+/** Rows in the text format of COPY. */
 function openCopy(bin, directory, into) {
   const { child, ended, complaint } = psql(bin, directory, ['-c', `COPY ${into} FROM STDIN`])
   return {

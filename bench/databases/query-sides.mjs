@@ -1,9 +1,9 @@
 import { alternate, timesOf } from '../support/rounds.mjs'
 import { duckdbQuery, duckdbRows } from './duckdb-layout.mjs'
 import { postgresQuery, postgresRows } from './postgres-layout.mjs'
-import { agreed, checkSameRows } from './saved-questions.mjs'
+import { checkSameRows, comparedColumns } from './saved-queries.mjs'
 
-/** The same question to every side, each round's times of it; where the answers differ, this throws. */
+/** Measures the same query on every side, in rounds. Throws if the rows differ. */
 export async function measureCall(bench, call) {
   const { service, rounds, calls, deadlineMs } = bench
   const { statement, answer } = await watchedCall(bench, call)
@@ -23,13 +23,13 @@ export async function measureCall(bench, call) {
   return { times, plan: plan.body.toString() }
 }
 
-/** Asks for a run of its own, whatever is cached. */
+/** Sends a query that bypasses the cache. */
 export function callOver({ client }, { endpoint, parameters }) {
   const path = `/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`
   return client.call(path, { headers: { 'Cache-Control': 'no-cache' } })
 }
 
-/** A call, and the statement that the service made of it: word for word what the engine is then given alone. */
+/** Sends a query and captures the statement that the service sends to the engine. */
 async function watchedCall(bench, call) {
   const { engine } = bench.service
   const seen = []
@@ -40,7 +40,7 @@ async function watchedCall(bench, call) {
   try {
     const answer = JSON.parse(await callOver(bench, call)).result
     const statement = seen.find(({ parameters }) => parameters?.now !== undefined)
-    if (!statement) throw new Error(`No statement of ${call.endpoint} reached the engine.`)
+    if (!statement) throw new Error(`No statement for ${call.endpoint} reached the engine.`)
     return { statement, answer }
   } finally {
     delete engine.query
@@ -48,7 +48,7 @@ async function watchedCall(bench, call) {
 }
 
 async function otherSides({ stores: { postgres, duckdb }, nowMs, rounds, calls, slowMs }, call, answer) {
-  const form = agreed[call.endpoint]
+  const form = comparedColumns[call.endpoint]
   const sides = {}
   if (postgres) {
     checkSameRows('PostgreSQL', call, answer, await postgresRows(postgres, call, nowMs, form))
@@ -64,7 +64,7 @@ async function otherSides({ stores: { postgres, duckdb }, nowMs, rounds, calls, 
   return sides
 }
 
-/** Slow answers are asked for less often, but at least in one round that counts. */
+/** Slow queries run less often, but in at least one measured round. */
 async function atMost({ ask, rounds, calls, slowMs }) {
   const [onceMs] = await ask(1)
   const affordable = Math.max(1, Math.floor(slowMs / onceMs))

@@ -4,10 +4,8 @@ import { shown } from '../support/text-report.mjs'
 
 const aimsOver = { 'logs.all': 25, 'usage.api-counts': 100 }
 
-const unfair =
-  'Not to be used: the other side runs natively here and the engine is emulated, which is unfair to Wellhead.'
+const unfair = 'Not comparable: the other database runs natively, and the engine is emulated.'
 
-/** What a run of the queries shows, table by table. */
 export function queryTables(results, { smaller, steadyRows, emulated, postgres }) {
   const other = (id, title, compares, rows) => ({
     id,
@@ -19,37 +17,37 @@ export function queryTables(results, { smaller, steadyRows, emulated, postgres }
   return [
     {
       id: 'engine',
-      title: 'Calls over HTTP, over the same statement on the engine',
+      title: 'Queries over HTTP compared with the same statement on the engine',
       compares:
-        'p50 of a call over HTTP, over the statement that the service makes of it, given to the engine directly.',
+        'p50 of a query over HTTP, divided by that of the same statement sent directly to the engine.',
       rows: results.map(overEngine),
     },
     ...(postgres
       ? [
           other(
             'postgres',
-            'PostgreSQL over calls over HTTP',
-            "p50 of the same question to PostgreSQL, in Logflare's layout, over a call over HTTP.",
+            'PostgreSQL compared with queries over HTTP',
+            "p50 of the equivalent query in PostgreSQL with Logflare's layout, divided by that of a query over HTTP.",
             results.map((result) => overOther(result, 'postgres', 'PostgreSQL', smaller)),
           ),
         ]
       : []),
     other(
       'duckdb',
-      'DuckDB over calls over HTTP',
-      'p50 of the same question to DuckDB, in the process that asks, over a call over HTTP.',
+      'DuckDB compared with queries over HTTP',
+      'p50 of the equivalent query in DuckDB, in-process, divided by that of a query over HTTP.',
       results.map((result) => overOther(result, 'duckdb', 'DuckDB', smaller)),
     ),
     {
       id: 'others',
-      title: `Everybody else has ten times as much: a project of ${shown(steadyRows)} entries`,
-      compares: `p50 of a call among ${shown(10 * smaller)} entries, over the same among ${shown(smaller)}.`,
+      title: `A project of ${shown(steadyRows)} entries when all others grow tenfold`,
+      compares: `p50 of a query among ${shown(10 * smaller)} entries, divided by that among ${shown(smaller)}.`,
       rows: amongMore(results, smaller),
     },
     {
       id: 'granules',
       title: 'Granules that usage.api-counts reads',
-      compares: "Of all that there are, from the engine's plan.",
+      compares: "Granules read out of all granules, from the engine's plan.",
       rows: results.filter(({ call }) => call.endpoint === 'usage.api-counts').map(granules),
     },
   ]
@@ -95,10 +93,10 @@ function amongMore(results, smaller) {
   })
 }
 
-/** Each index of the plan tells how many granules came to it and how many it left. */
+/** Each index in the plan lists its granules before and after filtering. */
 function granules(result) {
   const steps = [...result.plan.matchAll(/Granules: (\d+)\/(\d+)/g)]
-  if (steps.length === 0) throw new Error(`The plan tells no granules:\n${result.plan}`)
+  if (steps.length === 0) throw new Error(`The plan contains no granules:\n${result.plan}`)
   const [read, all] = [Number(steps.at(-1)[1]), Number(steps[0][2])]
   return observation(nameOf(result), { read, 'in all': all, share: read / all })
 }

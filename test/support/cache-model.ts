@@ -19,7 +19,7 @@ export interface Run {
   waiters: Waiter[]
   dropped: boolean
   lastUsed: number
-  /** Of a dropped run: the run that waited for it. */
+  /** For a dropped run: the run that waits for it. */
   after: Run | undefined
 }
 
@@ -31,7 +31,7 @@ interface Entry {
   failure: { times: number; retryAt: number } | undefined
 }
 
-/** The rules of the cache for one key, without timers and promises. Time is in seconds, and each needs a tick. */
+/** A model of the cache for one key without timers and promises. Time is in seconds, and each second needs a tick. */
 export class KeyModel {
   entry: Entry | undefined
   runs: Run[] = []

@@ -28,7 +28,7 @@ export function computedOf(body: string | Buffer): Computed {
   return { body: Buffer.from(body), contentType: 'text/plain', rows: 1, truncated: false, ...cost }
 }
 
-/** A cache whose runs end when the test says so, and whose responses are short texts. */
+/** A cache whose runs end when the test calls `land` or `fail`, and whose responses are short texts. */
 export function openCache(choices: OpenCacheOptions = {}) {
   const { policy = aDay, key = '7f'.repeat(32), time = manualTime(), ...options } = choices
   const failures: Parameters<ResultCacheOptions['onFailure']>[0][] = []

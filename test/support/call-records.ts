@@ -10,7 +10,7 @@ export const subject: CallSubject = {
   format: 'json',
 }
 
-/** A cache hit, unless the fields say otherwise. */
+/** A cache hit by default. */
 export function callRecord(fields: Partial<CallRecord> = {}): CallRecord {
   return {
     subject,

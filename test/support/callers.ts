@@ -1,13 +1,13 @@
 import type { RunningService } from './service.ts'
 
-export interface Answer {
+export interface JsonResponse {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: response bodies have many shapes.
   body: any
 }
 
-/** Calls with a token, and reads the answer whatever it is. Without a token none is sent. */
+/** Sends a request and reads the response. An undefined token sends none. */
 export async function ask(
   service: RunningService,
   token: string | undefined,
@@ -15,7 +15,7 @@ export async function ask(
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<JsonResponse> {
   const response = await fetch(service.url + path, {
     method,
     headers: {

@@ -22,7 +22,7 @@ export interface CommandChoices {
   cwd?: string
 }
 
-/** A command as a person gives it: a process of its own, without a terminal. */
+/** Starts `wellhead` in a separate process without a terminal. */
 export function startCommand(args: readonly string[], choices: CommandChoices = {}): RunningCommand {
   const { environment = {}, input = '', cwd } = choices
   const child = spawn(process.execPath, [main, ...args], {
@@ -30,7 +30,7 @@ export function startCommand(args: readonly string[], choices: CommandChoices = 
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd,
   })
-  // A command that reads nothing may be gone before it is written.
+  // A command that reads no input may end before it is written.
   child.stdin?.on('error', () => {})
   child.stdin?.end(input)
   const texts = [child.stdout, child.stderr].map(async (stream) => {

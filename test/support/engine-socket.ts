@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { socketPathFor } from '../../src/engine/embedded-engine.ts'
 
-/** Has the engine of a running service do what no request of the service can ask for. */
+/** Runs SQL on the engine of a running service, past the service. */
 export function askEngine(dataDir: string, sql: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request({ socketPath: socketPathFor(dataDir), method: 'POST', path: '/' }, (response) => {

@@ -17,7 +17,7 @@ export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined
 const longForms = process.env.WELLHEAD_TEST_LONG === '1'
 export const many = (long: number, short: number) => (longForms ? long : short)
 
-/** For work that only the long forms do, and that an emulated engine would take days for. */
+/** For work of the long forms that would take an emulated engine days. */
 export const natively = (native: number, underEmulation: number) => (emulated ? underEmulation : native)
 
 export const log = pino({ level: process.env.WELLHEAD_TEST_LOG ?? 'silent' })
@@ -71,7 +71,7 @@ export async function openEmbedded(
 
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
-/** An engine process on a loopback port, in place of a ClickHouse server. */
+/** An engine process on a loopback port, as a substitute for a ClickHouse server. */
 export async function openServer(): Promise<EnginePort> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')

@@ -7,14 +7,14 @@ export interface ServerEvent {
 export interface EventReader {
   status: number
   headers: Headers
-  /** The next event; undefined when the stream ended. */
+  /** The next event, or undefined if the stream has ended. */
   next(): Promise<ServerEvent | undefined>
-  /** Ids that came without an event, and comments. */
+  /** Comments, and ids without an event. */
   marks: string[]
   close(): void
 }
 
-/** Reads a stream of events as a client does. What is no stream has a status only. */
+/** Reads an event stream. Other responses only have a status. */
 export async function openEvents(
   url: string,
   token: string,

@@ -1,20 +1,20 @@
 export interface SentBatch {
   ids: string[]
-  /** Without a key a batch is sent once: whoever sends it again may store it again. */
+  /** A batch without an idempotency key is sent once, because a retry could store it twice. */
   keyed: boolean
-  state: 'on its way' | 'acknowledged' | 'refused' | 'unknown'
+  state: 'in flight' | 'acknowledged' | 'refused' | 'unknown'
 }
 
 export interface Discrepancies {
-  /** Acknowledged, and not there. */
+  /** Acknowledged but not stored. */
   lost: string[]
-  /** There more than once. */
-  doubled: string[]
-  /** There, and never sent. */
-  strange: string[]
+  /** Stored more than once. */
+  duplicated: string[]
+  /** Stored but never sent. */
+  unsent: string[]
 }
 
-/** What was sent, and what was said of it. */
+/** Records batches and their responses. */
 export class Ledger {
   readonly batches: SentBatch[] = []
   readonly #ids = new Set<string>()
@@ -34,7 +34,7 @@ export class Ledger {
   }
 
   begin(ids: string[], keyed: boolean): SentBatch {
-    const batch: SentBatch = { ids, keyed, state: 'on its way' }
+    const batch: SentBatch = { ids, keyed, state: 'in flight' }
     this.batches.push(batch)
     for (const id of ids) this.#ids.add(id)
     return batch
@@ -47,28 +47,30 @@ export class Ledger {
     this.#acknowledgedIds += batch.ids.length
   }
 
-  /** Ids of everything that was acknowledged until now. */
+  /** Ids of all acknowledged entries. */
   acknowledged(): string[] {
     return this.batches.filter(({ state }) => state === 'acknowledged').flatMap(({ ids }) => ids)
   }
 
-  /** How often each id is stored, against what was promised of it. */
+  /** Compares how often each id is stored with what was acknowledged. */
   compare(stored: ReadonlyMap<string, number>): Discrepancies {
     return {
       lost: this.acknowledged().filter((id) => !stored.has(id)),
-      doubled: [...stored].filter(([, count]) => count !== 1).map(([id]) => id),
-      strange: [...stored.keys()].filter((id) => !this.#ids.has(id)),
+      duplicated: [...stored].filter(([, count]) => count !== 1).map(([id]) => id),
+      unsent: [...stored.keys()].filter((id) => !this.#ids.has(id)),
     }
   }
 
-  /** As faults of a scenario. */
+  /** The discrepancies as faults of a scenario. */
   faults(stored: ReadonlyMap<string, number>): string[] {
-    const { lost, doubled, strange } = this.compare(stored)
-    const several = (ids: string[]) => `${ids.slice(0, 10).join(', ')}${ids.length > 10 ? ' …' : ''}`
+    const { lost, duplicated, unsent } = this.compare(stored)
+    const sample = (ids: string[]) => `${ids.slice(0, 10).join(', ')}${ids.length > 10 ? ' …' : ''}`
     return [
-      ...(lost.length > 0 ? [`${lost.length} acknowledged entries are lost: ${several(lost)}`] : []),
-      ...(doubled.length > 0 ? [`${doubled.length} entries are stored twice: ${several(doubled)}`] : []),
-      ...(strange.length > 0 ? [`${strange.length} entries nobody sent: ${several(strange)}`] : []),
+      ...(lost.length > 0 ? [`${lost.length} acknowledged entries are lost: ${sample(lost)}`] : []),
+      ...(duplicated.length > 0
+        ? [`${duplicated.length} entries are stored twice: ${sample(duplicated)}`]
+        : []),
+      ...(unsent.length > 0 ? [`${unsent.length} stored entries were never sent: ${sample(unsent)}`] : []),
     ]
   }
 }

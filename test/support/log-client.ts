@@ -1,6 +1,6 @@
 import type { RunningService } from './service.ts'
 
-export interface Answer {
+export interface IntakeResponse {
   message: string
   accepted: number
   rejected: number
@@ -15,14 +15,14 @@ export interface Entry {
   metadata: Record<string, unknown>
 }
 
-/** Sending logs with the admin token, and seeing what became of them. */
+/** Sends logs and reads recent entries with the admin token. */
 export function logClient(service: () => RunningService) {
   return {
     send: async (source: string, body: string | Buffer, headers: Record<string, string> = {}) => {
       const response = await service().call(`/api/logs?source=${source}`, { method: 'POST', body, headers })
       return {
         status: response.status,
-        body: (await response.json()) as Answer & { error?: { code: string } },
+        body: (await response.json()) as IntakeResponse & { error?: { code: string } },
       }
     },
     recent: async (source: string, limit = 100) =>

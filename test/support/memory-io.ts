@@ -23,7 +23,7 @@ export function memoryOutput(choices: { isTerminal?: boolean; columns?: number }
   }
 }
 
-/** What a command gets from the process, without a process. */
+/** Input and output of a command in memory. */
 export function memoryIo(choices: Partial<CommandIo> & { input?: string | Buffer } = {}): MemoryIo {
   const { input = '', ...rest } = choices
   return {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { RunningService } from './service.ts'
 
-/** Writes these very bytes, which no HTTP client would, and gives what comes back until the connection is closed. */
+/** Sends arbitrary bytes and returns everything received until the connection closes. */
 export function rawRequest({ url }: RunningService, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -10,13 +10,13 @@ export function rawRequest({ url }: RunningService, bytes: string): Promise<stri
     socket.on('data', (chunk) => {
       answer += chunk
     })
-    // Being cut off is an answer, too.
+    // A reset connection ends the response.
     socket.on('error', () => {})
     socket.on('close', () => resolve(answer))
   })
 }
 
-/** A request without a body, written by hand, and the status of its answer; 0 where there is none. */
+/** Sends a raw request without a body and returns the status, or 0 if there is no response. */
 export async function rawStatus(
   service: RunningService,
   line: string,

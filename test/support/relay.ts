@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Relay {
   url: string
-  /** Nothing gets through, and what was on its way is lost. */
+  /** Drops all connections and refuses new ones. */
   cut(): Promise<void>
   mend(): Promise<void>
 }
 
-/** A stretch of network on the way to a port of this machine, which can be cut. */
+/** A TCP relay to a local port whose connections can be cut. */
 export async function openRelay(toPort: number): Promise<Relay> {
   const sockets = new Set<Socket>()
   const keep = (socket: Socket) => {

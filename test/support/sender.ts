@@ -7,13 +7,13 @@ export interface SenderOptions {
   call: (path: string, init: RequestInit) => Promise<Response>
   stopped: () => boolean
   ledger: Ledger
-  /** Hears the status of every answer and its error; 0 where there was none. */
+  /** Gets the status and error of every response; 0 means no response. */
   onStatus?: (status: number, error: { code: string; message: string } | undefined) => void
 }
 
 const pauseMs = 20
 
-/** Sends batches one after the other until it is told to stop, and notes what it heard of each. */
+/** Sends batches one after the other until it is stopped, and records the responses. */
 export async function sendUntilStopped(options: SenderOptions): Promise<void> {
   const { name, keyed, ledger } = options
   for (let number = 0; !options.stopped(); number++) {
@@ -21,9 +21,9 @@ export async function sendUntilStopped(options: SenderOptions): Promise<void> {
     const batch = ledger.begin(ids, keyed)
     do {
       ledger.settle(batch, await send(options, batch, `${name}-${number}`))
-      // A service that refuses at once, or is not there, would hear of nothing else.
+      // Without a pause it would flood a service that refuses immediately.
       if (batch.state !== 'acknowledged') await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      // As shippers do: the same batch with the same key until somebody says that it is stored.
+      // Like log shippers, retries the same batch with the same key until it is acknowledged.
     } while (keyed && batch.state !== 'acknowledged' && !options.stopped())
   }
 }

@@ -8,15 +8,15 @@ const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 export interface ServiceProcess {
   child: ChildProcess
-  /** What it wrote, as far as it got. */
+  /** Output so far. */
   stderr(): string
   stdout(): string
-  /** Waits until the service says that calls are served; gives its address. */
+  /** Waits until the service is ready and returns its URL. */
   ready(withinMs?: number): Promise<string>
   exit: Promise<number | null>
 }
 
-/** `wellhead serve` as a person starts it: a process of its own. */
+/** Starts `wellhead serve` in a separate process. */
 export function spawnService(
   args: string[],
   environment: Record<string, string> = {},
@@ -44,7 +44,7 @@ export function spawnService(
       vi.waitFor(
         () => {
           const url = /listening on (http:\S+)/.exec(stderr)?.[1]
-          if (url === undefined) throw new Error(`not ready: ${stderr} ${stdout}`)
+          if (url === undefined) throw new Error(`The service is not ready: ${stderr} ${stdout}`)
           return url
         },
         { timeout: withinMs, interval: 50 },
@@ -53,7 +53,7 @@ export function spawnService(
   }
 }
 
-/** Ids of the processes that a process started, from the system's own table. */
+/** Ids of the child processes, from `/proc`. */
 export function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()

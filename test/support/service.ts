@@ -6,7 +6,7 @@ import { scratchDirectory } from './scratch.ts'
 
 export interface RunningService extends Service {
   dataDir: string
-  /** Sends a request with the admin token, unless the headers have another one. */
+  /** Sends a request with the admin token, unless the headers contain another. */
   call(path: string, init?: RequestInit): Promise<Response>
   close(): Promise<void>
 }
@@ -17,7 +17,7 @@ export interface ServiceChoices {
   dataDir?: string
 }
 
-/** A service in this process, with a real engine in a process of its own. */
+/** A complete service in this process, with a real engine in a separate process. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
   const directory = scratchDirectory()
   const reading = readSettings({
@@ -25,7 +25,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory.path,
     WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
-    // Inserts of statistics slow an emulated engine down, so only tests of statistics turn them on.
+    // Inserts of statistics slow down an emulated engine; tests of statistics turn them on.
     WELLHEAD_STATISTICS: 'off',
     ...choices.environment,
   })

@@ -15,7 +15,7 @@ export interface ReceivedSpan {
   endNanos: bigint
 }
 
-/** Takes spans as a collector does: OTLP over HTTP, as protobuf. */
+/** An OpenTelemetry collector: receives spans as OTLP over HTTP in protobuf. */
 export async function openTraceReceiver() {
   const spans: ReceivedSpan[] = []
   const server = createServer(async (request, response) => {
@@ -36,7 +36,7 @@ export async function openTraceReceiver() {
   }
 }
 
-/** Numbers of the fields in OpenTelemetry's schema. */
+/** Field numbers are those of the OTLP schema. */
 function spansIn(body: Uint8Array): ReceivedSpan[] {
   return messages(body, 1).flatMap((resourceSpans) => {
     const attributes = messages(resourceSpans, 1).flatMap((resource) => messages(resource, 1))

@@ -7,12 +7,12 @@ const library = [
   '/usr/local/lib/faketime/libfaketime.so.1',
 ].find((path) => existsSync(path))
 
-/** Why clocks cannot be set here. */
+/** Returns what is missing to set clocks. */
 export function needsForFakedClock(): string | undefined {
   return library === undefined ? 'needs libfaketime (Debian: apt-get install libfaketime)' : undefined
 }
 
-/** The clock on the wall of a process, which can be set while it runs. What counts time that passes goes on as it is. */
+/** Sets the wall clock of a running process. Its monotonic clock is not changed. */
 export class FakedClock {
   readonly #file: string
   #offsetSeconds = 0

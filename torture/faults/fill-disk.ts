@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, statfsSync, writeSync } from 'node:fs'
 
-/** Most of it at once, and the rest by hand, until the disk says no. */
+/** Allocates most of the space, then writes until the disk is full. */
 export function fillDisk(path: string, filler: string, leaveBytes: number): void {
   const { bavail, bsize } = statfsSync(path)
   const byHand = 8 * 2 ** 20

@@ -1,14 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Why the calls of a process cannot be tampered with here. */
+/** Returns what is missing to inject faults into system calls. */
 export function needsForStrace(): string | undefined {
   const found = spawnSync('strace', ['-e', 'inject=fsync:delay_enter=1', 'true'], { encoding: 'utf8' })
   if (found.error) return 'needs strace (Debian: apt-get install strace)'
-  return found.status === 0 ? undefined : `needs the right to trace processes: ${found.stderr.trim()}`
+  return found.status === 0 ? undefined : `needs permission to trace processes: ${found.stderr.trim()}`
 }
 
-/** Makes syncs of a process fail or wait, until it is stopped. Then it tells how many failed. */
+/** Makes syncs of a process fail or wait until `stop`, which returns how many were injected. */
 export async function injectFaults(pid: number, how: string): Promise<{ stop(): Promise<number> }> {
   const calls = 'fsync,fdatasync'
   const tracer = spawn(

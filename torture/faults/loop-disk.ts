@@ -9,10 +9,10 @@ function run(command: string, ...args: string[]): string {
   return stdout
 }
 
-/** EXT4_IOC_SHUTDOWN, and the word for it that not even the file system's journal is written out. */
+/** EXT4_IOC_SHUTDOWN with the flag 2: the journal is not flushed. */
 const shutdown = 'my $how = pack("L", 2); ioctl(STDIN, 0x8004587d, $how) or die "EXT4_IOC_SHUTDOWN: $!"'
 
-/** Why there can be no such disk here. */
+/** Returns what is missing to mount a disk image. */
 export function needsForLoopDisk(): string | undefined {
   if (process.getuid?.() !== 0) return 'needs root, to mount a file system'
   for (const command of ['mkfs.ext4', 'losetup', 'perl']) {
@@ -30,7 +30,7 @@ export function needsForLoopDisk(): string | undefined {
   }
 }
 
-/** A disk of its own in a file, which can be cut off, filled, and made read-only. */
+/** An ext4 image that can be shut down, filled and made read-only. */
 export class LoopDisk {
   readonly path: string
   readonly #image: string
@@ -51,12 +51,12 @@ export class LoopDisk {
     this.#mounted = true
   }
 
-  /** As when the power goes: whatever is not on the disk yet never will be, and nothing is read or written any more. */
+  /** Like a power cut: discards what is not on disk yet, and every later read and write fails. */
   cut(): void {
     run('sh', '-c', `perl -e '${shutdown}' < "${this.path}"`)
   }
 
-  /** Nothing may have a file open on it. */
+  /** No process may have a file open on it. */
   async unmount(): Promise<void> {
     for (let attempt = 1; this.#mounted; attempt++) {
       try {
@@ -69,7 +69,7 @@ export class LoopDisk {
     }
   }
 
-  /** Throws where anybody has a file open for writing. */
+  /** Throws if a process has a file open for writing. */
   readOnly(): void {
     run('mount', '-o', 'remount,ro', this.path)
   }
@@ -78,15 +78,15 @@ export class LoopDisk {
     run('mount', '-o', 'remount,rw', this.path)
   }
 
-  /** As when the file system meets an error of the disk: it can only be read from now on, until it is repaired. */
+  /** Like a disk error: the file system is read-only until it is repaired. */
   fail(): void {
     run('mount', '-o', 'remount,abort', this.path)
   }
 
-  /** What an operator does after that, while nobody has a file open. */
+  /** What an operator does after a disk error. No process may have a file open. */
   async repair(): Promise<void> {
     await this.unmount()
-    // It ends with 1 where it repaired something.
+    // Exit code 1 means that it repaired something.
     run('sh', '-c', `e2fsck -fy "${this.#image}" >/dev/null 2>&1 || [ $? -eq 1 ]`)
     this.mount()
   }

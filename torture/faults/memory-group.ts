@@ -6,17 +6,17 @@ const versions = [
   { root: '/sys/fs/cgroup', limit: 'memory.max', unlimited: 'max' },
 ] as const
 
-/** Why memory cannot be limited here. */
+/** Returns what is missing to limit memory. */
 export function needsForMemoryGroup(): string | undefined {
   try {
     new MemoryGroup().remove()
     return undefined
   } catch {
-    return 'needs root and a control group for memory that can be written'
+    return 'needs root and a writable memory control group'
   }
 }
 
-/** Processes whose memory is limited together. */
+/** A control group: its processes share a memory limit. */
 export class MemoryGroup {
   readonly #path: string
   readonly #version: (typeof versions)[number]
@@ -25,7 +25,7 @@ export class MemoryGroup {
     const version = versions.find(({ root, limit }) =>
       root !== '/sys/fs/cgroup' ? existsSync(join(root, limit)) : hasMemory(root),
     )
-    if (!version) throw new Error('There is no control group for memory.')
+    if (!version) throw new Error('No memory control group found.')
     this.#version = version
     this.#path = join(version.root, `wellhead-torture-${process.pid}`)
     mkdirSync(this.#path, { recursive: true })
@@ -42,7 +42,7 @@ export class MemoryGroup {
     writeFileSync(join(this.#path, 'cgroup.procs'), String(pid))
   }
 
-  /** Its processes go back to where everybody is. */
+  /** Moves its processes back to the root group. */
   remove(): void {
     this.limit(undefined)
     for (const pid of readFileSync(join(this.#path, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)) {

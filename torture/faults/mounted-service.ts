@@ -1,18 +1,18 @@
-import type { Shared } from '../support/scenario.ts'
+import type { SharedResource } from '../support/scenario.ts'
 import { openTarget, type Target } from '../support/target.ts'
 import { LoopDisk, needsForLoopDisk } from './loop-disk.ts'
 
-/** A service whose data lies on a disk of its own. */
-export interface MountedService extends Shared {
+/** A service with its data on a separate disk. */
+export interface MountedService extends SharedResource {
   disk: LoopDisk
   target: Target
 }
 
 export const diskMegabytes = 1_500
-/** Left free at the least, in place of the many gigabytes that a real disk has. */
+/** Disk reserve of the service, small enough for a small disk. */
 export const reserveMegabytes = 300
 
-/** For what needs no disk of its own: in the short form, the one that others need all the same. */
+/** For scenarios that need no separate disk. The short form uses the mounted one if it can, to start one service less. */
 export function openPlain(directory: string): Promise<Pick<MountedService, 'target' | 'close'>> {
   if (needsForLoopDisk() === undefined) return openMounted(directory)
   return openTarget(directory).then((target) => ({ target, close: () => target.close() }))

@@ -10,7 +10,6 @@ export interface AttackOptions {
   port: number
 }
 
-/** What an attack did, and what the service should not have done. */
 export interface AttackResult {
   count: number
   faults: string[]
@@ -23,18 +22,18 @@ const head = (line: string, ...headers: string[]) =>
 
 const logs = 'POST /api/logs?source=edge_logs'
 
-/** So many connections are being opened at once: what is tried here is not how fast the system can open them. */
-const openedAtOnce = 50
+/** Limits concurrent connects, so that the listen backlog is not what is tested. */
+const concurrentConnects = 50
 
-/** Connections that do this, side by side; what it returns is a fault. */
+/** Runs `each` on many connections in parallel and collects the faults that it returns. */
 async function inParallel(
   count: number,
   port: number,
   each: (wire: Wire, index: number) => Promise<string | undefined>,
 ): Promise<AttackResult> {
   const working: Promise<string | undefined>[] = []
-  for (let index = 0; index < count; index += openedAtOnce) {
-    const opening = Array.from({ length: Math.min(openedAtOnce, count - index) }, () => Wire.open(port))
+  for (let index = 0; index < count; index += concurrentConnects) {
+    const opening = Array.from({ length: Math.min(concurrentConnects, count - index) }, () => Wire.open(port))
     for (const wire of await Promise.all(opening)) {
       working.push(each(wire, working.length).finally(() => wire.close()))
     }
@@ -45,20 +44,24 @@ async function inParallel(
 
 const statusOf = (outcome: Outcome) => (typeof outcome === 'string' ? outcome : outcome.status)
 
-function unless(outcome: Outcome, allowed: readonly (number | string)[], what: string): string | undefined {
+function faultUnless(
+  outcome: Outcome,
+  allowed: readonly (number | string)[],
+  what: string,
+): string | undefined {
   const status = statusOf(outcome)
-  return allowed.includes(status) ? undefined : `${what} was answered with ${status}`
+  return allowed.includes(status) ? undefined : `${what} got ${status}`
 }
 
-/** Longer than the service gives headers, with room for a machine that is busy. */
+/** Longer than the service waits for headers, with a margin for a busy machine. */
 const headersPatienceMs = 40_000
 
-/** A byte now and then, so that the connection never looks idle. */
+/** Sends a byte at a time, so that the connection is never idle. */
 async function trickle(wire: Wire, text: string, everyMs: number, patienceMs: number): Promise<Outcome> {
   let at = 0
   const timer = setInterval(() => wire.write(text[at++ % text.length] as string), everyMs)
   try {
-    return await wire.answer(patienceMs)
+    return await wire.nextResponse(patienceMs)
   } finally {
     clearInterval(timer)
   }
@@ -67,21 +70,25 @@ async function trickle(wire: Wire, text: string, everyMs: number, patienceMs: nu
 export const slowHeaders: Attack = ({ run, port }) =>
   inParallel(run.size(500, 30), port, async (wire) => {
     wire.write('GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
-    return unless(await trickle(wire, 'slow', 1000, headersPatienceMs), [408, 'closed'], 'Slow headers')
+    return faultUnless(await trickle(wire, 'slow', 1000, headersPatienceMs), [408, 'closed'], 'Slow headers')
   })
 
-export const nothingSent: Attack = ({ run, port }) =>
+export const silentConnections: Attack = ({ run, port }) =>
   inParallel(run.size(500, 30), port, async (wire) =>
-    unless(await wire.answer(headersPatienceMs), [408, 'closed'], 'A connection without a word'),
+    faultUnless(await wire.nextResponse(headersPatienceMs), [408, 'closed'], 'A silent connection'),
   )
 
-/** The service gives a request two minutes to arrive. */
+/** The service waits two minutes for a request. */
 export const slowBodies: Attack = ({ run, port }) =>
   inParallel(run.size(200, 10), port, async (wire) => {
     wire.write(head(logs, 'Content-Length: 100000'))
     const patienceMs = run.size(180_000, 5_000)
     const outcome = await trickle(wire, '[{"message":"slow"},', 500, patienceMs)
-    return unless(outcome, run.size(1, 0) === 1 ? [408, 'closed'] : [408, 'closed', 'silent'], 'A slow body')
+    return faultUnless(
+      outcome,
+      run.size(1, 0) === 1 ? [408, 'closed'] : [408, 'closed', 'silent'],
+      'A slow body',
+    )
   })
 
 export const halfClosed: Attack = ({ run, port }) =>
@@ -93,17 +100,17 @@ export const halfClosed: Attack = ({ run, port }) =>
       head(logs, 'Content-Length: 9'),
     ]
     wire.socket.end(kinds[index % kinds.length] as string)
-    return unless(await wire.answer(60_000), [200, 400, 503, 'closed'], 'A connection that is half closed')
+    return faultUnless(await wire.nextResponse(60_000), [200, 400, 503, 'closed'], 'A half-closed connection')
   })
 
-/** They ask once, and then hold what they have. */
+/** Each sends one request and then stays open. */
 export const idleConnections: Attack = async ({ run, port }) => {
   const count = run.size(natively(5_000, 2_000), 300)
   const result = await inParallel(count, port, async (wire) => {
     wire.write(head('GET /health'))
-    const outcome = await wire.answer(60_000)
+    const outcome = await wire.nextResponse(60_000)
     await new Promise((resolve) => setTimeout(resolve, run.size(20_000, 3_000)))
-    return unless(outcome, [200], 'One of many connections')
+    return faultUnless(outcome, [200], 'One of many connections')
   })
   return result
 }
@@ -113,7 +120,7 @@ export const hugeHeaders: Attack = ({ run, port }) =>
     const line =
       index % 2 === 0 ? `X-Long: ${'x'.repeat(1_000_000)}` : 'X-Many: x\r\n'.repeat(20_000).trimEnd()
     wire.write(head(index % 3 === 0 ? `GET /${'a'.repeat(100_000)}` : 'GET /health', line))
-    return unless(await wire.answer(60_000), [431, 'closed'], 'Headers without an end')
+    return faultUnless(await wire.nextResponse(60_000), [431, 'closed'], 'A request with huge headers')
   })
 
 export const garbage: Attack = ({ run, port }) =>
@@ -122,13 +129,13 @@ export const garbage: Attack = ({ run, port }) =>
     for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(run.random() * 256)
     if (index % 2 === 0) {
       wire.write(bytes)
-      // Some bytes are the beginning of something that could go on.
-      return unless(await wire.answer(1_000), [400, 431, 'closed', 'silent'], 'Garbage')
+      // Some bytes look like the start of a request, so the service waits for the rest.
+      return faultUnless(await wire.nextResponse(1_000), [400, 431, 'closed', 'silent'], 'Garbage')
     }
     wire.write(Buffer.concat([Buffer.from(head('GET /health')), bytes, Buffer.from('\r\n\r\n')]))
     return (
-      unless(await wire.answer(60_000), [200], 'A request before garbage') ??
-      unless(await wire.answer(60_000), [400, 431, 'closed'], 'Garbage behind a request')
+      faultUnless(await wire.nextResponse(60_000), [200], 'A request before garbage') ??
+      faultUnless(await wire.nextResponse(60_000), [400, 431, 'closed'], 'Garbage after a request')
     )
   })
 
@@ -137,13 +144,13 @@ export const pipelines: Attack = ({ run, port }) =>
     const count = run.size(natively(10_000, 1_000), 500)
     wire.write(head('GET /health').repeat(count))
     for (let at = 0; at < count; at++) {
-      const fault = unless(await wire.answer(120_000), [200], `Request ${at} of a pipeline`)
+      const fault = faultUnless(await wire.nextResponse(120_000), [200], `Request ${at} of a pipeline`)
       if (fault !== undefined) return fault
     }
     return undefined
   })
 
-/** Little to send, and ten times what may be unpacked. */
+/** Small bodies that unpack to ten times the limit. */
 export const gzipBombs: Attack = ({ run, port }) => {
   const member = gzipSync(Buffer.alloc(16 * 2 ** 20))
   const bomb = Buffer.concat(Array.from({ length: 40 }, () => member))
@@ -157,7 +164,7 @@ export const gzipBombs: Attack = ({ run, port }) => {
       `Content-Length: ${body.length}`,
     ]
     wire.write(Buffer.concat([Buffer.from(head(path, ...headers)), body]))
-    return unless(await wire.answer(120_000), [413, 429, 503], 'A gzip bomb')
+    return faultUnless(await wire.nextResponse(120_000), [413, 429, 503], 'A gzip bomb')
   })
 }
 
@@ -173,7 +180,7 @@ export const cutOff: Attack = ({ run, port }) =>
 
 const body = '[{"event_message":"x"}]'
 
-/** Each with what it may be answered with. A request whose end nobody can see may be waited for. */
+/** Invalid requests and their allowed outcomes. */
 const wrongFrames: readonly [string, readonly (number | string)[]][] = [
   [`${head(logs, 'Content-Length: 5')}${body}`, [400]],
   [`${head(logs, 'Content-Length: 23', 'Content-Length: 24')}${body}`, [400]],
@@ -194,7 +201,7 @@ const wrongFrames: readonly [string, readonly (number | string)[]][] = [
   [`${head(logs, 'Transfer-Encoding: chunked, identity')}${body}`, [400]],
   [`GET /health HTTP/1.1\r\n\r\n`, [200, 400]],
   [`GET /health HTTP/9.9\r\nHost: x\r\n\r\n`, [400, 505]],
-  // This is how the first version of HTTP asked.
+  // HTTP/0.9.
   [`GET /health\r\n\r\n`, [200, 400]],
   [head('GET /health', ' folded: x'), [400]],
   [head('GET /health', 'Bad Name: x'), [400]],
@@ -209,18 +216,17 @@ export const brokenFrames: Attack = async ({ run, port }) => {
   return inParallel(wrongFrames.length * times, port, async (wire, index) => {
     const [bytes, allowed] = wrongFrames[index % wrongFrames.length] as (typeof wrongFrames)[number]
     wire.write(bytes)
-    return unless(await wire.answer(60_000), allowed, JSON.stringify(bytes.slice(0, 300)))
+    return faultUnless(await wire.nextResponse(60_000), allowed, JSON.stringify(bytes.slice(0, 300)))
   })
 }
 
-/** Whoever asks before sending hears at once whether it is worth it. */
 export const expectations: Attack = ({ run, port }) =>
   inParallel(run.size(200, 8), port, async (wire, index) => {
     if (index % 2 === 0) {
       wire.write(head(logs, 'Expect: 100-continue', `Content-Length: ${body.length}`))
       wire.write(body)
-      return unless(await wire.answer(60_000), [200], 'A body that was announced')
+      return faultUnless(await wire.nextResponse(60_000), [200], 'A body after 100-continue')
     }
     wire.write(head('GET /health', 'Expect: wonders'))
-    return unless(await wire.answer(60_000), [200], 'A strange expectation')
+    return faultUnless(await wire.nextResponse(60_000), [200], 'An unknown expectation')
   })

@@ -1,8 +1,8 @@
-/** Choices that are the same for the same seed. */
+/** Random choices that depend only on the seed. */
 export interface Dice {
-  /** A whole number from 0 to one less than this. */
+  /** An integer from 0 to `limit - 1`. */
   below(limit: number): number
-  /** True so often out of a hundred times. */
+  /** True with this probability in percent. */
   percent(chance: number): boolean
   pick<T>(from: readonly T[]): T
 }
@@ -16,7 +16,7 @@ export function diceOf(random: () => number): Dice {
   }
 }
 
-/** Texts that careless code stumbles over. */
+/** Texts that break careless code. */
 export const nastyTexts: readonly string[] = [
   ...[
     '',

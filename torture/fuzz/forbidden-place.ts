@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { Forbidden } from './sql-grammar.ts'
 
-/** What SQL must never reach: an address, a file to read and one to write. It tells whether any of them was. */
+/** An address, a file to read and a file to write that SQL must never reach. `faults` reports if it did. */
 export class ForbiddenPlace {
   readonly secret = 'what-only-the-file-says'
   #server: Server
@@ -37,10 +37,9 @@ export class ForbiddenPlace {
     }
   }
 
-  /** What was done that may not be. */
   faults(): string[] {
     const faults: string[] = []
-    if (this.#visits > 0) faults.push(`SQL called an address ${this.#visits} times.`)
+    if (this.#visits > 0) faults.push(`SQL connected to an address ${this.#visits} times.`)
     if (existsSync(this.reached.outFile)) faults.push('SQL wrote a file.')
     return faults
   }

@@ -1,10 +1,10 @@
-/** One argument of a function under trial. */
+/** One kind of argument for a function. */
 export interface Kind {
   /** A constant of about `size` elements or bytes. */
   constant(size: number): string
-  /** The same as a value that differs from row to row of `numbers()`. */
+  /** The same, but with another value in each row of `numbers()`. */
   perRow(size: number): string
-  /** Whether `size` changes anything. */
+  /** Whether it depends on `size`. */
   sized: boolean
 }
 
@@ -26,7 +26,7 @@ const points = (size: number, seed: string) =>
 const ring = (size: number, seed: string) =>
   `arrayMap(i -> (50 * cos(2 * pi() * i / ${size}) + 10 * (i % 2), 50 * sin(2 * pi() * i / ${size}) + ${seed} % 3), range(${size}))`
 
-/** The kinds of arguments that functions are tried with, by short names. */
+/** Kinds of arguments by short name. */
 export const kinds = {
   text: sizedKind((size, seed) => `concat(repeat('ab', ${half(size)}), toString(${seed}))`),
   other: sizedKind((size, seed) => `concat(toString(${seed}), repeat('ba', ${half(size)}))`),
@@ -91,7 +91,7 @@ const lists = (text: string): KindName[][] =>
     .split(/\s*\n\s*/)
     .map((line) => line.split(' ') as KindName[])
 
-/** What ordinary functions are tried with, the likeliest first. */
+/** Argument lists for ordinary functions, most likely first. */
 export const ordinaryShapes = lists(`
   text
   numbers
@@ -188,7 +188,7 @@ export const ordinaryShapes = lists(`
   float float number number number
 `)
 
-/** What aggregate functions are tried with: the arguments of a row, the likeliest first. */
+/** Argument lists for aggregate functions, most likely first. */
 export const aggregateArguments = [
   'number',
   'number / 7',
@@ -210,7 +210,7 @@ export const aggregateArguments = [
   'toDateTime(number), toString(number), number % 2 = 0, number % 3 = 0',
 ]
 
-/** The parameters that they are tried with: quantile(0.5)(…). */
+/** Parameters for aggregate functions, as in quantile(0.5)(…). */
 export const aggregateParameters = [
   '',
   "'two-sided', 'exact'",

@@ -2,7 +2,7 @@ import type { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { engineCodeOf } from '../../src/engine/engine-errors.ts'
 import { readJsonRows } from '../../src/engine/json-rows.ts'
 import { callerSqlSettings, isolationSettings } from '../../src/sql/isolation.ts'
-import { comesTrue } from '../load/load-target.ts'
+import { becomesTrue } from '../load/load-target.ts'
 import { patienceMs } from '../support/patience.ts'
 import {
   aggregateArguments,
@@ -17,10 +17,10 @@ export interface EngineFunction {
   aggregate: boolean
 }
 
-export type TrialResult = { kind: 'stops' | 'no arguments' } | { kind: 'runs on'; sql: string }
+export type TrialResult = { kind: 'stops' | 'no arguments' } | { kind: 'ignores limit'; sql: string }
 
 export interface FunctionTrialsOptions {
-  /** Elements or bytes of the largest argument; aggregates get ten times as many rows. */
+  /** Size of the largest argument, in elements or bytes; aggregates get ten times as many rows. */
   maxSize: number
   deadlineMs: number
   say: (line: string) => void
@@ -29,29 +29,29 @@ export interface FunctionTrialsOptions {
 /** The engine's codes for a wrong number of arguments. */
 const wrongCount = new Set([34, 35, 42])
 
-/** The engine's code for parameters that an aggregate function does not take. */
+/** The engine's code for an aggregate function that takes no parameters. */
 const noParameters = 133
 
-/** Shapes that are tried large, of those that work. */
+/** Number of working argument lists that are tried with large sizes. */
 const maxShapes = 3
 const maxAggregateForms = 6
 
-/** An engine that looks for the limit stops within a tenth of this. */
+/** A function that checks the limit stops within a tenth of this. */
 const lateAfterMs = 500
 
-/** Long enough to begin with the first rows of a billion. */
+/** Enough time to start on the first rows of a billion. */
 const rowsDeadlineMs = 200
 
-/** Many functions of texts take less than 64 KiB. */
+/** Many text functions accept less than 64 KiB. */
 const usualLimit = 60_000
 
 interface Form {
   sql: (size: number) => string
-  /** Over more rows than any time limit is enough for, so that one size tells all. */
+  /** Has more rows than fit into any time limit, so one size is enough. */
   endless?: boolean
 }
 
-/** Calls functions with larger and larger arguments until they reach the deadline, and looks whether the engine survives. */
+/** Calls functions with growing arguments until they reach the deadline, and checks whether the engine survives. */
 export class FunctionTrials {
   readonly #engine: EmbeddedEngine
   readonly #options: FunctionTrialsOptions
@@ -62,7 +62,7 @@ export class FunctionTrials {
     this.#options = options
   }
 
-  /** All of the engine's; an alias is left out. */
+  /** All functions of the engine without aliases. */
   async functions(): Promise<EngineFunction[]> {
     const sql = "SELECT name, is_aggregate FROM system.functions WHERE alias_to = '' ORDER BY lower(name)"
     const { body } = await this.#engine.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 60_000 })
@@ -78,21 +78,21 @@ export class FunctionTrials {
     for (const { sql, endless } of forms) {
       for (const size of endless ? [this.#options.maxSize] : this.#sizes()) {
         const outcome = await this.#run(sql(size), endless ? rowsDeadlineMs : this.#options.deadlineMs)
-        if (outcome === 'ended the engine') return { kind: 'runs on', sql: sql(size) }
-        // What stopped late will stop later still with more.
+        if (outcome === 'ended the engine') return { kind: 'ignores limit', sql: sql(size) }
+        // A larger argument would only stop later.
         if (outcome !== 'finished' && outcome !== 'stopped late') break
       }
     }
     return { kind: 'stops' }
   }
 
-  /** Small steps, so that most of what ignores its limit ends by itself. */
+  /** Small steps, so that most functions that ignore the limit end by themselves. */
   #sizes(): number[] {
     const sizes = [1_000, 10_000, usualLimit, 100_000, 1_000_000, 10_000_000]
     return sizes.filter((size) => size <= this.#options.maxSize)
   }
 
-  /** As a constant, which is folded while the query is analyzed, and over rows, with large and small arguments mixed. */
+  /** As a constant, which is folded while the query is analyzed, and per row with large and small arguments mixed. */
   async #ordinaryForms(name: string): Promise<Form[]> {
     const shapes = await this.#ordinaryShapes(name)
     return shapes.flatMap((shape) => {
@@ -147,7 +147,7 @@ export class FunctionTrials {
     return found
   }
 
-  /** How a statement ended; a number is the code of its error. */
+  /** Outcome of a statement; a number is its error code. */
   async #run(
     sql: string,
     deadlineMs: number,
@@ -165,7 +165,7 @@ export class FunctionTrials {
     if (lateMs > lateAfterMs)
       this.#options.say(`${survives ? 'late' : 'the engine ended'}, ${lateMs} ms after the limit: ${sql}`)
     if (survives) return outcome === 'stopped' && lateMs > lateAfterMs ? 'stopped late' : outcome
-    await comesTrue(() => this.#engine.state().kind === 'ready', patienceMs)
+    await becomesTrue(() => this.#engine.state().kind === 'ready', patienceMs)
     return 'ended the engine'
   }
 }

@@ -1,6 +1,6 @@
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { type Dice, nastyTexts } from './dice.ts'
-import { mutatedBytes, mutatedText, mutatedValue, nested } from './mutate.ts'
+import { mutatedBytes, mutatedText, mutatedValue, nested } from './mutations.ts'
 import { type NamedValues, type Schema, type SchemaSource, schemaValue } from './schema-value.ts'
 
 interface Parameter {
@@ -22,26 +22,25 @@ export interface ApiDocument {
 }
 
 export interface FuzzedRequest {
-  /** The operation that it was made from. */
+  /** The OpenAPI operation that it was made from. */
   operation: string
   method: string
   bytes: Buffer
-  /** Whether the service can tell where the request ends; one that it cannot may be waited for in vain. */
+  /** Whether the service can tell where the request ends. If not, it may wait for more. */
   framed: boolean
 }
 
 export interface FuzzSource {
   document: ApiDocument
   dice: Dice
-  /** Tokens to choose from. */
   tokens: readonly string[]
-  /** Values for parameters and fields of these names. */
+  /** Values by name of the parameter or field. */
   named: NamedValues
-  /** Operations that are not tried. */
+  /** Operations to leave out. */
   without?: readonly string[]
 }
 
-/** Makes requests as the description says, most of them with something changed. */
+/** Makes requests from the OpenAPI document and mutates most of them. */
 export function requestFuzzer(source: FuzzSource): () => FuzzedRequest {
   const { document, dice } = source
   const operations = Object.entries(document.paths)
@@ -124,7 +123,7 @@ function tokenHeader({ tokens, dice }: FuzzSource): [string, string] {
 
 function headerText(parameter: Parameter, values: SchemaSource, odd: boolean): string {
   const value = odd ? values.dice.pick(nastyTexts) : schemaValue(parameter.schema, values, parameter.name)
-  // What cannot stand in a header would be a request that cannot be read, and those are made elsewhere.
+  // Invalid header bytes would make the request unreadable; `mutatedBytes` covers that.
   return String(value).replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')
 }
 
@@ -156,7 +155,7 @@ function targetOf(
     pairs.push(dice.pick(['%', '%zz=%00', '&&&===', '=', 'a=%ff%fe', '#', 'a[b]=c', 'a[]=1&a[]=2']))
   if (pairs.length > 0) target += `?${pairs.join('&')}`
   if (sometimes(5)) target = mutatedText(target, dice)
-  // Neither spaces nor characters that would end the first line.
+  // Spaces and line breaks would end the request line.
   return target.replace(/[^\x21-\x7e]/g, (character) => encoded(character))
 }
 
@@ -244,7 +243,7 @@ function written({ method, target, headers, body }: Parts, dice: Dice, sometimes
   const head = Buffer.from(lines.join('\r\n'), 'latin1')
   const sent = body && (chunked ? inChunks(body, dice) : body)
   let bytes: Buffer = sent ? Buffer.concat([head, sent]) : head
-  // A connection that is asked to become another protocol, and the like, is not one to go on with.
+  // After an upgrade and the like, the connection cannot be used again.
   if (
     headers.some(
       ([name, value]) => /^(?:upgrade|expect|transfer-encoding)$/i.test(name) || /upgrade/i.test(value),

@@ -1,6 +1,6 @@
 import { type Dice, nastyTexts } from './dice.ts'
 
-/** As much of JSON Schema as the description of the service uses. */
+/** The part of JSON Schema that the OpenAPI document uses. */
 export interface Schema {
   $ref?: string
   type?: string | readonly string[]
@@ -19,19 +19,19 @@ export interface Schema {
   additionalProperties?: boolean | Schema
 }
 
-/** Values that make sense where only this name is known, so that a request gets further than its first check. */
+/** Plausible values by name, so that a request passes its first check. */
 export type NamedValues = Readonly<Record<string, readonly unknown[]>>
 
 export interface SchemaSource {
   dice: Dice
   named: NamedValues
-  /** Finds what a reference refers to. */
+  /** Resolves a `$ref`. */
   resolve(reference: string): Schema
 }
 
 const maxDepth = 6
 
-/** A value that the schema allows, most of the time. */
+/** A value that usually matches the schema. */
 export function schemaValue(schema: Schema, source: SchemaSource, name = '', depth = 0): unknown {
   const { dice, named, resolve } = source
   if (schema.$ref !== undefined) return schemaValue(resolve(schema.$ref), source, name, depth)

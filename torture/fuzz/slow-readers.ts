@@ -5,14 +5,14 @@ import { Wire } from './wire.ts'
 
 const name = 'torture.large'
 
-/** They ask for results of several MiB, each for one of its own, and never read them. */
+/** Each requests a different result of several MiB and never reads it. */
 export const slowReaders: Attack = async ({ run, port }) => {
   const made = await post(port, '/api/endpoints', {
     name,
     query: 'SELECT repeat(@text, 4000) AS text, number FROM numbers(1000)',
     parameters: { text: { required: true } },
   })
-  if (![201, 409].includes(made)) return { count: 0, faults: [`The endpoint was answered with ${made}`] }
+  if (![201, 409].includes(made)) return { count: 0, faults: [`Saving the endpoint returned ${made}`] }
   const count = run.size(natively(200, 100), 4)
   const wires: Wire[] = []
   for (let index = 0; index < count; index++) {

@@ -1,18 +1,18 @@
 import type { Dice } from './dice.ts'
 
-/** What must not be reached, so that it shows when it is. */
+/** Places that SQL must not reach. */
 export interface Forbidden {
-  /** Where a listener counts who comes. */
+  /** A listener that counts connections. */
   address: string
-  /** A file with a secret in it. */
+  /** A file that contains a secret. */
   file: string
-  /** A file that nobody may write. */
+  /** A file that must not be written. */
   outFile: string
 }
 
 export interface GrammarOptions {
   dice: Dice
-  /** Tables that may be read: sources, or the views of a sandbox. */
+  /** Readable tables: sources, or the views of a sandbox. */
   tables: readonly string[]
   forbidden: Forbidden
 }
@@ -90,7 +90,7 @@ const functions = [
     'toTypeName',
     'greatest',
   ],
-  // Those that may not be called, among the others.
+  // Forbidden ones.
   ...[
     'sleep',
     'file',
@@ -112,7 +112,7 @@ const functions = [
   ],
 ]
 
-/** Statements out of a small grammar: most are allowed, some reach for what they must not have. */
+/** Random statements from a small grammar: most are allowed, some try to reach forbidden places. */
 export function sqlGrammar({ dice, tables, forbidden }: GrammarOptions): () => string {
   const { address, file, outFile } = forbidden
   const outside = [
@@ -143,7 +143,7 @@ export function sqlGrammar({ dice, tables, forbidden }: GrammarOptions): () => s
   ]
   const chance = (of: number) => dice.percent(of)
 
-  /** Of any type and with anything in it: most are refused for what they are, and that is tried, too. */
+  /** An expression of any type; most are invalid, which is tested as well. */
   const wild = (depth: number): string => {
     if (depth <= 0 || chance(35)) return chance(50) ? dice.pick(columns) : dice.pick(literals)
     const deeper = () => wild(depth - 1)
@@ -212,7 +212,7 @@ export function sqlGrammar({ dice, tables, forbidden }: GrammarOptions): () => s
     }
   }
 
-  /** Mostly of a type that fits. */
+  /** Usually of a valid type. */
   const expression = (depth: number): string => {
     if (chance(12)) return wild(depth)
     return chance(60) ? text(depth) : number(depth)

@@ -1,19 +1,19 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-export interface WireAnswer {
+export interface WireResponse {
   status: number
-  /** By names in small letters. */
+  /** By lowercase name. */
   headers: ReadonlyMap<string, string>
   body: Buffer
-  /** Whether the answer goes on for as long as its reader likes; then the connection was closed after its beginning. */
+  /** Whether it is an event stream. The connection is then closed after the headers. */
   endless: boolean
 }
 
-/** What became of bytes that were sent: an answer, a connection that was closed without one, or nothing in time. */
-export type Outcome = WireAnswer | 'closed' | 'silent'
+/** A response, a connection closed without one, or nothing in time. */
+export type Outcome = WireResponse | 'closed' | 'silent'
 
-/** One connection on which any bytes can be sent, also those that no client of HTTP would write. */
+/** A TCP connection for arbitrary bytes, including ones that no HTTP client would send. */
 export class Wire {
   readonly socket: Socket
   #received: Buffer = Buffer.alloc(0)
@@ -26,7 +26,7 @@ export class Wire {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
       this.#changed()
     })
-    // Being cut off is an outcome, and no error of whoever tries it.
+    // A reset connection is an outcome, not an error of the test.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#closed = true
@@ -49,8 +49,8 @@ export class Wire {
     if (!this.socket.destroyed) this.socket.write(bytes)
   }
 
-  /** The next answer on this connection. */
-  async answer(patienceMs: number, toHead = false): Promise<Outcome> {
+  /** The next response on this connection. */
+  async nextResponse(patienceMs: number, toHead = false): Promise<Outcome> {
     let late = false
     const timer = setTimeout(() => {
       late = true
@@ -58,8 +58,8 @@ export class Wire {
     }, patienceMs)
     try {
       for (;;) {
-        const answer = this.#take(toHead)
-        if (answer) return answer
+        const response = this.#take(toHead)
+        if (response) return response
         if (this.#closed) return 'closed'
         if (late) return 'silent'
         await new Promise<void>((resolve) => {
@@ -75,7 +75,7 @@ export class Wire {
     this.socket.destroy()
   }
 
-  #take(toHead: boolean): WireAnswer | undefined {
+  #take(toHead: boolean): WireResponse | undefined {
     const end = this.#received.indexOf('\r\n\r\n')
     if (end < 0) return undefined
     const [line = '', ...lines] = this.#received.toString('latin1', 0, end).split('\r\n')
@@ -102,7 +102,7 @@ export class Wire {
   }
 }
 
-/** The body and how many bytes it took, if all of it is there. */
+/** The body and its size on the wire, or undefined if it is incomplete. */
 function bodyOf(
   bytes: Buffer,
   status: number,

@@ -8,22 +8,22 @@ const dayMs = 86_400_000
 const retentions = { long: 90, short: 5 }
 const oldDays = 10
 
-/** What a backup that begins now must hold of a source, and what it may not. */
-export interface Promised {
+/** Entries that a backup which begins now must and must not contain. */
+export interface SourceExpectation {
   source: string
   ids: string[]
-  /** Of a source that was deleted before. */
+  /** Entries of deleted sources. */
   gone: string[]
 }
 
-/** Merges, expiry, a column that is being filled, and a source that is deleted and made again, beside a backup. */
+/** Changes tables around a backup: merges, expiry, filling a column, deleting a source and creating it again. */
 export class ChangingTables {
   readonly #target: Target
   readonly #dice: Dice
   #round = 0
-  /** Entries that were acknowledged and have not expired. */
+  /** Acknowledged entries that have not expired. */
   readonly #lasting: string[] = []
-  /** Those of the source that is there now, and of those that were deleted. */
+  /** Entries of the current source and of deleted ones. */
   #passing: string[] = []
   readonly #gone: string[] = []
 
@@ -36,7 +36,7 @@ export class ChangingTables {
     for (const name of [expiring, passing]) await this.#send('POST', '/api/sources', { name })
   }
 
-  /** What has happened before a backup begins. */
+  /** Runs before a backup begins. */
   async prepare(): Promise<void> {
     this.#round++
     await this.#changeRetention(retentions.long)
@@ -53,19 +53,19 @@ export class ChangingTables {
       passed.map((id) => ({ id })),
     )
     this.#passing.push(...passed)
-    // Half of the time what is unfinished was begun before the backup, half of the time it begins beside it.
+    // Half of the time these changes begin before the backup; `disturb` begins them during it.
     if (this.#dice.percent(50)) await this.#changeRetention(retentions.short)
     if (this.#dice.percent(50)) await this.#fillColumn()
   }
 
-  promised(): Promised[] {
+  expected(): SourceExpectation[] {
     return [
       { source: expiring, ids: [...this.#lasting], gone: [] },
       { source: passing, ids: [...this.#passing], gone: [...this.#gone] },
     ]
   }
 
-  /** What happens while a backup is taken. True where the source is deleted meanwhile. */
+  /** Runs during a backup. `deleted` says whether the source was deleted. */
   async disturb(): Promise<{ deleted: boolean }> {
     const deleted = this.#dice.percent(50)
     await Promise.all([
@@ -122,14 +122,14 @@ export class ChangingTables {
   }
 }
 
-/** What is wrong with the sources above, and with the columns that are being filled, in a service that was restored. */
+/** Compares these sources and the filled columns of a restored service with what is expected. */
 export async function faultsOfRestored(
   restored: Target,
-  promised: readonly Promised[],
+  expected: readonly SourceExpectation[],
   deletedMeanwhile: boolean,
 ): Promise<string[]> {
   const faults: string[] = []
-  for (const { source, ids, gone } of promised) {
+  for (const { source, ids, gone } of expected) {
     const mayBeLost = source === passing && deletedMeanwhile
     const counted = `SELECT id, toString(count()) FROM wellhead.${source} GROUP BY id`
     const table = await askEngine(restored.dataDir, counted).catch((error) => {

@@ -5,7 +5,7 @@ const table = 'FROM edge_logs WHERE project = @project'
 const pauseMs = 20
 const parameters = { project: { required: true } }
 
-/** Endpoints that tell what is stored of a project. */
+/** Endpoints that return what is stored for a project. */
 const endpoints = [
   {
     name: 'torture.count',
@@ -32,10 +32,10 @@ export async function saveCountingEndpoints(target: Target): Promise<void> {
     body: JSON.stringify({ endpoints }),
     headers: { 'Content-Type': 'application/json' },
   })
-  if (status !== 200) throw new Error(`The endpoints could not be saved: ${status}`)
+  if (status !== 200) throw new Error(`Saving the endpoints returned ${status}`)
 }
 
-/** How often each id of a project is stored. */
+/** Number of times that each id of a project is stored. */
 export async function storedIds(target: Target, project: string): Promise<Map<string, number>> {
   const { result } = await target.json<{ result: { found: [string, number][] }[] }>(
     `/api/endpoints/query/torture.ids?project=${project}`,
@@ -48,30 +48,30 @@ export interface CounterOptions {
   project: string
   ledger: Ledger
   cached: boolean
-  /** Whether what was seen once is seen again though nobody acknowledged it: a power cut may take it. */
-  keepsSeen: boolean
+  /** Whether visible entries must stay visible even if they were not acknowledged. A power cut may remove them. */
+  visibleEntriesStay: boolean
   stopped: () => boolean
 }
 
-export interface Counted {
-  answers: number
-  /** Calls that got an error, or none. */
+export interface CountChecks {
+  responses: number
+  /** Requests with an error or without a response. */
   failed: number
   wrong: string[]
 }
 
 /**
- * Asks again and again how many entries there are, until it is told to stop. An answer may not be less than what was
- * acknowledged before the call began, as long ago as the answer is old, nor more than was sent until it came.
+ * Counts the entries until it is stopped. A count must be at least the number acknowledged before the request began (minus
+ * the age of a cached response), and at most the number sent.
  */
-export async function countUntilStopped(options: CounterOptions): Promise<Counted> {
+export async function countUntilStopped(options: CounterOptions): Promise<CountChecks> {
   const { target, project, ledger, cached } = options
-  const counted: Counted = { answers: 0, failed: 0, wrong: [] }
+  const checks: CountChecks = { responses: 0, failed: 0, wrong: [] }
   const acknowledgedAt: { at: number; ids: number }[] = []
   const path = `/api/endpoints/query/torture.${cached ? 'cached-count' : 'count'}?project=${project}`
   let last = 0
   while (!options.stopped()) {
-    // Cached answers come so fast that whoever asks for them leaves no processor for the others.
+    // Without a pause, cached requests would take the CPU from the others.
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
     const begun = performance.now()
     acknowledgedAt.push({ at: begun, ids: ledger.acknowledgedIds })
@@ -79,26 +79,26 @@ export async function countUntilStopped(options: CounterOptions): Promise<Counte
       const response = await target.call(path)
       const { result } = (await response.json()) as { result?: [{ n: number; ids: number }] }
       if (response.status !== 200 || !result) {
-        counted.failed++
+        checks.failed++
         continue
       }
-      // The header is in whole seconds.
-      const madeAfter = begun - (Number(response.headers.get('age') ?? 0) + 1) * 1000
+      // `Age` is in whole seconds.
+      const computedAfter = begun - (Number(response.headers.get('age') ?? 0) + 1) * 1000
       const atLeast = cached
-        ? (acknowledgedAt.findLast(({ at }) => at <= madeAfter)?.ids ?? 0)
+        ? (acknowledgedAt.findLast(({ at }) => at <= computedAfter)?.ids ?? 0)
         : (acknowledgedAt.at(-1)?.ids ?? 0)
       const [{ n, ids }] = result
-      counted.answers++
+      checks.responses++
       if (n < Math.max(atLeast, last) || n > ledger.sentIds || n !== ids) {
-        const seen = `${n} entries with ${ids} ids, ${last} before`
-        counted.wrong.push(
-          `${cached ? 'a cached' : 'an'} answer is wrong: ${seen}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
+        const details = `${n} entries with ${ids} ids, ${last} before`
+        checks.wrong.push(
+          `${cached ? 'a cached' : 'an uncached'} response is wrong: ${details}; at least ${atLeast} were acknowledged, ${ledger.sentIds} sent`,
         )
       }
-      if (options.keepsSeen) last = Math.max(last, n)
+      if (options.visibleEntriesStay) last = Math.max(last, n)
     } catch {
-      counted.failed++
+      checks.failed++
     }
   }
-  return counted
+  return checks
 }

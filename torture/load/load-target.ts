@@ -3,9 +3,9 @@ import { isAlive } from '../../test/support/service-process.ts'
 import type { TortureRun } from '../support/scenario.ts'
 import { openTarget, type Target } from '../support/target.ts'
 
-/** The service that scenarios of load and hostility share in their short forms. */
+/** The service that the scenarios of load and hostile clients share in their short forms. */
 export function loadTarget(run: TortureRun): Promise<Target> {
-  // What a call writes down takes longer than the call where time is short.
+  // Statistics cost more time than the requests, which the short form cannot spare.
   const statistics = run.size(1, 0) === 1 ? 'on' : 'off'
   return run.share('load', (directory) =>
     openTarget(directory, { WELLHEAD_STATISTICS: statistics, WELLHEAD_LOG_LEVEL: 'error' }),
@@ -17,14 +17,14 @@ export async function engineRestarts(target: Target): Promise<number> {
   return engine.restarts
 }
 
-/** Memory of the service itself, without its engine. */
+/** Memory of the service without its engine. */
 export function residentMiB(target: Target): number {
   const status = readFileSync(`/proc/${target.pid}/status`, 'utf8')
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
 }
 
-/** Waits for what has to come true by itself; false where it does not in time. */
-export async function comesTrue(
+/** Polls a condition; returns false if it does not hold in time. */
+export async function becomesTrue(
   holds: () => boolean | Promise<boolean>,
   withinMs: number,
   everyMs = 50,
@@ -37,8 +37,7 @@ export async function comesTrue(
   }
 }
 
-/** Whether the service that was started first is still the one that runs. */
-export function stillRuns(target: Target): boolean {
+export function isRunning(target: Target): boolean {
   return isAlive(target.pid)
 }
 

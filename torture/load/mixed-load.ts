@@ -1,29 +1,29 @@
 import { Ledger } from '../../test/support/ledger.ts'
 import { sendUntilStopped } from '../../test/support/sender.ts'
 import type { Target } from '../support/target.ts'
-import { type Counted, countUntilStopped, saveCountingEndpoints } from './counting.ts'
+import { type CountChecks, countUntilStopped, saveCountingEndpoints } from './counting.ts'
 import { deploymentFaults, deployUntilStopped, descriptions } from './deployer.ts'
 
 export interface MixedLoadOptions {
   target: Target
   project: string
-  /** Half of them with a key for every batch. */
+  /** Half of them send an idempotency key with every batch. */
   senders: number
   deploying: boolean
-  /** Whether what was seen once must be seen again; so it is unless something else is said. */
-  keepsSeen?: boolean
+  /** Whether visible entries must stay visible; true by default. */
+  visibleEntriesStay?: boolean
 }
 
-/** Senders, a deployer, and callers of a cached endpoint and of one that is not, all at once. */
+/** Concurrent senders, a deployer, and callers of a cached and an uncached endpoint. */
 export class MixedLoad {
   readonly ledger = new Ledger()
-  /** How often each status was heard by senders, with its code where it was an error; 0 is no answer. */
+  /** Number of responses to senders by status and error code; 0 means no response. */
   readonly statuses = new Map<string, number>()
-  /** The last message of each. */
-  readonly #words = new Map<string, string>()
+  /** The last error message by status and code. */
+  readonly #messages = new Map<string, string>()
   readonly #options: MixedLoadOptions
   readonly #senders: Promise<unknown>
-  readonly #counters: Promise<Counted>[]
+  readonly #counters: Promise<CountChecks>[]
   readonly #deployer: ReturnType<typeof deployUntilStopped> | undefined
   #stopped = false
 
@@ -42,20 +42,27 @@ export class MixedLoad {
           stopped,
           ledger,
           onStatus: (status, error) => {
-            const heard = error === undefined ? `${status}` : `${status} ${error.code}`
-            if (error !== undefined) this.#words.set(heard, error.message)
-            this.statuses.set(heard, (this.statuses.get(heard) ?? 0) + 1)
+            const label = error === undefined ? `${status}` : `${status} ${error.code}`
+            if (error !== undefined) this.#messages.set(label, error.message)
+            this.statuses.set(label, (this.statuses.get(label) ?? 0) + 1)
           },
         }),
       ),
     )
     this.#counters = [true, false].map((cached) =>
-      countUntilStopped({ target, project, ledger, cached, stopped, keepsSeen: options.keepsSeen ?? true }),
+      countUntilStopped({
+        target,
+        project,
+        ledger,
+        cached,
+        stopped,
+        visibleEntriesStay: options.visibleEntriesStay ?? true,
+      }),
     )
     this.#deployer = options.deploying ? deployUntilStopped({ call: target.call, stopped }) : undefined
   }
 
-  /** The load goes on while the work does, unless the work stops it. */
+  /** Runs the load until the work ends or stops it. */
   static async during<T>(options: MixedLoadOptions, work: (load: MixedLoad) => Promise<T>): Promise<T> {
     await saveCountingEndpoints(options.target)
     const load = new MixedLoad(options)
@@ -66,37 +73,37 @@ export class MixedLoad {
     }
   }
 
-  /** How often senders heard such a status. */
-  heard(which: (status: string) => boolean): number {
+  /** Number of responses to senders with a matching status. */
+  countResponses(which: (status: string) => boolean): number {
     return [...this.statuses].reduce((sum, [status, times]) => sum + (which(status) ? times : 0), 0)
   }
 
-  /** What senders heard and must not hear. */
+  /** Responses to senders that are not allowed, as faults. */
   unexpected(allowed: readonly string[]): string[] {
     return [...this.statuses]
-      .filter(([heard]) => !allowed.includes(heard))
-      .map(([heard, times]) => `senders heard ${heard}, ${times} times: ${this.#words.get(heard)}`)
+      .filter(([status]) => !allowed.includes(status))
+      .map(([status, times]) => `senders got ${status} ${times} times: ${this.#messages.get(status)}`)
   }
 
-  /** Resolves when so many more batches were acknowledged; throws when that takes too long. */
-  async acknowledgesMore(batches: number, withinMs: number): Promise<void> {
+  /** Resolves when this many more batches are acknowledged; throws after `withinMs`. */
+  async waitForBatches(batches: number, withinMs: number): Promise<void> {
     const wanted = this.ledger.acknowledgedBatches + batches
-    await this.happens(() => this.ledger.acknowledgedBatches >= wanted, withinMs, 'nothing is acknowledged')
+    await this.waitFor(() => this.ledger.acknowledgedBatches >= wanted, withinMs, 'no batch was acknowledged')
   }
 
-  async happens(what: () => boolean, withinMs: number, complaint: string): Promise<void> {
+  async waitFor(condition: () => boolean, withinMs: number, complaint: string): Promise<void> {
     const until = performance.now() + withinMs
-    while (!what()) {
+    while (!condition()) {
       if (performance.now() > until) {
-        const heard = JSON.stringify(Object.fromEntries(this.statuses))
-        const words = this.#options.target.words()
-        throw new Error(`${complaint} for ${withinMs / 1000} s; senders heard ${heard}; ${words}`)
+        const statuses = JSON.stringify(Object.fromEntries(this.statuses))
+        const output = this.#options.target.output()
+        throw new Error(`${complaint} for ${withinMs / 1000} s; responses to senders: ${statuses}; ${output}`)
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
 
-  /** Resolves when every sender and every caller is done. */
+  /** Resolves when all senders and callers have finished. */
   async stop(): Promise<{ counts: Record<string, number>; faults: string[] }> {
     this.#stopped = true
     await this.#senders
@@ -105,16 +112,16 @@ export class MixedLoad {
     const faults = counted.flatMap(({ wrong }) => wrong.slice(0, 5))
     if (deployed) {
       const last = await descriptions(this.#options.target)
-      faults.push(...deploymentFaults(deployed.looks, last, deployed.acknowledged))
+      faults.push(...deploymentFaults(deployed.snapshots, last, deployed.acknowledged))
     }
-    const [cached, uncached] = counted as [Counted, Counted]
+    const [cached, uncached] = counted as [CountChecks, CountChecks]
     return {
       counts: {
         'batches sent': this.ledger.batches.length,
         'batches acknowledged': this.ledger.acknowledgedBatches,
-        'cached answers checked': cached.answers,
-        'other answers checked': uncached.answers,
-        'calls without an answer': cached.failed + uncached.failed,
+        'cached responses checked': cached.responses,
+        'uncached responses checked': uncached.responses,
+        'requests without a response': cached.failed + uncached.failed,
         ...(deployed && { deployments: deployed.acknowledged }),
       },
       faults,

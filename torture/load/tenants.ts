@@ -4,16 +4,16 @@ import type { Target } from '../support/target.ts'
 export { projects }
 
 export interface Tenants {
-  /** The token of each project. */
+  /** Token by project. */
   tokens: ReadonlyMap<string, string>
-  /** Calls that must be answered with rows of the caller, and with nothing of the others. */
+  /** Requests that must return rows of the caller's project only. */
   paths: readonly string[]
 }
 
-/** A view for SQL of callers, over entries of everybody. */
+/** A sandbox whose view does not filter by project. */
 export const sandboxName = 'torture.sandbox'
 
-const sandboxed = [
+const sandboxQueries = [
   'SELECT * FROM entries',
   "SELECT count() AS n FROM entries WHERE project != 'x'",
   'SELECT max(event_message) AS m FROM entries WHERE toUInt8OrZero(id) = 0',
@@ -42,16 +42,16 @@ const endpoints = [
   { name: 'torture.cached', query: 'SELECT id, project, event_message FROM edge_logs', cache_seconds: 2 },
 ]
 
-const made = new WeakMap<Target, Promise<Tenants>>()
+const tenantsByTarget = new WeakMap<Target, Promise<Tenants>>()
 
-/** Entries of several projects in two sources, a token for each, and endpoints to read them. Made once. */
+/** Entries of several projects in two sources, a token for each, and endpoints to read them. Created once per service. */
 export function tenantsOf(target: Target): Promise<Tenants> {
-  const known = made.get(target) ?? makeTenants(target)
-  made.set(target, known)
-  return known
+  const tenants = tenantsByTarget.get(target) ?? createTenants(target)
+  tenantsByTarget.set(target, tenants)
+  return tenants
 }
 
-async function makeTenants(target: Target): Promise<Tenants> {
+async function createTenants(target: Target): Promise<Tenants> {
   const post = <T>(path: string, body: unknown) =>
     target.json<T>(path, {
       method: 'POST',
@@ -77,31 +77,31 @@ async function makeTenants(target: Target): Promise<Tenants> {
     const { token } = await post<{ token: string }>('/api/access-tokens', { scopes, project })
     tokens.set(project, token)
   }
-  // All of them are looked at in one go.
+  // One deployment checks all of them together, which is faster.
   await post('/api/deployments', {
     endpoints: endpoints.map((endpoint) => ({ ...endpoint, expected_version: 0 })),
   })
-  const call = (name: string) => `/api/endpoints/query/${name}`
+  const queryPath = (name: string) => `/api/endpoints/query/${name}`
   return {
     tokens,
     paths: [
-      ...Object.keys({ ...readers, ...counters }).map((name) => call(`torture.${name}`)),
+      ...Object.keys({ ...readers, ...counters }).map((name) => queryPath(`torture.${name}`)),
       ...['logs.all', 'usage.api-counts?interval=daily', 'functions.invocation-stats?interval=7day'].map(
-        call,
+        queryPath,
       ),
-      ...sandboxed.map((sql) => call(`${sandboxName}?sql=${encodeURIComponent(sql)}`)),
-      ...Array.from({ length: 6 }, () => call('torture.cached')),
+      ...sandboxQueries.map((sql) => queryPath(`${sandboxName}?sql=${encodeURIComponent(sql)}`)),
+      ...Array.from({ length: 6 }, () => queryPath('torture.cached')),
     ],
   }
 }
 
-/** Projects other than this one that a text of an answer gives away, also where its letters were changed or escaped. */
-export function strangersIn(text: string, project: string): string[] {
+/** Other projects whose mark is in a response. Marks have no letters, so changing case or escaping does not hide them. */
+export function leakedProjects(text: string, project: string): string[] {
   return projects.filter((other) => other !== project && text.includes(markOf(other)))
 }
 
-/** Rows that say whose they are, and are not the caller's. */
-export function strangeRows(text: string, project: string): number {
+/** Number of rows with the `project` of another tenant. */
+export function foreignRows(text: string, project: string): number {
   if (!text.startsWith('{"result":[')) return 0
   const { result } = JSON.parse(text) as { result: { project?: unknown }[] }
   return result.filter((row) => typeof row.project === 'string' && row.project !== project).length

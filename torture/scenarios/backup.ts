@@ -6,19 +6,19 @@ import { fillDisk } from '../faults/fill-disk.ts'
 import { needsForLoopDisk } from '../faults/loop-disk.ts'
 import { type MountedService, openMounted, reserveMegabytes } from '../faults/mounted-service.ts'
 import { diceOf } from '../fuzz/dice.ts'
-import { until } from '../load/answers.ts'
-import { ChangingTables, faultsOfRestored, type Promised } from '../load/changing-tables.ts'
+import { ChangingTables, faultsOfRestored, type SourceExpectation } from '../load/changing-tables.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
+import { waitUntil } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { adminToken, Target } from '../support/target.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 import { type RunningCommand, runWellhead } from '../support/wellhead-command.ts'
 
 const project = 'backup'
 
-/** What happens while a backup is taken or restored, in turn. */
+/** Troubles during a backup or restore; the rounds cycle through them. */
 const troubles = [
   'none',
   'full disk',
@@ -30,13 +30,12 @@ const troubles = [
 ] as const
 type Trouble = (typeof troubles)[number]
 
-/** As every message of a command that fails must do. */
-const saysWhatToDo = /\b(?:again|Free|Choose|take a new one|Start a service)\b/
+/** Every error message must say what to do next. */
+const advice = /\b(?:again|Free|Choose|take a new one|Start a service)\b/
 
 export const backup: Scenario = {
   name: 'backup',
-  title:
-    'every backup that is reported as complete restores, with what was acknowledged before it began, and nothing twice',
+  title: 'every complete backup restores with all entries acknowledged before it began, none of them twice',
   needs: needsForLoopDisk,
   async run(run) {
     const rounds = run.cycles(21, 1)
@@ -46,38 +45,39 @@ export const backup: Scenario = {
     const directory = join(disk.path, 'backups')
     mkdirSync(directory, { recursive: true })
     const counts = { 'backups complete': 0, 'backups that failed': 0, 'restores refused': 0, restored: 0 }
-    const options = { target, project, senders: 4, deploying: false, keepsSeen: false }
+    const options = { target, project, senders: 4, deploying: false, visibleEntriesStay: false }
     return MixedLoad.during(options, async (load) => {
       const tables = new ChangingTables(target, dice)
       await tables.open()
       const faults: string[] = []
       for (let round = 0; round < rounds; round++) {
         const trouble = troubles[round % troubles.length] as Trouble
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
         await tables.prepare()
-        const promised = tables.promised()
-        const safe = load.ledger.acknowledged()
+        const expected = tables.expected()
+        const acknowledged = load.ledger.acknowledged()
         const to = join(directory, `backup-${round}`)
         const taking = runWellhead('backup', to, '--url', await target.url(), '--token', adminToken)
-        // In other rounds than those with trouble: what is disturbed by it may not fail.
+        // Not in rounds with trouble, because these changes must succeed.
         const disturbing = trouble === 'none' ? tables.disturb() : Promise.resolve({ deleted: false })
-        await during(taking, trouble, service, dice.below(many(300, 2_000)))
+        await causeTrouble(taking, trouble, service, dice.below(many(300, 2_000)))
         const { code, stderr } = await taking.ended
         const { deleted } = await disturbing
-        await recovered(service)
+        await waitForSnapshotRemoval(service)
         run.say(`round ${round + 1}, ${trouble}: ${code === 0 ? 'complete' : stderr || 'ended'}`)
         if (code !== 0) {
           counts['backups that failed']++
-          if (trouble === 'none') faults.push(`a backup failed without trouble: ${stderr}`)
-          if (trouble !== 'interrupted' && !saysWhatToDo.test(stderr)) faults.push(`no advice: ${stderr}`)
+          if (trouble === 'none') faults.push(`a backup failed without a cause: ${stderr}`)
+          if (trouble !== 'interrupted' && !advice.test(stderr))
+            faults.push(`the error does not say what to do: ${stderr}`)
           const left = readdirSync(directory)
-          if (left.length > 0) faults.push(`a backup that failed left ${left.join(', ')}`)
+          if (left.length > 0) faults.push(`a failed backup left ${left.join(', ')}`)
         } else {
           counts['backups complete']++
           const atRestore = trouble === 'full disk at restore'
           const { refused, faults: wrong } = await restore(service, to, atRestore, {
-            safe,
-            promised,
+            acknowledged,
+            expected,
             deleted,
             load,
           })
@@ -96,15 +96,20 @@ export const backup: Scenario = {
   },
 }
 
-/** Makes the trouble some time after the service began to send, and resolves when the backup has ended. */
-async function during(
+/** Causes the trouble `afterMs` after the service began to send, and resolves when the backup has ended. */
+async function causeTrouble(
   { child, ended }: RunningCommand,
   trouble: Trouble,
   { disk, target }: MountedService,
   afterMs: number,
 ): Promise<void> {
-  const isSending = () => existsSync(heldFor(target))
-  const begun = until('the backup begins', async () => child.exitCode !== null || isSending(), patienceMs, 5)
+  const isSending = () => existsSync(snapshotOf(target))
+  const begun = waitUntil(
+    'the backup to begin',
+    async () => child.exitCode !== null || isSending(),
+    patienceMs,
+    5,
+  )
   await Promise.race([begun.then(() => delay(afterMs)), ended])
   const filler = join(disk.path, 'filler')
   if (trouble === 'full disk') fillDisk(disk.path, filler, 0)
@@ -117,30 +122,34 @@ async function during(
   rmSync(filler, { force: true })
 }
 
-/** Resolves when the service serves and holds nothing for a backup any more. */
-async function recovered({ target }: MountedService): Promise<void> {
-  await whenAnswering(target, patienceMs)
-  await until('nothing is held for a backup', async () => !existsSync(heldFor(target)), patienceMs)
+/** Resolves when the service responds and has removed its snapshot. */
+async function waitForSnapshotRemoval({ target }: MountedService): Promise<void> {
+  await waitForRecovery(target, patienceMs)
+  await waitUntil(
+    'the snapshot of the backup to be removed',
+    async () => !existsSync(snapshotOf(target)),
+    patienceMs,
+  )
 }
 
-/** Where a service holds what it sends. */
-function heldFor(target: Target): string {
+/** Snapshot that the service makes for a backup. */
+function snapshotOf(target: Target): string {
   return join(target.dataDir, 'engine', 'store', 'shadow', 'wellhead_backup')
 }
 
 interface Expected {
-  safe: readonly string[]
-  promised: readonly Promised[]
+  acknowledged: readonly string[]
+  expected: readonly SourceExpectation[]
   deleted: boolean
   load: MixedLoad
 }
 
-/** Restores a backup, serves it, and compares what is there with what was promised. */
+/** Restores a backup, starts a service on it, and compares its entries with what is expected. */
 async function restore(
   { disk }: MountedService,
   from: string,
   fullDisk: boolean,
-  { safe, promised, deleted, load }: Expected,
+  { acknowledged, expected, deleted, load }: Expected,
 ): Promise<{ refused: number; faults: string[] }> {
   const dataDir = join(disk.path, 'restored')
   const faults: string[] = []
@@ -152,21 +161,22 @@ async function restore(
     rmSync(filler)
     refused++
     if (code === 0) faults.push('a restore succeeded on a full disk')
-    if (!/Free/.test(stderr)) faults.push(`no advice: ${stderr}`)
-    if (existsSync(dataDir)) faults.push('a restore that failed left its directory')
+    if (!/Free/.test(stderr)) faults.push(`the error does not say what to do: ${stderr}`)
+    if (existsSync(dataDir)) faults.push('a failed restore left its directory')
   }
   const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
-  if (code !== 0) return { refused, faults: [...faults, `a complete backup is not restored: ${stderr}`] }
+  if (code !== 0)
+    return { refused, faults: [...faults, `a complete backup could not be restored: ${stderr}`] }
   const restored = new Target({ dataDir, environment: { WELLHEAD_DISK_RESERVE: `${reserveMegabytes}MiB` } })
   try {
-    await whenAnswering(restored, patienceMs)
+    await waitForRecovery(restored, patienceMs)
     const found = await storedIds(restored, project)
-    const lost = safe.filter((id) => !found.has(id))
+    const lost = acknowledged.filter((id) => !found.has(id))
     if (lost.length > 0) faults.push(`${lost.length} entries not restored: ${lost.slice(0, 10).join(', ')}`)
-    const { doubled, strange } = load.ledger.compare(found)
-    if (doubled.length > 0) faults.push(`restored twice: ${doubled.slice(0, 10).join(', ')}`)
-    if (strange.length > 0) faults.push(`nobody sent: ${strange.slice(0, 10).join(', ')}`)
-    faults.push(...(await faultsOfRestored(restored, promised, deleted)))
+    const { duplicated, unsent } = load.ledger.compare(found)
+    if (duplicated.length > 0) faults.push(`restored twice: ${duplicated.slice(0, 10).join(', ')}`)
+    if (unsent.length > 0) faults.push(`restored but never sent: ${unsent.slice(0, 10).join(', ')}`)
+    faults.push(...(await faultsOfRestored(restored, expected, deleted)))
   } finally {
     await restored.close()
     rmSync(dataDir, { recursive: true, force: true })

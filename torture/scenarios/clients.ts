@@ -9,28 +9,28 @@ import {
   halfClosed,
   hugeHeaders,
   idleConnections,
-  nothingSent,
   pipelines,
+  silentConnections,
   slowBodies,
   slowHeaders,
 } from '../fuzz/attacks.ts'
 import { slowReaders } from '../fuzz/slow-readers.ts'
-import { HttpCaller } from '../load/http-caller.ts'
-import { comesTrue, loadTarget, percentile, residentMiB, stillRuns } from '../load/load-target.ts'
+import { HttpClient } from '../load/http-client.ts'
+import { becomesTrue, isRunning, loadTarget, percentile, residentMiB } from '../load/load-target.ts'
 import { tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
 
-/** Those that only wait: they last from the beginning to the end, side by side. */
+/** Attacks that mostly wait. They run in parallel for the whole scenario. */
 const waiting: Record<string, Attack> = {
   'slow headers': slowHeaders,
-  'silent connections': nothingSent,
+  'silent connections': silentConnections,
   'slow bodies': slowBodies,
   'idle connections': idleConnections,
   'slow readers': slowReaders,
 }
 
-/** Those that keep the service busy, one after the other: together they would be a trial of the machine. */
+/** Attacks that keep the service busy. They run one after the other; together they would test the machine. */
 const working: Record<string, Attack> = {
   'half-closed': halfClosed,
   'huge headers': hugeHeaders,
@@ -42,12 +42,12 @@ const working: Record<string, Attack> = {
   expectations,
 }
 
-/** What the attacks may add to the memory of the service: bodies and answers on their way are bounded by 256 MiB each. */
-const mayAddMiB = 900
+/** Allowed growth of the service's memory. Bodies and responses in flight are limited to 256 MiB each. */
+const allowedGrowthMiB = 900
 
 export const clients: Scenario = {
   name: 'clients',
-  title: 'slow and hostile clients are sent away in time, and everybody else is served meanwhile',
+  title: 'slow and hostile clients are refused or closed in time while other clients are served',
   async run(run) {
     const target = await loadTarget(run)
     await tenantsOf(target)
@@ -55,55 +55,56 @@ export const clients: Scenario = {
     const before = { memory: residentMiB(target), sockets: socketsOf(target) }
     const counts: Record<string, number> = {}
     const faults: string[] = []
-    let over = false
-    const bystander = stand(target, () => over)
-    const attacked = async ([name, attack]: [string, Attack]) => {
+    let ended = false
+    const bystander = runBystander(target, () => ended)
+    const runAttack = async ([name, attack]: [string, Attack]) => {
       const result = await attack({ run, port }).catch((error) => ({ count: 0, faults: [String(error)] }))
       counts[name] = result.count
       for (const fault of [...new Set(result.faults)].slice(0, 5)) faults.push(`${name}: ${fault}`)
     }
-    const lasting = Promise.all(Object.entries(waiting).map(attacked))
-    for (const attack of Object.entries(working)) await attacked(attack)
-    await lasting
-    const worst = residentMiB(target)
-    over = true
+    const waitingAttacks = Promise.all(Object.entries(waiting).map(runAttack))
+    for (const attack of Object.entries(working)) await runAttack(attack)
+    await waitingAttacks
+    const after = residentMiB(target)
+    ended = true
     const { served, refused, slowest } = await bystander
-    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service is gone.'] }
-    for (const refusal of refused.slice(0, 5)) faults.push(`Somebody else was not served: ${refusal}`)
-    // Connections that were cut are let go of; a few of others may be kept.
-    const free = await comesTrue(() => socketsOf(target) <= before.sockets + 20, 30_000)
+    if (!isRunning(target)) return { counts, faults: [...faults, 'The service has ended.'] }
+    for (const refusal of refused.slice(0, 5)) faults.push(`Another client was not served: ${refusal}`)
+    // Closed connections are freed; a few keep-alive ones may remain.
+    const free = await becomesTrue(() => socketsOf(target) <= before.sockets + 20, 30_000)
     if (!free)
-      faults.push(`${socketsOf(target)} sockets are open after the end, ${before.sockets} were before.`)
-    if (worst > before.memory + mayAddMiB) faults.push(`Memory grew from ${before.memory} to ${worst} MiB.`)
+      faults.push(`${socketsOf(target)} sockets are open at the end; ${before.sockets} were open before.`)
+    if (after > before.memory + allowedGrowthMiB)
+      faults.push(`Memory grew from ${before.memory} to ${after} MiB.`)
     return {
       counts: {
         ...counts,
-        'others served': served,
-        'ms at most': Math.round(slowest),
+        'other requests served': served,
+        'slowest, ms': Math.round(slowest),
         'MiB before': before.memory,
-        'MiB at the end': worst,
+        'MiB at the end': after,
       },
       faults,
     }
   },
 }
 
-/** Somebody who only wants to be served, from the first attack to the last. */
-async function stand(target: Target, over: () => boolean) {
-  // With a token of its own, which has its own turns.
+/** A well-behaved client that sends requests during all attacks. */
+async function runBystander(target: Target, ended: () => boolean) {
+  // Its own token has its own share of the query slots.
   const { token } = await target.json<{ token: string }>('/api/access-tokens', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ description: 'bystander', scopes: ['query', 'ingest'] }),
   })
-  const http = new HttpCaller(await target.url(), 2)
+  const http = new HttpClient(await target.url(), 2)
   const refused: string[] = []
   const times: number[] = []
-  for (let index = 0; !over(); index++) {
+  for (let index = 0; !ended(); index++) {
     const body = '[{"event_message":"usual","project":"bystander"}]'
     const paths = ['/health', '/api/endpoints/query/torture.cached', '/api/logs?source=edge_logs']
     const path = paths[index % 3] as string
-    const { status, text, ms } = await http.call({
+    const { status, text, ms } = await http.send({
       path,
       token,
       ...(index % 3 === 2 && { body }),

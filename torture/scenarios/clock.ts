@@ -1,15 +1,15 @@
 import { FakedClock, needsForFakedClock } from '../faults/faked-clock.ts'
-import { answerOf, until } from '../load/answers.ts'
 import { saveCountingEndpoints, storedIds } from '../load/counting.ts'
+import { summaryOf, waitUntil } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { openTarget, type Target } from '../support/target.ts'
 
 const project = 'clock'
 const hour = 3_600
-/** Offsets of the clock in seconds, one after the other. */
+/** Offsets of the clock in seconds. */
 const steps = [0, hour, 0, -hour, 0, 24 * hour + 60, 0]
-/** A service that answers by a clock that was just set may have asked it a moment before. */
+/** The service may have read the clock shortly before it was set. */
 const slackMs = 2_000
 
 const windowMinutes = 10
@@ -20,13 +20,13 @@ const endpoints = [
     parameters: { project: { required: true } },
   },
   {
-    name: 'torture.kept',
+    name: 'torture.long-cached',
     query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
     parameters: { project: { required: true } },
     cache_seconds: 900,
   },
   {
-    name: 'torture.moment',
+    name: 'torture.entry',
     query: 'SELECT max(timestamp) AS at, count() AS n FROM edge_logs WHERE project = @project AND id = @id',
     parameters: { project: { required: true }, id: { required: true } },
   },
@@ -34,7 +34,8 @@ const endpoints = [
 
 export const clock: Scenario = {
   name: 'clock',
-  title: 'a clock that is set an hour back or forth, or a day ahead, makes no answer wrong and nothing hang',
+  title:
+    'responses are correct and nothing hangs when the clock is set an hour back or forward, or a day forward',
   needs: needsForFakedClock,
   async run(run) {
     const rounds = run.cycles(5, 1)
@@ -43,20 +44,21 @@ export const clock: Scenario = {
     try {
       await saveCountingEndpoints(target)
       await deploy(target, endpoints)
-      const journey = new ClockJourney(target, faked)
-      await journey.prepare()
+      const checks = new ClockChecks(target, faked)
+      await checks.prepare()
       for (let round = 0; round < rounds; round++) {
         for (const offset of steps) {
           faked.set(offset)
-          await journey.step(offset)
+          await checks.step(offset)
         }
       }
       const stored = await storedIds(target, project)
-      const doubled = [...stored].filter(([, count]) => count !== 1)
-      if (doubled.length > 0) journey.faults.push(`stored twice: ${doubled.map(([id]) => id).join(', ')}`)
+      const duplicated = [...stored].filter(([, count]) => count !== 1)
+      if (duplicated.length > 0)
+        checks.faults.push(`stored twice: ${duplicated.map(([id]) => id).join(', ')}`)
       return {
-        counts: { 'steps of the clock': rounds * steps.length, checks: journey.checks },
-        faults: journey.faults,
+        counts: { 'steps of the clock': rounds * steps.length, checks: checks.count },
+        faults: checks.faults,
       }
     } finally {
       await target.close()
@@ -73,16 +75,16 @@ async function deploy(target: Target, list: object[]): Promise<void> {
   })
 }
 
-/** What is looked at after every step. */
-class ClockJourney {
+/** The checks after every step of the clock. */
+class ClockChecks {
   readonly faults: string[] = []
-  checks = 0
+  count = 0
   readonly #target: Target
   readonly #clock: FakedClock
-  /** When each entry was sent, by the clock of the service. */
+  /** When each entry was sent, by the service's clock. */
   readonly #sentAt: number[] = []
   #number = 0
-  #mortal = { token: '', expiresAt: 0 }
+  #expiring = { token: '', expiresAt: 0 }
   #limited = ''
   readonly #begun = new Date(Date.now() - 2 * hour * 1000).toISOString()
 
@@ -100,7 +102,7 @@ class ClockJourney {
       ).token
     }
     const expiresAt = this.#clock.now() + (hour / 2) * 1000
-    this.#mortal = { token: await make({ expires_at: new Date(expiresAt).toISOString() }), expiresAt }
+    this.#expiring = { token: await make({ expires_at: new Date(expiresAt).toISOString() }), expiresAt }
     this.#limited = await make({ requests_per_minute: 3 })
   }
 
@@ -108,13 +110,13 @@ class ClockJourney {
     const step = `step ${++this.#number} (${offset} s)`
     await this.#send(step)
     await this.#renew(step)
-    await this.#answerOnce(step)
+    await this.#sendKeyed(step)
     await this.#tokens(step)
     await this.#change(step)
   }
 
   #expect(holds: boolean, what: string): void {
-    this.checks++
+    this.count++
     if (!holds) this.faults.push(what)
   }
 
@@ -127,7 +129,7 @@ class ClockJourney {
     return { row: result[0], age: Number(response.headers.get('age') ?? 0) }
   }
 
-  /** What is sent without a timestamp gets the clock's, and windows that end now have it. */
+  /** An entry without a timestamp gets the clock's, and windows that end now include it. */
   async #send(step: string): Promise<void> {
     const id = `at-${this.#number}`
     const begun = this.#clock.now()
@@ -136,14 +138,14 @@ class ClockJourney {
       body: JSON.stringify([{ id, project }]),
     })
     const ended = this.#clock.now()
-    const { row } = await this.#query<{ at: number }>('torture.moment', { id })
+    const { row } = await this.#query<{ at: number }>('torture.entry', { id })
     const at = row.at / 1000
     this.#sentAt.push(at)
     this.#expect(
       at >= begun - slackMs && at <= ended + slackMs,
-      `${step}: sent at ${begun}, stored as of ${at}`,
+      `${step}: sent at ${begun}, stored with timestamp ${at}`,
     )
-    // Those that are surely in the window before it is asked for, and those that may have been until it was told.
+    // Entries that are certainly in the window, and those that may be, depending on when the query ran.
     const windowMs = windowMinutes * 60_000
     const sure = this.#sentAt.filter(
       (ms) => ms > ended - windowMs + patienceMs && ms <= ended - slackMs,
@@ -155,56 +157,56 @@ class ClockJourney {
     ).length
     this.#expect(
       n >= Math.max(1, sure) && n <= possible,
-      `${step}: the window has ${n} entries, of ${possible}`,
+      `${step}: the window has ${n} entries; at most ${possible} are possible`,
     )
   }
 
-  /** A cached result lives as long as it may and no longer. */
+  /** A cached result is used until it expires, and no longer. */
   async #renew(step: string): Promise<void> {
     const stored = this.#number + (this.#number > 1 ? 1 : 0)
     const fresh = async () => (await this.#query<{ n: number }>('torture.cached-count')).row.n >= stored
-    await until(`${step}: a result that lives two seconds is renewed`, fresh, patienceMs)
-    this.checks++
-    const { age } = await this.#query('torture.kept')
-    this.#expect(age >= 0 && age <= 900, `${step}: a result for 900 s is ${age} s old`)
+    await waitUntil(`${step}: a result cached for 2 s to be renewed`, fresh, patienceMs)
+    this.count++
+    const { age } = await this.#query('torture.long-cached')
+    this.#expect(age >= 0 && age <= 900, `${step}: a result cached for 900 s is ${age} s old`)
   }
 
-  /** The same key stores once, whatever the time is. */
-  async #answerOnce(step: string): Promise<void> {
+  /** An idempotency key stores once, whatever the clock says. */
+  async #sendKeyed(step: string): Promise<void> {
     const { accepted } = await this.#target.json<{ accepted: number }>('/api/logs?source=edge_logs', {
       method: 'POST',
       body: JSON.stringify([{ id: 'keyed', project, timestamp: this.#begun }]),
       headers: { 'Idempotency-Key': 'one' },
     })
-    const { n } = (await this.#query<{ n: number }>('torture.moment', { id: 'keyed' })).row
+    const { n } = (await this.#query<{ n: number }>('torture.entry', { id: 'keyed' })).row
     this.#expect(accepted === 1 && n === 1, `${step}: the same key stored ${n} entries`)
   }
 
-  /** Tokens end when the clock says so, and a quota locks nobody out for longer than its minute. */
+  /** Tokens expire by the clock, and a quota refuses requests for at most a minute. */
   async #tokens(step: string): Promise<void> {
     const call = async (token: string) =>
-      answerOf(
+      summaryOf(
         this.#target.call(`/api/endpoints/query/torture.cached-count?project=${project}`, {
           headers: { 'X-API-KEY': token },
           signal: AbortSignal.timeout(patienceMs),
         }),
       )
-    const { status } = await call(this.#mortal.token)
-    const wanted = this.#clock.now() < this.#mortal.expiresAt ? 200 : 401
-    this.#expect(status === wanted, `${step}: a token answers ${status}, not ${wanted}`)
+    const { status } = await call(this.#expiring.token)
+    const wanted = this.#clock.now() < this.#expiring.expiresAt ? 200 : 401
+    this.#expect(status === wanted, `${step}: a token got ${status} instead of ${wanted}`)
     for (let calls = 0; calls < 5; calls++) {
       const { status: limited, retryAfter } = await call(this.#limited)
       const ok = limited === 200 || (limited === 429 && Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
-      this.#expect(ok, `${step}: a token with a quota answers ${limited}, Retry-After ${retryAfter}`)
+      this.#expect(ok, `${step}: a token with a quota got ${limited}, Retry-After ${retryAfter}`)
     }
   }
 
-  /** The last change counts, whatever its time. */
+  /** The last change wins, whatever its time. */
   async #change(step: string): Promise<void> {
     await deploy(this.#target, [{ name: 'torture.step', description: step, query: 'SELECT 1 AS n' }])
     const { description } = await this.#target.json<{ description: string }>('/api/endpoints/torture.step')
-    this.#expect(description === step, `${step}: the endpoint is still that of "${description}"`)
-    const { status } = await answerOf(this.#target.call('/ready'))
-    this.#expect(status === 200, `${step}: /ready answers ${status}`)
+    this.#expect(description === step, `${step}: the endpoint still has the description "${description}"`)
+    const { status } = await summaryOf(this.#target.call('/ready'))
+    this.#expect(status === 200, `${step}: /ready returned ${status}`)
   }
 }

@@ -2,20 +2,19 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { openPlain } from '../faults/mounted-service.ts'
-import { answerOf, until } from '../load/answers.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
+import { summaryOf, waitUntil } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'descriptors'
 
 export const descriptors: Scenario = {
   name: 'descriptors',
-  title:
-    'without file descriptors service and engine answer what they can, and heal when there are some again',
+  title: 'service and engine serve what they can without file descriptors, and recover when there are some',
   needs: () => (spawnSync('prlimit', ['--version']).error ? 'needs prlimit (Debian: util-linux)' : undefined),
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -24,25 +23,26 @@ export const descriptors: Scenario = {
       const faults: string[] = []
       let refused = 0
       for (let round = 0; round < rounds; round++) {
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
         refused += await fillConnections(target)
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
 
         const engine = target.enginePid as number
-        const before = load.heard((status) => status.startsWith('503'))
+        const before = load.countResponses((status) => status.startsWith('503'))
         const limit = limitDescriptors(engine, 0)
-        // Whatever becomes of it: the service says so, and gives what it has.
-        await load.happens(
-          () => load.heard((status) => status.startsWith('503')) > before || target.enginePid !== engine,
+        // Either logs are refused or the engine ends.
+        await load.waitFor(
+          () =>
+            load.countResponses((status) => status.startsWith('503')) > before || target.enginePid !== engine,
           patienceMs,
-          'no sender is told',
+          'no log was refused',
         )
         const path = `/api/endpoints/query/torture.cached-count?project=${project}`
-        const { status, code } = await answerOf(target.call(path))
-        if (status !== 200) faults.push(`a cached call without descriptors: ${status} ${code}`)
+        const { status, code } = await summaryOf(target.call(path))
+        if (status !== 200) faults.push(`a cached query without descriptors: ${status} ${code}`)
         limit.lift()
-        await whenAnswering(target, patienceMs)
-        await load.acknowledgesMore(2, patienceMs)
+        await waitForRecovery(target, patienceMs)
+        await load.waitForBatches(2, patienceMs)
       }
       const { counts, faults: wrong } = await load.stop()
       faults.push(
@@ -53,7 +53,7 @@ export const descriptors: Scenario = {
       return {
         counts: {
           'connections refused': refused,
-          'refusals with 503': load.heard((status) => status.startsWith('503')),
+          'logs refused with 503': load.countResponses((status) => status.startsWith('503')),
           ...counts,
         },
         faults,
@@ -62,15 +62,15 @@ export const descriptors: Scenario = {
   },
 }
 
-/** Takes every descriptor that the service has left; whoever is connected already is served on. */
+/** Uses up the descriptors of the service. Existing connections must still be served. */
 async function fillConnections(target: Target): Promise<number> {
   const url = new URL(await target.url())
   const limit = limitDescriptors(target.pid, 20)
   const sockets: Socket[] = []
   let refused = 0
   try {
-    await until(
-      'connections are refused',
+    await waitUntil(
+      'connections to be refused',
       async () => {
         const socket = connect(Number(url.port), url.hostname)
         socket.on('error', () => {})
@@ -87,20 +87,20 @@ async function fillConnections(target: Target): Promise<number> {
     limit.lift()
     for (const socket of sockets) socket.destroy()
   }
-  await until('it takes connections again', async () => (await freshHealth(url)) === 200, patienceMs)
+  await waitUntil('connections to be accepted', async () => (await freshHealth(url)) === 200, patienceMs)
   return refused
 }
 
 async function freshHealth(url: URL): Promise<number> {
-  const { status } = await answerOf(fetch(new URL('/health', url), { headers: { Connection: 'close' } }))
+  const { status } = await summaryOf(fetch(new URL('/health', url), { headers: { Connection: 'close' } }))
   return status
 }
 
-/** Leaves a process so many descriptors beside those that it has open. */
+/** Allows a process `left` more descriptors than it has open. */
 function limitDescriptors(pid: number, left: number): { lift(): void } {
   const line = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
   const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
-  // The limit is on their numbers, and there are holes between those that are open.
+  // The limit applies to descriptor numbers, and unused numbers below it remain available.
   let limit = 0
   for (let free = 0; free < left || open.has(limit); limit++) if (!open.has(limit)) free++
   const set = (soft: number | string) =>
@@ -111,7 +111,7 @@ function limitDescriptors(pid: number, left: number): { lift(): void } {
       try {
         set(line?.[1] ?? 1024)
       } catch {
-        // It may have ended over it.
+        // The process may have ended.
       }
     },
   }

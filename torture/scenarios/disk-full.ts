@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { fillDisk } from '../faults/fill-disk.ts'
 import { needsForLoopDisk } from '../faults/loop-disk.ts'
 import { openMounted } from '../faults/mounted-service.ts'
-import { answerOf } from '../load/answers.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
+import { summaryOf } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
 import type { Scenario } from '../support/scenario.ts'
 
@@ -14,7 +14,8 @@ const call = (name: string) => `/api/endpoints/query/${name}?project=${project}`
 
 export const diskFull: Scenario = {
   name: 'disk-full',
-  title: 'a full disk refuses logs with 507 while calls go on, and logs are taken again when there is room',
+  title:
+    'a full disk refuses logs with 507 while queries continue, and logs are accepted again when there is space',
   needs: needsForLoopDisk,
   async run(run) {
     const rounds = run.cycles(10, 2)
@@ -22,31 +23,31 @@ export const diskFull: Scenario = {
     return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
       const filler = join(disk.path, 'filler')
       const faults: string[] = []
-      const refusals = () => load.heard((status) => status === '507 disk_full')
+      const refusals = () => load.countResponses((status) => status === '507 disk_full')
       for (let round = 0; round < rounds; round++) {
-        await load.acknowledgesMore(2, patienceMs)
-        // In some rounds less is left than the reserve, in the others nothing at all, between one insert and the next.
+        await load.waitForBatches(2, patienceMs)
+        // Every other round leaves less than the reserve; the others leave nothing.
         const leaveBytes = round % 2 === 0 ? 100 * 2 ** 20 : 0
         fillDisk(disk.path, filler, leaveBytes)
         const before = refusals()
-        await load.happens(() => refusals() > before, patienceMs, 'senders are not told')
+        await load.waitFor(() => refusals() > before, patienceMs, 'no log was refused')
         for (const name of ['torture.count', 'torture.cached-count']) {
-          const { status, code } = await answerOf(target.call(call(name)))
+          const { status, code } = await summaryOf(target.call(call(name)))
           if (status !== 200) faults.push(`${name} on a full disk: ${status} ${code}`)
         }
-        const { status } = await answerOf(target.call('/health'))
+        const { status } = await summaryOf(target.call('/health'))
         if (status !== 200) faults.push(`/health on a full disk: ${status}`)
         rmSync(filler)
-        // One that was sent before it may be acknowledged while others are still refused.
+        // Only batches sent after the disk was freed count; earlier ones may be acknowledged late.
         const { batches } = load.ledger
         const sent = batches.length
         const isTaken = () => batches.slice(sent).some(({ state }) => state === 'acknowledged')
-        await load.happens(isTaken, patienceMs, 'logs are not taken again')
+        await load.waitFor(isTaken, patienceMs, 'logs were not accepted again')
       }
       const { counts, faults: wrong } = await load.stop()
       faults.push(...wrong, ...load.unexpected(['200', '507 disk_full']))
       faults.push(...load.ledger.faults(await storedIds(target, project)))
-      return { counts: { 'times filled': rounds, 'refusals with 507': refusals(), ...counts }, faults }
+      return { counts: { 'times filled': rounds, 'logs refused with 507': refusals(), ...counts }, faults }
     })
   },
 }

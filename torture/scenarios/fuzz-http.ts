@@ -1,24 +1,24 @@
 import { natively } from '../../test/support/engines.ts'
-import { checkAnswer } from '../fuzz/answer-rules.ts'
 import { diceOf } from '../fuzz/dice.ts'
 import { type ApiDocument, requestFuzzer } from '../fuzz/fuzzed-request.ts'
+import { checkResponse } from '../fuzz/response-rules.ts'
 import { Wire } from '../fuzz/wire.ts'
-import { engineRestarts, loadTarget, residentMiB, stillRuns } from '../load/load-target.ts'
+import { engineRestarts, isRunning, loadTarget, residentMiB } from '../load/load-target.ts'
 import { tenantsOf } from '../load/tenants.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
 const callers = 8
 
-/** No answer to a whole request takes longer; one that is no whole request is not waited for. */
+/** Longest time for the response to a complete request. */
 const patienceMs = { framed: 120_000, broken: 100 } as const
 
-/** What memory may grow by between the first third and the end: caches and pools fill up to their bounds. */
+/** Allowed growth of memory between the first third and the end, while caches and pools fill up to their limits. */
 const growth = { factor: 1.5, addedMiB: 150 } as const
 
 export const fuzzHttp: Scenario = {
   name: 'fuzz-http',
-  title: 'requests made from the description and mutated get an answer that is specified, and nothing breaks',
+  title: 'mutated requests from the OpenAPI document get documented responses, and nothing breaks',
   async run(run) {
     const target = await loadTarget(run)
     const { tokens } = await tenantsOf(target)
@@ -32,7 +32,7 @@ export const fuzzHttp: Scenario = {
       without: ['GET /api/backup'],
     })
     const statuses: Record<string, number> = {}
-    const counts = { requests: 0, broken: 0, 'without an answer': 0 }
+    const counts = { requests: 0, broken: 0, 'without a response': 0 }
     const faults: string[] = []
     const memory: number[] = []
     const total = run.cycles(natively(1_000_000, 10_000), 120)
@@ -43,22 +43,25 @@ export const fuzzHttp: Scenario = {
         counts.requests++
         if (counts.requests % Math.ceil(total / 30) === 0) memory.push(residentMiB(target))
         if (counts.requests % 10_000 === 0) run.say(`${counts.requests} of ${total} requests`)
-        if (counts.requests % 500 === 1) await makeThings(target)
+        if (counts.requests % 500 === 1) await createObjects(target)
         const { operation, method, bytes, framed } = next()
         wire = wire && !wire.closed ? wire : await Wire.open(port)
         wire.write(bytes)
-        const outcome = await wire.answer(framed ? patienceMs.framed : patienceMs.broken, method === 'HEAD')
-        const fault = checkAnswer(outcome, { framed, operation, method })
+        const outcome = await wire.nextResponse(
+          framed ? patienceMs.framed : patienceMs.broken,
+          method === 'HEAD',
+        )
+        const fault = checkResponse(outcome, { framed, operation, method })
         if (fault !== undefined) {
           faults.push(
             `${operation}: ${fault} after ${JSON.stringify(bytes.toString('latin1').slice(0, 2000))}`,
           )
         }
         if (!framed) counts.broken++
-        if (typeof outcome === 'string') counts['without an answer']++
+        if (typeof outcome === 'string') counts['without a response']++
         else statuses[outcome.status] = (statuses[outcome.status] ?? 0) + 1
         const closing = typeof outcome === 'string' || outcome.headers.get('connection') === 'close'
-        // What is left of a request that was not understood would be read as the next one.
+        // The service would read the rest of a malformed request as the next request.
         if (!framed || closing) {
           wire.close()
           wire = undefined
@@ -67,35 +70,40 @@ export const fuzzHttp: Scenario = {
       wire?.close()
     }
     await Promise.all(Array.from({ length: callers }, fuzzing))
-    faults.push(...(await aftermath(run, target, before, memory)))
+    faults.push(...(await finalFaults(run, target, before, memory)))
     const restarts = (await engineRestarts(target)) - before
-    const answered = Object.fromEntries(
-      Object.entries(statuses).map(([status, n]) => [`answered ${status}`, n]),
+    const byStatus = Object.fromEntries(
+      Object.entries(statuses).map(([status, n]) => [`status ${status}`, n]),
     )
     return {
-      counts: { ...counts, ...answered, 'engine restarts': restarts, 'MiB at the end': memory.at(-1) ?? 0 },
+      counts: { ...counts, ...byStatus, 'engine restarts': restarts, 'MiB at the end': memory.at(-1) ?? 0 },
       faults,
     }
   },
 }
 
-async function aftermath(run: TortureRun, target: Target, restartsBefore: number, memory: readonly number[]) {
+async function finalFaults(
+  run: TortureRun,
+  target: Target,
+  restartsBefore: number,
+  memory: readonly number[],
+) {
   const faults: string[] = []
-  if (!stillRuns(target)) return ['The service is gone.']
+  if (!isRunning(target)) return ['The service has ended.']
   const restarts = (await engineRestarts(target)) - restartsBefore
-  if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+  if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
   const early = Math.max(0, ...memory.slice(0, Math.ceil(memory.length / 3)))
   const late = memory.at(-1) ?? 0
-  // A short run ends before caches are as large as they get.
+  // In a short run the caches are not full yet.
   if (run.size(1, 0) === 1 && late > early * growth.factor + growth.addedMiB) {
     faults.push(`Memory grew from ${early} MiB to ${late} MiB.`)
   }
   const health = await target.call('/api/endpoints/query/fuzz.steady')
-  if (![200, 404].includes(health.status)) faults.push(`A usual call was answered with ${health.status}.`)
+  if (![200, 404].includes(health.status)) faults.push(`A valid request returned ${health.status}.`)
   return faults
 }
 
-/** Values that let a request get past its first check, by the name of the parameter or field. */
+/** Plausible values by name of the parameter or field, so that requests pass their first check. */
 const named = {
   reference: [
     'logs.all',
@@ -138,8 +146,8 @@ const named = {
   page: ['endpoints', 'sources', 'x'],
 } as const
 
-/** What requests are about; some of them delete it, so it is made again now and then. */
-async function makeThings(target: Target): Promise<void> {
+/** Creates what requests refer to. Some requests delete it, so this runs again from time to time. */
+async function createObjects(target: Target): Promise<void> {
   const post = (path: string, body: unknown) =>
     target.call(path, {
       method: 'POST',

@@ -1,29 +1,28 @@
 import { natively } from '../../test/support/engines.ts'
 import { type Dice, diceOf } from '../fuzz/dice.ts'
 import { ForbiddenPlace } from '../fuzz/forbidden-place.ts'
-import { sandboxedStatements, savedStatements } from '../fuzz/known-sql.ts'
-import { mutatedText } from '../fuzz/mutate.ts'
+import { mutatedText } from '../fuzz/mutations.ts'
+import { sandboxedStatements, savedStatements } from '../fuzz/sample-statements.ts'
 import { sqlGrammar } from '../fuzz/sql-grammar.ts'
-import { type Answer, HttpCaller } from '../load/http-caller.ts'
-import { engineRestarts, loadTarget, stillRuns } from '../load/load-target.ts'
-import { projects, sandboxName, strangersIn, tenantsOf } from '../load/tenants.ts'
+import { HttpClient, type HttpResponse } from '../load/http-client.ts'
+import { engineRestarts, isRunning, loadTarget } from '../load/load-target.ts'
+import { leakedProjects, projects, sandboxName, tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { adminToken } from '../support/target.ts'
 
 const callers = 4
 
-/** Failures that are specified: a query that takes too long or too much, and an engine that is being started. */
-const specified = [503, 504, 507]
+/** Documented failures: a query over its limits, and an engine that is starting. */
+const documented = [503, 504, 507]
 
 export const fuzzSql: Scenario = {
   name: 'fuzz-sql',
-  title:
-    'made-up and mutated SQL is answered or refused, reads nothing of others, and no file and no address',
+  title: 'generated and mutated SQL runs or is refused, and reaches no other tenant, no file and no address',
   async run(run) {
     const target = await loadTarget(run)
     const { tokens } = await tenantsOf(target)
     const place = await ForbiddenPlace.open(run.directory)
-    const http = new HttpCaller(await target.url(), callers)
+    const http = new HttpClient(await target.url(), callers)
     const dice = diceOf(run.random)
     const before = await engineRestarts(target)
     const forbidden = place.reached
@@ -44,7 +43,7 @@ export const fuzzSql: Scenario = {
       sandboxed: 0,
       saved: 0,
       called: 0,
-      taken: 0,
+      accepted: 0,
       refused: 0,
       stopped: 0,
     }
@@ -52,40 +51,40 @@ export const fuzzSql: Scenario = {
     let left = run.cycles(natively(100_000, 2_000), 60)
     const total = left
 
-    const judge = (sql: string, { status, text }: Answer, project?: string): boolean => {
-      if (status < 300) counts.taken++
+    const record = (sql: string, { status, text }: HttpResponse, project?: string): boolean => {
+      if (status < 300) counts.accepted++
       else if (status < 500) counts.refused++
       else counts.stopped++
-      const told = `${JSON.stringify(sql)} was answered with ${status}: ${text.slice(0, 300)}`
-      if (status === 0 || (status >= 500 && !specified.includes(status))) faults.push(told)
-      if (text.includes(place.secret)) faults.push(`A file was read: ${told}`)
-      if (project !== undefined && strangersIn(text, project).length > 0)
-        faults.push(`${project} saw others: ${told}`)
+      const details = `${JSON.stringify(sql)} returned ${status}: ${text.slice(0, 300)}`
+      if (status === 0 || (status >= 500 && !documented.includes(status))) faults.push(details)
+      if (text.includes(place.secret)) faults.push(`A file was read: ${details}`)
+      if (project !== undefined && leakedProjects(text, project).length > 0)
+        faults.push(`${project} saw other tenants: ${details}`)
       return status < 300
     }
     const admin = (path: string, body: object, method = 'POST') =>
-      http.call({ method, path, token: adminToken, body: JSON.stringify(body) })
+      http.send({ method, path, token: adminToken, body: JSON.stringify(body) })
 
-    const ways = [
+    const operations = [
       async (sql: string) => {
         counts.checked++
-        judge(sql, await admin('/api/endpoints/check', { query: sql }))
+        record(sql, await admin('/api/endpoints/check', { query: sql }))
       },
       async (sql: string) => {
         counts.previewed++
         const endpoint = { query: sql, timeout_seconds: 2 }
-        judge(sql, await admin('/api/endpoints/preview', { endpoint, parameters: { project: 'tenant-a' } }))
+        record(sql, await admin('/api/endpoints/preview', { endpoint, parameters: { project: 'tenant-a' } }))
       },
       async (sql: string, index: number) => {
         counts.saved++
         const name = `fuzzed.${index}`
         const definition = { name, query: sql, timeout_seconds: 2 }
-        if (!judge(sql, await admin('/api/endpoints', definition))) return
+        if (!record(sql, await admin('/api/endpoints', definition))) return
         const project = dice.pick(projects)
         counts.called++
         const path = `/api/endpoints/query/${name}?a=1&b=x`
-        judge(sql, await http.call({ path, token: tokens.get(project) as string }), project)
-        await http.call({ method: 'DELETE', path: `/api/endpoints/${name}`, token: adminToken })
+        record(sql, await http.send({ path, token: tokens.get(project) as string }), project)
+        await http.send({ method: 'DELETE', path: `/api/endpoints/${name}`, token: adminToken })
       },
     ]
     const fuzzing = async (index: number) => {
@@ -98,34 +97,34 @@ export const fuzzSql: Scenario = {
           const project = dice.pick(projects)
           const path = `/api/endpoints/query/${sandboxName}`
           const token = tokens.get(project) as string
-          judge(sql, await http.call({ path, token, body: JSON.stringify({ sql }) }), project)
-        } else await dice.pick(ways)(saved(), index)
+          record(sql, await http.send({ path, token, body: JSON.stringify({ sql }) }), project)
+        } else await dice.pick(operations)(saved(), index)
       }
     }
     await Promise.all(Array.from({ length: callers }, (_, index) => fuzzing(index)))
     http.close()
     faults.push(...place.faults())
     place.close()
-    if (!stillRuns(target)) return { counts, faults: [...faults, 'The service is gone.'] }
+    if (!isRunning(target)) return { counts, faults: [...faults, 'The service has ended.'] }
     const restarts = (await engineRestarts(target)) - before
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
     return { counts: { ...counts, 'engine restarts': restarts }, faults }
   },
 }
 
-/** Half of them made up, half of them mutated from what is known. */
-function statements(dice: Dice, known: readonly string[], made: () => string): () => string {
+/** Half of them generated, half of them mutated from samples. */
+function statements(dice: Dice, samples: readonly string[], generate: () => string): () => string {
   return () => {
-    let sql = dice.percent(50) ? made() : dice.pick(known)
+    let sql = dice.percent(50) ? generate() : dice.pick(samples)
     for (let times = dice.percent(50) ? 0 : 1 + dice.below(2); times > 0; times--) {
-      sql = dice.percent(50) ? spliced(sql, dice.pick(known), dice) : mutatedText(sql, dice)
+      sql = dice.percent(50) ? spliced(sql, dice.pick(samples), dice) : mutatedText(sql, dice)
     }
-    // The body that holds it is well-formed, so that SQL is what is tried here.
+    // Lone surrogates would be refused before the SQL is parsed.
     return sql.toWellFormed()
   }
 }
 
-/** The beginning of one and the end of another, cut between words. */
+/** The start of one and the end of another, cut between words. */
 function spliced(one: string, other: string, dice: Dice): string {
   const [head, tail] = [one.split(' '), other.split(' ')]
   return [...head.slice(0, dice.below(head.length + 1)), ...tail.slice(dice.below(tail.length + 1))].join(' ')

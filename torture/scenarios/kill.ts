@@ -3,19 +3,18 @@ import { openPlain } from '../faults/mounted-service.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'kill'
 const victims = ['engine', 'service', 'both'] as const
 
-/** A kill comes after up to so many more batches were sent or acknowledged: so many senders are in every state then. */
+/** A kill comes after up to this many further batches, so that senders are in every state. */
 const maxEvents = natively(60, 12)
 
 export const kill: Scenario = {
   name: 'kill',
-  title:
-    'nothing acknowledged is lost, nothing is doubled and no answer is wrong when service and engine are killed',
+  title: 'nothing is lost or stored twice and no response is wrong when service and engine are killed',
   async run(run) {
     const cycles = run.cycles(200, 1)
     const { target } = await run.share('disk', openPlain)
@@ -27,13 +26,13 @@ export const kill: Scenario = {
       const faults: string[] = []
       const shift = Math.floor(run.random() * victims.length)
       for (let cycle = 0; cycle < cycles; cycle++) {
-        await load.acknowledgesMore(1, patienceMs)
+        await load.waitForBatches(1, patienceMs)
         const events = () => ledger.batches.length + ledger.acknowledgedBatches
         const wanted = events() + Math.floor(run.random() * maxEvents)
-        await load.happens(() => events() >= wanted, patienceMs, 'nothing is sent')
+        await load.waitFor(() => events() >= wanted, patienceMs, 'nothing was sent')
         const victim = victims[(cycle + shift) % victims.length] as (typeof victims)[number]
         killed[victim]++
-        const onTheirWay = ledger.batches.filter(({ state, keyed }) => state === 'on its way' && !keyed)
+        const inFlight = ledger.batches.filter(({ state, keyed }) => state === 'in flight' && !keyed)
         const since = performance.now()
         const { enginePid } = target
         if (victim !== 'service' && enginePid !== undefined) process.kill(enginePid, 'SIGKILL')
@@ -41,36 +40,36 @@ export const kill: Scenario = {
           await target.kill()
           target.start()
         }
-        // Some of the kills after this one come while the service still makes up for it, and some do not.
+        // Not waiting for the recovery makes some of the next kills fall into it.
         if (cycle > 0 && run.random() < 0.3) continue
-        await whenAnswering(target, patienceMs)
+        await waitForRecovery(target, patienceMs)
         recoveriesMs.push(performance.now() - since)
         if (victim !== 'engine') continue
-        // What the engine dropped, the service inserts again under the same token, and nobody hears of it.
-        await load.happens(
-          () => onTheirWay.every(({ state }) => state !== 'on its way'),
+        // The service repeats inserts that the engine lost, with the same deduplication token, so senders see no error.
+        await load.waitFor(
+          () => inFlight.every(({ state }) => state !== 'in flight'),
           patienceMs,
-          'batches stay unanswered',
+          'batches got no response',
         )
-        caught += onTheirWay.length
-        for (const { ids, state } of onTheirWay) {
+        caught += inFlight.length
+        for (const { ids, state } of inFlight) {
           if (state !== 'acknowledged')
-            faults.push(`a batch over the end of an engine is ${state}: ${ids[0]}`)
+            faults.push(`a batch in flight when the engine was killed is ${state}: ${ids[0]}`)
         }
         if (cycle % 10 === 9)
           run.say(`${cycle + 1} kills, ${ledger.acknowledgedBatches} batches acknowledged`)
       }
-      await load.acknowledgesMore(1, patienceMs)
+      await load.waitForBatches(1, patienceMs)
       const { counts, faults: wrong } = await load.stop()
       faults.push(...wrong, ...ledger.faults(await storedIds(target, project)))
       recoveriesMs.sort((one, other) => one - other)
       return {
         counts: {
           'kills of the engine': killed.engine,
-          'of the service': killed.service,
-          'of both': killed.both,
+          'kills of the service': killed.service,
+          'kills of both': killed.both,
           ...counts,
-          'acknowledged over the end of an engine': caught,
+          'batches acknowledged despite a killed engine': caught,
           'ms to recover (median)': Math.round(recoveriesMs[recoveriesMs.length >> 1] ?? 0),
           'ms to recover (longest)': Math.round(recoveriesMs.at(-1) ?? 0),
         },

@@ -1,20 +1,20 @@
 import { isAlive } from '../../test/support/service-process.ts'
 import { MemoryGroup, needsForMemoryGroup } from '../faults/memory-group.ts'
 import { openPlain } from '../faults/mounted-service.ts'
-import { answerOf } from '../load/answers.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
+import { summaryOf } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'memory'
 const limitBytes = 64 * 2 ** 20
 
 export const memory: Scenario = {
   name: 'memory',
-  title: 'an engine that is killed for want of memory is started again, and nothing acknowledged is lost',
+  title: 'an engine that is killed for lack of memory restarts, and no acknowledged entry is lost',
   needs: needsForMemoryGroup,
   async run(run) {
     const rounds = run.cycles(10, 1)
@@ -23,24 +23,24 @@ export const memory: Scenario = {
       const faults: string[] = []
       await saveHungryEndpoint(target)
       for (let round = 0; round < rounds; round++) {
-        await load.acknowledgesMore(2, patienceMs)
+        await load.waitForBatches(2, patienceMs)
         const group = new MemoryGroup()
         try {
           const engine = target.enginePid as number
           group.limit(limitBytes)
-          // The engine alone: what both had before is counted elsewhere, and the end of neither would free it here.
+          // Only the engine: memory allocated before is charged to the old group, and ending a process does not free it here.
           group.add(engine)
-          const hungry = answerOf(target.call(`/api/endpoints/query/torture.hungry?round=${round}`))
-          await load.happens(() => target.enginePid !== engine, patienceMs, 'the engine is not killed')
+          const hungry = summaryOf(target.call(`/api/endpoints/query/torture.hungry?round=${round}`))
+          await load.waitFor(() => target.enginePid !== engine, patienceMs, 'the engine was not killed')
           group.limit(undefined)
           if (!isAlive(target.pid)) faults.push('the service was killed')
           const path = `/api/endpoints/query/torture.cached-count?project=${project}`
-          const { status, code } = await answerOf(target.call(path))
-          if (status !== 200) faults.push(`a cached call without an engine: ${status} ${code}`)
+          const { status, code } = await summaryOf(target.call(path))
+          if (status !== 200) faults.push(`a cached query without an engine: ${status} ${code}`)
           const { status: end, code: why } = await hungry
-          if (end !== 503) faults.push(`a call that ended the engine: ${end} ${why}`)
-          await whenAnswering(target, patienceMs)
-          await load.acknowledgesMore(2, patienceMs)
+          if (end !== 503) faults.push(`the query that ended the engine: ${end} ${why}`)
+          await waitForRecovery(target, patienceMs)
+          await load.waitForBatches(2, patienceMs)
         } finally {
           group.remove()
         }
@@ -56,7 +56,7 @@ export const memory: Scenario = {
   },
 }
 
-/** Each round asks for another, or the service would refuse what ended the engine before. */
+/** The parameter makes the query of each round different; the service refuses one that ended the engine before. */
 async function saveHungryEndpoint(target: Target): Promise<void> {
   const endpoint = {
     name: 'torture.hungry',

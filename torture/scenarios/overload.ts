@@ -1,51 +1,52 @@
 import { natively } from '../../test/support/engines.ts'
-import { type Answer, HttpCaller } from '../load/http-caller.ts'
-import { comesTrue, engineRestarts, loadTarget, percentile, residentMiB } from '../load/load-target.ts'
+import { HttpClient, type HttpResponse } from '../load/http-client.ts'
+import { becomesTrue, engineRestarts, loadTarget, percentile, residentMiB } from '../load/load-target.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
 const name = 'torture.overload'
 const path = (index: number) => `/api/endpoints/query/${name}?n=${index}`
 
-/** What the service says of itself: nobody waits longer for a turn, and so many of one caller do. */
+/** Documented limits of the service: the longest wait for a slot, and the waiting requests of one caller. */
 const queue = { maxWaitMs: natively(2_000, 20_000), maxWaitingPerCaller: 1000 } as const
 
-/** What a turn may take on top of waiting for it, where three times as much is asked for. */
+/** Time that a request may take in addition to waiting for a slot. */
 const slackMs = natively(1_000, 20_000)
 
-/** What answers and connections on their way may add. */
-const mayAddMiB = 600
+/** Allowed growth of memory, for responses and connections. */
+const allowedGrowthMiB = 600
 
 export const overload: Scenario = {
   name: 'overload',
-  title: 'three times what can be served is answered or refused with Retry-After, and then all is as before',
+  title: 'three times the capacity is served or refused with Retry-After, and the service recovers',
   async run(run) {
     const target = await loadTarget(run)
-    await makeEndpoint(target)
+    await createEndpoint(target)
     const before = { memory: residentMiB(target), restarts: await engineRestarts(target) }
     const url = await target.url()
-    const { answers, counts, p99 } = run.size(1, 0) === 1 ? await offered(run, url) : await flooded(run, url)
-    const faults = judged(answers)
-    if (p99 > queue.maxWaitMs + slackMs)
-      faults.push(`The slowest hundredth waited for ${Math.round(p99)} ms.`)
-    const recoveredAt = performance.now()
-    const http = new HttpCaller(url, 1)
-    const again = await comesTrue(async () => {
-      const { status } = await http.call({ path: path(-1), token: adminToken })
+    const { responses, counts, p99 } =
+      run.size(1, 0) === 1 ? await runOverload(run, url) : await runFlood(run, url)
+    const faults = responseFaults(responses)
+    if (p99 > queue.maxWaitMs + slackMs) faults.push(`p99 is ${Math.round(p99)} ms.`)
+    const endedAt = performance.now()
+    const http = new HttpClient(url, 1)
+    const recovered = await becomesTrue(async () => {
+      const { status } = await http.send({ path: path(-1), token: adminToken })
       return status === 200
     }, 60_000)
     http.close()
-    if (!again) faults.push('Calls are not answered a minute after the end.')
+    if (!recovered) faults.push('Requests fail a minute after the end.')
     const memory = residentMiB(target)
-    if (memory > before.memory + mayAddMiB) faults.push(`Memory grew from ${before.memory} to ${memory} MiB.`)
+    if (memory > before.memory + allowedGrowthMiB)
+      faults.push(`Memory grew from ${before.memory} to ${memory} MiB.`)
     const restarts = (await engineRestarts(target)) - before.restarts
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
     return {
       counts: {
         ...counts,
-        served: answers.filter(({ status }) => status === 200).length,
-        refused: answers.filter(({ status }) => status === 503 || status === 429).length,
-        'ms to recover': Math.round(performance.now() - recoveredAt),
+        served: responses.filter(({ status }) => status === 200).length,
+        refused: responses.filter(({ status }) => status === 503 || status === 429).length,
+        'ms to recover': Math.round(performance.now() - endedAt),
         'MiB before': before.memory,
         'MiB after': memory,
         'engine restarts': restarts,
@@ -55,8 +56,8 @@ export const overload: Scenario = {
   },
 }
 
-/** A query that takes the engine some time, and whose results are not kept. */
-async function makeEndpoint(target: Target): Promise<void> {
+/** An uncached query that takes the engine some time. */
+async function createEndpoint(target: Target): Promise<void> {
   await target.json('/api/endpoints', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -68,38 +69,37 @@ async function makeEndpoint(target: Target): Promise<void> {
   })
 }
 
-/** Answered, or told to come back later, and nothing else. */
-function judged(answers: readonly Answer[]): string[] {
+/** Only 200, or a refusal with `Retry-After`, is allowed. */
+function responseFaults(responses: readonly HttpResponse[]): string[] {
   const faults: string[] = []
-  for (const { status, headers, text } of answers) {
-    const told = `${status}: ${text.slice(0, 200)}`
+  for (const { status, headers, text } of responses) {
+    const details = `${status}: ${text.slice(0, 200)}`
     if (status === 200) {
       if (!/^\{"result":\[\s*\{"n":-?\d+,"s":[^[\]]*\]\}$/.test(text.trim()))
-        faults.push(`An answer is not whole: ${told}`)
+        faults.push(`A response is incomplete: ${details}`)
     } else if (status === 503 || status === 429) {
-      if (!/^\d+$/.test(String(headers['retry-after']))) faults.push(`Retry-After is missing: ${told}`)
-      if (!/"code":"(?:overloaded|rate_limited)"/.test(text))
-        faults.push(`Refused with something else: ${told}`)
-    } else if (status !== 0) faults.push(`Answered with ${told}`)
+      if (!/^\d+$/.test(String(headers['retry-after']))) faults.push(`Retry-After is missing: ${details}`)
+      if (!/"code":"(?:overloaded|rate_limited)"/.test(text)) faults.push(`An unexpected refusal: ${details}`)
+    } else if (status !== 0) faults.push(`Unexpected response ${details}`)
   }
   return [...new Set(faults)].slice(0, 10)
 }
 
-/** First what can be served is found, then three times of it is sent, whether or not it is answered. */
-async function offered(run: TortureRun, url: string) {
-  const http = new HttpCaller(url, 20_000)
+/** Measures the capacity, then sends three times as much without waiting for responses. */
+async function runOverload(run: TortureRun, url: string) {
+  const http = new HttpClient(url, 20_000)
   let index = 0
-  const ask = () => http.call({ path: path(index++), token: adminToken })
+  const send = () => http.send({ path: path(index++), token: adminToken })
   const measureMs = natively(10_000, 20_000)
   const until = performance.now() + measureMs
   let served = 0
   const caller = async () => {
-    while (performance.now() < until) if ((await ask()).status === 200) served++
+    while (performance.now() < until) if ((await send()).status === 200) served++
   }
   await Promise.all(Array.from({ length: 8 }, caller))
   const rate = (served / measureMs) * 1000
-  run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * 3).toFixed(1)} are sent`)
-  const pending: Promise<Answer>[] = []
+  run.say(`capacity ${rate.toFixed(1)} requests per second; sending ${(rate * 3).toFixed(1)}`)
+  const pending: Promise<HttpResponse>[] = []
   const seconds = Math.min(run.minutes * 60, natively(60, 90))
   const since = performance.now()
   let most = 0
@@ -109,52 +109,52 @@ async function offered(run: TortureRun, url: string) {
     while (pending.length < due) {
       most = Math.max(most, ++open)
       pending.push(
-        ask().finally(() => {
+        send().finally(() => {
           open--
         }),
       )
     }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  const answers = await Promise.all(pending)
+  const responses = await Promise.all(pending)
   http.close()
-  const waits = answers.filter(({ status }) => status === 200).map(({ ms }) => ms)
+  const waits = responses.filter(({ status }) => status === 200).map(({ ms }) => ms)
   const slowest = percentile(waits, 99)
   return {
-    answers,
+    responses,
     p99: slowest,
     counts: {
-      'served a second before': Math.round(rate * 10) / 10,
-      sent: answers.length,
+      'capacity per second': Math.round(rate * 10) / 10,
+      sent: responses.length,
       'ms p50': Math.round(percentile(waits, 50)),
       'ms p99': Math.round(slowest),
       'open at once': most,
-      'lost connections': answers.filter(({ status }) => status === 0).length,
+      'lost connections': responses.filter(({ status }) => status === 0).length,
     },
   }
 }
 
-/** More at once than may wait; all who are not let in hear of it, and the others leave when some were served. */
-async function flooded(run: TortureRun, url: string) {
-  const http = new HttpCaller(url, 20_000)
-  const left = new AbortController()
+/** Sends more requests at once than may wait. The excess must be refused; the rest is aborted after some were served. */
+async function runFlood(run: TortureRun, url: string) {
+  const http = new HttpClient(url, 20_000)
+  const abandoned = new AbortController()
   const count = queue.maxWaitingPerCaller + run.size(0, 300)
   let served = 0
   let over = 0
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const answer = await http.call({ path: path(index), token: adminToken, signal: left.signal })
-      if (answer.status === 200) served++
-      if (answer.status === 503) over++
-      if (served >= 10 && over >= 200) left.abort()
-      return answer
+      const response = await http.send({ path: path(index), token: adminToken, signal: abandoned.signal })
+      if (response.status === 200) served++
+      if (response.status === 503) over++
+      if (served >= 10 && over >= 200) abandoned.abort()
+      return response
     }),
   )
   http.close()
-  // Times say nothing of so few.
+  // Too few requests for percentiles.
   return {
-    answers,
+    responses,
     p99: 0,
-    counts: { sent: count, left: answers.filter(({ status }) => status === 0).length },
+    counts: { sent: count, abandoned: responses.filter(({ status }) => status === 0).length },
   }
 }

@@ -5,60 +5,60 @@ import { openMounted } from '../faults/mounted-service.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
 import { patienceMs } from '../support/patience.ts'
-import { whenAnswering } from '../support/recovery.ts'
 import type { Scenario } from '../support/scenario.ts'
 import type { Target } from '../support/target.ts'
+import { waitForRecovery } from '../support/wait-for-recovery.ts'
 
 const project = 'powercut'
 const maxEvents = natively(60, 16)
 
 export const powerCut: Scenario = {
   name: 'power-cut',
-  title: 'nothing acknowledged is lost and nothing is doubled when the power goes under load',
+  title: 'nothing acknowledged is lost and nothing is stored twice after power cuts under load',
   needs: needsForLoopDisk,
   async run(run) {
     const cuts = run.cycles(50, 1)
     const { disk, target } = await run.share('disk', openMounted)
     return MixedLoad.during(
-      { target, project, senders: 8, deploying: true, keepsSeen: false },
+      { target, project, senders: 8, deploying: true, visibleEntriesStay: false },
       async (load) => {
         const { ledger } = load
         const faults: string[] = []
-        let unanswered = 0
-        let atTheWorst = 0
+        let inFlight = 0
+        let beforeAcknowledgement = 0
         for (let cut = 0; cut < cuts; cut++) {
-          await load.acknowledgesMore(1, patienceMs)
+          await load.waitForBatches(1, patienceMs)
           const events = () => ledger.batches.length + ledger.acknowledgedBatches
           const wanted = events() + Math.floor(run.random() * maxEvents)
-          await load.happens(() => events() >= wanted, patienceMs, 'nothing is sent')
-          // The worst of moments: rows can be seen that nobody was told of yet, and whose sender will try again.
+          await load.waitFor(() => events() >= wanted, patienceMs, 'nothing was sent')
+          // The worst moment: rows are visible but not acknowledged, and their sender will retry.
           if (cut % 2 === 0) {
-            await seen(target, ledger, patienceMs)
-            atTheWorst++
+            await waitForVisibleRows(target, ledger, patienceMs)
+            beforeAcknowledgement++
           }
           disk.cut()
-          unanswered += ledger.batches.filter(({ state }) => state === 'on its way').length
+          inFlight += ledger.batches.filter(({ state }) => state === 'in flight').length
           await target.kill()
           await disk.unmount()
           const acknowledged = ledger.acknowledged()
           disk.mount()
           target.start()
-          await whenAnswering(target, patienceMs)
+          await waitForRecovery(target, patienceMs)
           const stored = await storedIds(target, project)
           const lost = acknowledged.filter((id) => !stored.has(id))
           if (lost.length > 0)
             faults.push(`cut ${cut + 1} lost ${lost.length} entries: ${lost.slice(0, 5).join(', ')}`)
           if (cut % 10 === 9) run.say(`${cut + 1} cuts, ${ledger.acknowledgedBatches} batches acknowledged`)
         }
-        await load.acknowledgesMore(1, patienceMs)
+        await load.waitForBatches(1, patienceMs)
         const { counts, faults: wrong } = await load.stop()
         faults.push(...wrong, ...ledger.faults(await storedIds(target, project)))
         return {
           counts: {
             cuts,
-            'of them between rows and answer': atTheWorst,
+            'cuts before the acknowledgement of visible rows': beforeAcknowledgement,
             ...counts,
-            'batches without an answer at a cut': unanswered,
+            'batches in flight at a cut': inFlight,
           },
           faults,
         }
@@ -67,17 +67,17 @@ export const powerCut: Scenario = {
   },
 }
 
-async function seen(target: Target, ledger: Ledger, withinMs: number): Promise<void> {
+async function waitForVisibleRows(target: Target, ledger: Ledger, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
-  // What was stored and never acknowledged before is seen all the time.
-  let seenBefore = Number.POSITIVE_INFINITY
+  // Ignores rows that were stored before but never acknowledged.
+  let unacknowledgedBefore = Number.POSITIVE_INFINITY
   while (performance.now() < until) {
     const { result } = await target.json<{ result: [{ n: number }] }>(
       `/api/endpoints/query/torture.count?project=${project}`,
     )
-    const unheard = result[0].n - ledger.acknowledgedIds
-    if (unheard > Math.max(0, seenBefore)) return
-    seenBefore = Math.min(seenBefore, unheard)
+    const unacknowledged = result[0].n - ledger.acknowledgedIds
+    if (unacknowledged > Math.max(0, unacknowledgedBefore)) return
+    unacknowledgedBefore = Math.min(unacknowledgedBefore, unacknowledged)
   }
-  throw new Error('Nothing can be seen before it is acknowledged.')
+  throw new Error('No row became visible before it was acknowledged.')
 }

@@ -2,24 +2,23 @@ import { readFileSync } from 'node:fs'
 import { natively } from '../../test/support/engines.ts'
 import { openEvents } from '../../test/support/event-reader.ts'
 import { diceOf } from '../fuzz/dice.ts'
-import { HttpCaller } from '../load/http-caller.ts'
+import { HttpClient } from '../load/http-client.ts'
 import { engineRestarts, loadTarget, median, percentile, residentMiB } from '../load/load-target.ts'
-import { makeSoakEndpoints, mixedCall, soakEndpoints } from '../load/mixed-calls.ts'
+import { createSoakEndpoints, mixedRequest, soakEndpoints } from '../load/mixed-requests.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
-/** Of what can be served, so much is asked for. */
+/** Load as a share of the capacity. */
 const share = 0.7
 
-/** How much the last third may be above the first, in medians; the engine fills its own caches up to their bounds. */
-const flat = {
+/** Allowed growth from the first to the last third, in medians. The engine fills its caches up to their limits. */
+const allowedGrowth = {
   memory: { factor: 1.25, added: 64 },
   engineMemory: { factor: 1.5, added: 512 },
   p99: { factor: 3, added: natively(50, 1_000) },
 } as const
 
-/** One line of the table. */
-interface Stretch {
+interface Interval {
   calls: number
   errors: number
   p50: number
@@ -30,31 +29,31 @@ interface Stretch {
 
 export const soak: Scenario = {
   name: 'soak',
-  title: 'under mixed load at 70 % of what can be served, for as long as asked, times and memory stay flat',
+  title: 'response times and memory stay flat under mixed load at 70 % of capacity for --minutes',
   async run(run) {
     const target = await loadTarget(run)
-    await makeSoakEndpoints(target)
+    await createSoakEndpoints(target)
     const restartsBefore = await engineRestarts(target)
-    const http = new HttpCaller(await target.url(), 500)
+    const http = new HttpClient(await target.url(), 500)
     const dice = diceOf(run.random)
-    const rate = await servedRate(run, http, dice)
+    const rate = await measureCapacity(run, http, dice)
     const faults: string[] = []
     const over = new AbortController()
-    const beside = [followers(target, run, over.signal, faults), deployments(target, over.signal, faults)]
-    const stretches = await stretchesOf(run, target, http, dice, rate * share, faults)
+    const beside = [readStreams(target, run, over.signal, faults), deployments(target, over.signal, faults)]
+    const intervals = await sendSteadily(run, target, http, dice, rate * share, faults)
     over.abort()
     const [events, deployed] = (await Promise.all(beside)) as [number, number]
     http.close()
-    if (run.minutes >= 2) faults.push(...steepness(stretches))
+    if (run.minutes >= 2) faults.push(...growthFaults(intervals))
     const restarts = (await engineRestarts(target)) - restartsBefore
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
-    const of = (what: keyof Stretch) => stretches.map((stretch) => stretch[what])
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
+    const of = (what: keyof Interval) => intervals.map((interval) => interval[what])
     const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
     return {
       counts: {
         calls: sum(of('calls')),
         errors: sum(of('errors')),
-        'calls a second': Math.round(rate * share * 10) / 10,
+        'requests per second': Math.round(rate * share * 10) / 10,
         'ms p50': Math.round(median(of('p50'))),
         'ms p99 first': Math.round(median(thirds(of('p99'))[0])),
         'ms p99 last': Math.round(median(thirds(of('p99'))[1])),
@@ -72,8 +71,8 @@ export const soak: Scenario = {
 
 type Dice = ReturnType<typeof diceOf>
 
-/** The worst of several stretches: what else the machine has to do comes and goes. */
-async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promise<number> {
+/** The lowest of several measurements, because other load on the machine varies. */
+async function measureCapacity(run: TortureRun, http: HttpClient, dice: Dice): Promise<number> {
   const lengthMs = run.size(10_000, 1_500)
   const rates: number[] = []
   for (let times = run.size(4, 2); times > 0; times--) {
@@ -81,76 +80,76 @@ async function servedRate(run: TortureRun, http: HttpCaller, dice: Dice): Promis
     let served = 0
     const caller = async () => {
       while (performance.now() < until) {
-        await http.call(mixedCall(dice))
+        await http.send(mixedRequest(dice))
         served++
       }
     }
     await Promise.all(Array.from({ length: 8 }, caller))
     rates.push((served / (performance.now() - until + lengthMs)) * 1000)
   }
-  // The first fills the cache.
+  // The first measurement fills the cache.
   const rate = Math.min(...rates.slice(1))
-  run.say(`${rate.toFixed(1)} calls a second are served; ${(rate * share).toFixed(1)} are sent`)
+  run.say(`capacity ${rate.toFixed(1)} requests per second; sending ${(rate * share).toFixed(1)}`)
   return rate
 }
 
-/** Sends on, whether or not what was sent before is answered. */
-async function stretchesOf(
+/** Sends at a steady rate without waiting for responses. */
+async function sendSteadily(
   run: TortureRun,
   target: Target,
-  http: HttpCaller,
+  http: HttpClient,
   dice: Dice,
   rate: number,
   faults: string[],
-): Promise<Stretch[]> {
+): Promise<Interval[]> {
   const totalMs = run.size(run.minutes * 60_000, 5_000)
-  const stretchMs = Math.min(60_000, Math.max(1_000, totalMs / 12))
-  const stretches: Stretch[] = []
+  const intervalMs = Math.min(60_000, Math.max(1_000, totalMs / 12))
+  const intervals: Interval[] = []
   const open = new Set<Promise<void>>()
   let times: number[] = []
   let errors = 0
   let sent = 0
   const since = performance.now()
-  const ask = async () => {
-    const { kind, ...call } = mixedCall(dice)
-    const { status, text, ms } = await http.call(call)
+  const send = async () => {
+    const { kind, ...request } = mixedRequest(dice)
+    const { status, text, ms } = await http.send(request)
     times.push(ms)
     if (status === 200) return
     errors++
-    faults.push(`${kind} was answered with ${status}: ${text.slice(0, 200)}`)
+    faults.push(`a ${kind} request returned ${status}: ${text.slice(0, 200)}`)
   }
   while (performance.now() - since < totalMs) {
     const passedMs = performance.now() - since
     while (sent < (passedMs / 1000) * rate && open.size < 2_000) {
       sent++
-      const asked: Promise<void> = ask().finally(() => open.delete(asked))
-      open.add(asked)
+      const pending: Promise<void> = send().finally(() => open.delete(pending))
+      open.add(pending)
     }
-    if (passedMs >= (stretches.length + 1) * stretchMs) {
+    if (passedMs >= (intervals.length + 1) * intervalMs) {
       const { enginePid } = target
-      const stretch = {
+      const interval = {
         calls: times.length,
         errors,
         p50: percentile(times, 50),
         p99: percentile(times, 99),
         memory: residentMiB(target),
-        engineMemory: enginePid === undefined ? 0 : memoryOf(enginePid),
+        engineMemory: enginePid === undefined ? 0 : residentMiBOf(enginePid),
       }
-      stretches.push(stretch)
-      run.say(lineOf(stretch, passedMs))
+      intervals.push(interval)
+      run.say(lineOf(interval, passedMs))
       times = []
       errors = 0
     }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
   await Promise.all(open)
-  return stretches
+  return intervals
 }
 
-function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, passedMs: number): string {
+function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Interval, passedMs: number): string {
   const cells = [
     `${(passedMs / 60_000).toFixed(1)} min`,
-    `${calls} calls`,
+    `${calls} requests`,
     `${errors} errors`,
     `p50 ${p50.toFixed(1)} ms`,
     `p99 ${p99.toFixed(1)} ms`,
@@ -160,8 +159,8 @@ function lineOf({ calls, errors, p50, p99, memory, engineMemory }: Stretch, pass
   return cells.map((cell) => cell.padStart(16)).join(' |')
 }
 
-/** Readers of results and of entries, from the beginning to the end; gives how many events they read. */
-async function followers(
+/** Reads live results and entries until the end and returns the number of events. */
+async function readStreams(
   target: Target,
   run: TortureRun,
   over: AbortSignal,
@@ -173,7 +172,7 @@ async function followers(
     Array.from({ length: run.size(10, 2) }, async (_, index) => {
       const reader = await openEvents(url + paths[index % paths.length], adminToken)
       if (reader.status !== 200) {
-        faults.push(`A stream was answered with ${reader.status}.`)
+        faults.push(`A stream returned ${reader.status}.`)
         return 0
       }
       over.addEventListener('abort', () => reader.close(), { once: true })
@@ -183,7 +182,7 @@ async function followers(
         if (event === undefined) break
         events++
       }
-      if (!over.aborted) faults.push(`A stream ended by itself after ${events} events.`)
+      if (!over.aborted) faults.push(`A stream ended unexpectedly after ${events} events.`)
       return events
     }),
   )
@@ -200,23 +199,22 @@ async function deployments(target: Target, over: AbortSignal, faults: string[]):
       body: JSON.stringify({ endpoints }),
     })
     if (response.status === 200) deployed++
-    else faults.push(`A deployment was answered with ${response.status}: ${await response.text()}`)
+    else faults.push(`A deployment returned ${response.status}: ${await response.text()}`)
     await new Promise((resolve) => setTimeout(resolve, 2_000))
   }
   return deployed
 }
 
-/** The first and the last third. */
 function thirds(values: readonly number[]): [number[], number[]] {
   const third = Math.max(1, Math.floor(values.length / 3))
   return [values.slice(0, third), values.slice(-third)]
 }
 
-function steepness(stretches: readonly Stretch[]): string[] {
+function growthFaults(intervals: readonly Interval[]): string[] {
   const faults: string[] = []
   for (const what of ['memory', 'engineMemory', 'p99'] as const) {
-    const [first, last] = thirds(stretches.map((stretch) => stretch[what])).map(median) as [number, number]
-    const { factor, added } = flat[what]
+    const [first, last] = thirds(intervals.map((interval) => interval[what])).map(median) as [number, number]
+    const { factor, added } = allowedGrowth[what]
     if (last > first * factor + added) {
       faults.push(
         `${what} rose from ${Math.round(first)} to ${Math.round(last)} between the first third and the last.`,
@@ -226,7 +224,7 @@ function steepness(stretches: readonly Stretch[]): string[] {
   return faults
 }
 
-function memoryOf(pid: number): number {
+function residentMiBOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
 }

@@ -1,22 +1,22 @@
 import { gzipSync } from 'node:zlib'
 import { natively } from '../../test/support/engines.ts'
-import { type Call, HttpCaller } from '../load/http-caller.ts'
+import { HttpClient, type HttpRequest } from '../load/http-client.ts'
 import { loadTarget, percentile } from '../load/load-target.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 
-/** Of a body, unpacked. The short form sends less, which is refused or stored for the same reasons. */
-const unpackedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
+/** Uncompressed size of a body. The short form sends less, which is refused or stored for the same reasons. */
+const uncompressedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
 const name = 'torture.stall'
 const cached = `/api/endpoints/query/${name}`
 
-/** Longest additional delay of another caller. An emulated engine takes the processor away for longer. */
-const mayDelayMs = natively(50, 1_000)
+/** Allowed additional delay of other requests. An emulated engine takes more of the CPU. */
+const allowedDelayMs = natively(50, 1_000)
 
-/** What is sent, unpacked, and the statuses that it may be answered with. */
+/** A hostile body and the allowed statuses. */
 interface Hostile {
   path: string
-  /** So many bytes, where its size is not part of what it tries. */
+  /** `bytes` is ignored if the size is part of the attack. */
   body: (bytes: number) => Buffer
   type?: string
   expected: readonly number[]
@@ -36,7 +36,7 @@ const ndjson = 'application/x-ndjson'
 
 const bodies: Record<string, Hostile> = {
   'empty entries': { path: logs, body: (bytes) => around('[', '{},', '{}]', bytes), expected: [413] },
-  'empty entries behind a large integer': {
+  'empty entries after a large integer': {
     path: logs,
     body: (bytes) => around('[{"a":12345678901234567890},', '{},', '{}]', bytes),
     expected: [413],
@@ -48,8 +48,12 @@ const bodies: Record<string, Hostile> = {
     expected: [413],
   },
   'empty lines': { path: logs, body: (bytes) => filled('\n', bytes), type: ndjson, expected: [400] },
-  'entries that are none': { path: logs, body: () => around('[', '0,', '0]', 2 * 49_999), expected: [200] },
-  'lines that are no JSON': {
+  'entries that are not objects': {
+    path: logs,
+    body: () => around('[', '0,', '0]', 2 * 49_999),
+    expected: [200],
+  },
+  'lines that are not JSON': {
     path: logs,
     body: () => around('{}\n', 'x\n', '', 2 * 49_990),
     type: ndjson,
@@ -63,7 +67,7 @@ const bodies: Record<string, Hostile> = {
     expected: [200],
   },
   'one number': { path: logs, body: (bytes) => around('{"a":', '9', '}', bytes), expected: [200] },
-  'nothing but whitespace': { path: logs, body: (bytes) => filled(' ', bytes), expected: [400] },
+  'only whitespace': { path: logs, body: (bytes) => filled(' ', bytes), expected: [400] },
   'many keys': { path: logs, body: () => manyKeys(700_000), expected: [200] },
   'OTLP with empty resources': {
     path: otlp,
@@ -87,45 +91,45 @@ const bodies: Record<string, Hostile> = {
     type: 'application/x-protobuf',
     expected: [413],
   },
-  'a call with many keys': { path: cached, body: () => manyKeys(700_000), expected: [413] },
-  'a call with as many keys as fit': { path: cached, body: () => manyKeys(50_000), expected: [413] },
+  'a query with many keys': { path: cached, body: () => manyKeys(700_000), expected: [413] },
+  'a query with as many keys as fit': { path: cached, body: () => manyKeys(50_000), expected: [413] },
 }
 
 export const stall: Scenario = {
   name: 'stall',
-  title: 'no body, whatever is in it, keeps another caller waiting',
+  title: 'no request body delays other requests',
   async run(run) {
     const target = await loadTarget(run)
-    await makeEndpoint(target)
+    await createEndpoint(target)
     const faults: string[] = []
     const url = await target.url()
     const quiet = await longestDelay(
       url,
       () => new Promise((resolve) => setTimeout(resolve, run.size(3_000, 300))),
     )
-    const counts: Record<string, number> = { 'quiet, ms at most': quiet }
+    const counts: Record<string, number> = { 'without a body, slowest ms': quiet }
     for (const [name, hostile] of Object.entries(bodies)) {
-      const call = callOf(hostile, run.size(unpackedBytes.long, unpackedBytes.short))
+      const request = requestOf(hostile, run.size(uncompressedBytes.long, uncompressedBytes.short))
       const rounds = run.cycles(5, 1)
-      const http = new HttpCaller(url, 1)
+      const http = new HttpClient(url, 1)
       const delay = await longestDelay(url, async () => {
         for (let round = 0; round < rounds; round++) {
-          const { status, text } = await http.call(call)
+          const { status, text } = await http.send(request)
           if (!hostile.expected.includes(status)) faults.push(`${name}: ${status} ${text.slice(0, 200)}`)
         }
       }).finally(() => http.close())
-      counts[`${name}, ms at most`] = delay
-      run.say(`${name}: ${delay} ms at most`)
-      // A short form says nothing of times: other tests run beside it.
-      if (run.size(1, 0) === 1 && delay > quiet + mayDelayMs)
-        faults.push(`${name}: somebody waited for ${delay} ms`)
+      counts[`${name}, slowest ms`] = delay
+      run.say(`${name}: slowest other request ${delay} ms`)
+      // The short form checks no times, because other tests run in parallel.
+      if (run.size(1, 0) === 1 && delay > quiet + allowedDelayMs)
+        faults.push(`${name}: another request took ${delay} ms`)
     }
     return { counts, faults: [...new Set(faults)] }
   },
 }
 
 /** Cached for longer than the scenario takes. */
-async function makeEndpoint(target: Target): Promise<void> {
+async function createEndpoint(target: Target): Promise<void> {
   await target.json('/api/endpoints', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -133,25 +137,25 @@ async function makeEndpoint(target: Target): Promise<void> {
   })
 }
 
-/** Logs are sent packed; bodies of calls are not unpacked. */
-function callOf({ path, body, type = 'application/json' }: Hostile, bytes: number): Call {
+/** Logs are sent with gzip; queries accept no compressed bodies. */
+function requestOf({ path, body, type = 'application/json' }: Hostile, bytes: number): HttpRequest {
   const sent = body(bytes)
   if (path === cached) return { path, token: adminToken, body: sent }
-  const packed = gzipSync(sent, { level: 6 })
+  const compressed = gzipSync(sent, { level: 6 })
   const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' }
-  return { path, token: adminToken, body: packed, headers }
+  return { path, token: adminToken, body: compressed, headers }
 }
 
-/** Milliseconds of the slowest of the cached calls and health checks that are made while the work goes on. */
+/** Sends cached queries and health checks during the work and returns the slowest time in ms. */
 async function longestDelay(url: string, work: () => Promise<unknown>): Promise<number> {
-  const http = new HttpCaller(url, 2)
-  // Computed once, and given from the cache from then on.
-  await http.call({ path: cached, token: adminToken })
+  const http = new HttpClient(url, 2)
+  // Fills the cache.
+  await http.send({ path: cached, token: adminToken })
   let over = false
   const delays: number[] = []
   const watch = async (path: string) => {
     while (!over) {
-      const { ms } = await http.call({ path, token: adminToken })
+      const { ms } = await http.send({ path, token: adminToken })
       delays.push(ms)
       await new Promise((resolve) => setTimeout(resolve, 1))
     }

@@ -1,25 +1,25 @@
 import { natively } from '../../test/support/engines.ts'
 import { diceOf } from '../fuzz/dice.ts'
-import { HttpCaller } from '../load/http-caller.ts'
+import { HttpClient } from '../load/http-client.ts'
 import { engineRestarts, loadTarget } from '../load/load-target.ts'
-import { projects, strangeRows, strangersIn, tenantsOf } from '../load/tenants.ts'
+import { foreignRows, leakedProjects, projects, tenantsOf } from '../load/tenants.ts'
 import type { Scenario } from '../support/scenario.ts'
 
 const callers = 12
 
-/** Of a hundred calls, so many go wrong in each of these ways. */
+/** Percentage of requests that fail in each way. */
 const trouble = { failing: 12, slow: 2, leaving: 6 } as const
 
 export const tenants: Scenario = {
   name: 'tenants',
-  title: 'every row belongs to its caller, among many whose calls fail, time out or are left',
+  title: 'every row belongs to its tenant while concurrent queries fail, time out or are abandoned',
   async run(run) {
     const target = await loadTarget(run)
     const { tokens, paths } = await tenantsOf(target)
-    const http = new HttpCaller(await target.url(), callers)
+    const http = new HttpClient(await target.url(), callers)
     const dice = diceOf(run.random)
     const before = await engineRestarts(target)
-    const counts = { calls: 0, answered: 0, failed: 0, 'timed out': 0, left: 0, 'rows of others': 0 }
+    const counts = { queries: 0, succeeded: 0, failed: 0, 'timed out': 0, abandoned: 0, 'foreign rows': 0 }
     const faults: string[] = []
     let left = run.cycles(natively(1_000_000, 3_000), 20)
     const total = left
@@ -38,29 +38,29 @@ export const tenants: Scenario = {
         const gone = new AbortController()
         const timer = leaving ? setTimeout(() => gone.abort(), dice.below(natively(5, 100))) : undefined
         const token = tokens.get(project) as string
-        const { status, text } = await http.call({ path, token, signal: gone.signal })
+        const { status, text } = await http.send({ path, token, signal: gone.signal })
         clearTimeout(timer)
-        counts.calls++
-        if (counts.calls % 10_000 === 0) run.say(`${counts.calls} of ${total} calls`)
+        counts.queries++
+        if (counts.queries % 10_000 === 0) run.say(`${counts.queries} of ${total} queries`)
         const expected = failing ? [422] : slow ? [504] : [200]
-        if (status === 0 && leaving) counts.left++
+        if (status === 0 && leaving) counts.abandoned++
         else if (!expected.includes(status)) {
-          faults.push(`${project}: ${path} was answered with ${status}: ${text.slice(0, 300)}`)
+          faults.push(`${project}: ${path} returned ${status}: ${text.slice(0, 300)}`)
         } else if (failing) counts.failed++
         else if (slow) counts['timed out']++
-        else counts.answered++
-        const strangers = strangersIn(text, project)
-        const rows = status === 200 ? strangeRows(text, project) : 0
-        counts['rows of others'] += rows
-        if (strangers.length > 0 || rows > 0) {
-          faults.push(`${project} was shown ${strangers.join(', ')} by ${path}: ${text.slice(0, 300)}`)
+        else counts.succeeded++
+        const leaked = leakedProjects(text, project)
+        const rows = status === 200 ? foreignRows(text, project) : 0
+        counts['foreign rows'] += rows
+        if (leaked.length > 0 || rows > 0) {
+          faults.push(`${project} was shown ${leaked.join(', ')} by ${path}: ${text.slice(0, 300)}`)
         }
       }
     }
     await Promise.all(Array.from({ length: callers }, caller))
     http.close()
     const restarts = (await engineRestarts(target)) - before
-    if (restarts > 0) faults.push(`The engine was started again ${restarts} times.`)
+    if (restarts > 0) faults.push(`The engine restarted ${restarts} times.`)
     return { counts: { ...counts, 'engine restarts': restarts }, faults }
   },
 }

@@ -2,12 +2,12 @@ import { appendFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { scenarios } from '../scenarios.ts'
 import { runScenario, type TortureOptions } from './run-scenario.ts'
-import { SharedThings } from './shared-things.ts'
+import { SharedResources } from './shared-resources.ts'
 
-/** What `npm run torture` asks for. */
+/** The command line of `npm run torture`. */
 interface Order extends Pick<TortureOptions, 'seed' | 'minutes' | 'cycles' | 'match'> {
   names: string[]
-  /** Gets a line of JSON for every scenario. */
+  /** File that gets one line of JSON per scenario. */
   results: string
   list: boolean
 }
@@ -19,15 +19,15 @@ const chosen = scenarios.filter(({ name }) => order.names.length === 0 || order.
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 if (unknown.length > 0 || order.list) {
-  test('the scenarios', () => {
-    for (const name of unknown) print(`There is no scenario "${name}". There are:`)
+  test('lists the scenarios', () => {
+    for (const name of unknown) print(`Unknown scenario "${name}". Choose one of:`)
     for (const { name, title } of scenarios) print(`${name.padEnd(14)}${title}`)
     expect(unknown).toEqual([])
   })
 } else {
   for (const scenario of chosen) {
     test(scenario.name, async () => {
-      const shared = new SharedThings()
+      const shared = new SharedResources()
       const { seed, minutes, cycles, match } = order
       const command = [`npm run torture -- ${scenario.name} --seed ${seed} --minutes ${minutes}`]
       if (cycles !== undefined) command.push(`--cycles ${cycles}`)

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { randomOf } from '../../src/demo/random.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import type { Scenario, Verdict } from './scenario.ts'
-import type { SharedThings } from './shared-things.ts'
+import type { SharedResources } from './shared-resources.ts'
 
 export interface TortureOptions {
   form: 'long' | 'short'
@@ -11,9 +11,9 @@ export interface TortureOptions {
   minutes: number
   cycles?: number | undefined
   match?: string | undefined
-  /** The command that does the same again. */
+  /** The command that repeats the run. */
   command: string
-  shared: SharedThings
+  shared: SharedResources
   say: (line: string) => void
 }
 
@@ -23,13 +23,13 @@ export interface TortureResult extends Verdict {
   seed: number
   seconds: number
   skipped?: string
-  /** Does the same again, where there are faults. */
+  /** Repeats the run; present if there are faults. */
   command?: string
-  /** Where the data lies, where there are faults. */
+  /** Directories that were kept; present if there are faults. */
   kept?: string[]
 }
 
-/** Runs a scenario. Where it finds faults, it says how to have them again and leaves the data. */
+/** Runs a scenario. If it finds faults, it prints the command that repeats it and keeps the data. */
 export async function runScenario(scenario: Scenario, options: TortureOptions): Promise<TortureResult> {
   const { name, title } = scenario
   const { seed, shared } = options
@@ -66,7 +66,7 @@ export async function runScenario(scenario: Scenario, options: TortureOptions): 
   }
   for (const fault of faults) say(`FAULT: ${fault}`)
   const kept = [directory.path, ...shared.keep()].filter((path) => existsSync(path))
-  say(`The data is kept in ${kept.join(' and ')}. To repeat it: ${options.command}`)
+  say(`The data is kept in ${kept.join(' and ')}. Repeat with: ${options.command}`)
   return { ...result, command: options.command, kept }
 }
 

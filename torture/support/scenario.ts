@@ -1,46 +1,45 @@
-/** What a scenario did, and what it found wrong. It holds when there are no faults. */
+/** Result of a scenario. It holds if there are no faults. */
 export interface Verdict {
-  /** What was done and seen, in the order in which a reader wants it. */
+  /** Printed in this order. */
   counts: Record<string, number>
   faults: string[]
 }
 
-/** Something that several scenarios may use, one after the other. */
-export interface Shared {
+/** A resource that several scenarios use one after the other. */
+export interface SharedResource {
   close(): Promise<void>
 }
 
-/** One run of one scenario. */
 export interface TortureRun {
   seed: number
-  /** From 0 to 1, the same for the same seed. */
+  /** Numbers from 0 to 1 that depend only on the seed. */
   random: () => number
-  /** The number for the form that is run: the long one, or the short one of `npm test`. */
+  /** Returns `long` in the long form and `short` in the short form, which `npm test` runs. */
   size(long: number, short: number): number
-  /** As `size`, for what `--cycles` can set. */
+  /** Like `size`, unless `--cycles` is set. */
   cycles(long: number, short: number): number
-  /** The budget of a scenario that runs by time, and the `performance.now()` at which it is used up. */
+  /** Time limit of a scenario that runs by time; `until` is its end as a `performance.now()`. */
   minutes: number
   until: number
-  /** Limits a scenario that goes through a list to what matches `--match`. */
+  /** Set by `--match`: a scenario that goes through a list only takes the items that match. */
   match?: RegExp | undefined
   say(line: string): void
-  /** The run's own directory, which stays when there are faults. */
+  /** Scratch directory of the run, kept if there are faults. */
   directory: string
   /**
-   * What is opened under this name, which is opened once for all scenarios of a short form. Its directory stays when
-   * there are faults. Nobody but the frame closes it.
+   * Opens a resource at its first use; the scenarios of a short form share it. Its directory is kept if there are faults.
+   * Scenarios must not close it.
    */
-  share<T extends Shared>(name: string, open: (directory: string) => Promise<T>): Promise<T>
+  share<T extends SharedResource>(name: string, open: (directory: string) => Promise<T>): Promise<T>
 }
 
 export interface Scenario {
-  /** Its file in `torture/`, and its name on the command line. */
+  /** Name on the command line. */
   name: string
-  /** What must hold, as a sentence. */
+  /** What must hold, as a clause. */
   title: string
-  /** Why it cannot run here, if it cannot. */
+  /** Returns what is missing if the scenario cannot run here. */
   needs?(): string | undefined
-  /** Whatever it throws is a fault. */
+  /** An exception counts as a fault. */
   run(run: TortureRun): Promise<Verdict>
 }

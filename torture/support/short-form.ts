@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
 import { runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
-import { SharedThings } from './shared-things.ts'
+import { SharedResources } from './shared-resources.ts'
 
-/** A test for the short form of each scenario; one that cannot run here is skipped and says why. */
+/** Registers a test for the short form of each scenario. If one cannot run here, its name says why it is skipped. */
 export function testShortForms(file: string, scenarios: readonly Scenario[]): void {
-  const shared = new SharedThings()
+  const shared = new SharedResources()
   afterAll(() => shared.close())
   const seed = Number(process.env.TORTURE_SEED ?? randomInt(2 ** 31))
   for (const scenario of scenarios) {

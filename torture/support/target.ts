@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../test/support/service-process.ts'
 import { enginePatience, patienceMs } from './patience.ts'
-import type { Shared } from './scenario.ts'
+import type { SharedResource } from './scenario.ts'
 
 export interface TargetOptions {
   dataDir: string
@@ -10,12 +10,12 @@ export interface TargetOptions {
 
 export const adminToken = 'a-token-for-the-torture-of-a-service'
 
-/** A service in a process of its own, which can be killed and started again while others talk to it. */
-export class Target implements Shared {
+/** A service in a separate process that can be killed and restarted while clients use it. */
+export class Target implements SharedResource {
   readonly #options: TargetOptions
   #process: ServiceProcess
   #url: Promise<string>
-  #callersWait: ((url: Promise<string>) => void) | undefined
+  #resolveUrl: ((url: Promise<string>) => void) | undefined
 
   constructor(options: TargetOptions) {
     this.#options = options
@@ -34,7 +34,7 @@ export class Target implements Shared {
 
   #ready(): Promise<string> {
     const url = this.#process.ready(patienceMs)
-    // Whoever calls hears of it; until then nobody may be there.
+    // Whoever awaits the URL gets the error; this only avoids an unhandled rejection before that.
     url.catch(() => {})
     return url
   }
@@ -47,37 +47,37 @@ export class Target implements Shared {
     return this.#process.child.pid as number
   }
 
-  /** Undefined while there is none. */
+  /** Undefined while no engine runs. */
   get enginePid(): number | undefined {
     return isAlive(this.pid) ? childrenOf(this.pid)[0] : undefined
   }
 
-  /** Resolves when the service that runs now serves calls. */
+  /** Resolves when the current process is ready. */
   url(): Promise<string> {
     return this.#url
   }
 
-  /** The last of what it said and wrote down. */
-  words(): string {
+  /** End of its standard error and output. */
+  output(): string {
     return `${this.#process.stderr().slice(-1000)}\n${this.#process.stdout().slice(-3000)}`
   }
 
-  /** A call with the admin token, which waits for a service that is being started. */
+  /** Sends a request with the admin token. Waits while the service starts. */
   call = async (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch((await this.#url) + path, { ...init, headers: { 'X-API-KEY': adminToken, ...init.headers } })
 
   async json<T>(path: string, init?: RequestInit): Promise<T> {
     const response = await this.call(path, init)
     const text = await response.text()
-    if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text.slice(0, 500)}`)
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${text.slice(0, 500)}`)
     return JSON.parse(text) as T
   }
 
-  /** Ends the service as hard as can be, and resolves when it is gone. Its engine goes with it; callers wait. */
+  /** Sends SIGKILL and resolves when the service and its engine have ended. Requests wait until `start`. */
   async kill(): Promise<void> {
     const { enginePid } = this
     this.#url = new Promise((resolve) => {
-      this.#callersWait = resolve
+      this.#resolveUrl = resolve
     })
     this.#process.child.kill('SIGKILL')
     await this.#process.exit
@@ -85,11 +85,10 @@ export class Target implements Shared {
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  /** Starts it after its end. */
   start(): void {
     this.#process = this.#spawn()
     this.#url = this.#ready()
-    this.#callersWait?.(this.#url)
+    this.#resolveUrl?.(this.#url)
   }
 
   close(): Promise<void> {
@@ -97,7 +96,7 @@ export class Target implements Shared {
   }
 }
 
-/** A service on a directory below this one that serves calls. */
+/** Starts a service with its data in `directory` and waits until it is ready. */
 export async function openTarget(
   directory: string,
   environment: Record<string, string> = {},

@@ -7,11 +7,11 @@ const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 export interface RunningCommand {
   child: ChildProcess
-  /** How it ended; the code is null where a signal ended it. */
+  /** The code is null if a signal ended the command. */
   ended: Promise<{ code: number | null; stderr: string }>
 }
 
-/** The command line, in a process of its own. */
+/** Runs the command line in a separate process. */
 export function runWellhead(...args: string[]): RunningCommand {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
   const exit = once(child, 'exit')

@@ -6,12 +6,12 @@ import type { RunningService } from '../../support/service.ts'
 
 const entries = '/api/endpoints/query/attack.entries'
 
-/** Those of the attempts that go for what the service spends, reaches, tells and believes. */
+/** Attacks on resources, outgoing requests, configuration, inventory and trust in input. */
 export function attackOnLimits(running: () => RunningService, tenant: () => MadeToken): void {
   const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     ask(running(), running().adminToken.token, method, path, body, headers)
 
-  test('4: what would use up the service is refused or bounded', async () => {
+  test('4: requests that would exhaust the service are refused or limited', async () => {
     const endpoint = (fields: object) => admin('POST', '/api/endpoints', { name: 'attack.much', ...fields })
     const query = 'SELECT 1 AS one'
     for (const fields of [{ max_rows: 10_001 }, { timeout_seconds: 3601 }, { cache_seconds: 1e9 }]) {
@@ -34,7 +34,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     expect((await endpoint({ query: views, sandbox: true })).status).toBe(201)
     const sql = `SELECT '${value}' AS long`
     expect((await admin('POST', '/api/endpoints/query/attack.much', { sql })).status).toBe(422)
-    // Linear for the engine, and endless for an expression that tries every way.
+    // Linear for the engine; a backtracking engine would never finish.
     const expression = encodeURIComponent('(x+x+)+y')
     const address = `/api/endpoints/query/usage.api-counts?interval=daily&project=${expression}`
     expect((await admin('GET', address)).status).toBe(200)
@@ -46,7 +46,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     expect(huge).toMatch(/^HTTP\/1\.1 413 /)
   })
 
-  test('7: SQL makes the service call nobody', async () => {
+  test('7: SQL cannot make the service send requests', async () => {
     let calls = 0
     const listener = createServer((socket) => {
       calls++
@@ -79,7 +79,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
         const sent = await admin('POST', '/api/endpoints/query/attack.much', { sql: query })
         expect([table, sent.status, sent.body.error?.code]).toEqual([table, 422, 'invalid_query'])
       }
-      // Nor do addresses in entries, parameters and descriptions mean anything but their text.
+      // URLs in entries, parameters and descriptions are only text.
       const text = `http://${address}/`
       await admin('POST', '/api/logs?source=edge_logs', {
         event_message: text,
@@ -92,7 +92,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     }
   })
 
-  test('8: answers tell nothing of the inside, and no page of another origin may read them', async () => {
+  test('8: responses reveal no internals, and pages of other origins cannot read them', async () => {
     const origin = { Origin: 'https://evil.example.com' }
     const asked = { ...origin, 'Access-Control-Request-Method': 'GET' }
     const answers = [
@@ -124,7 +124,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     expect(page.body).not.toMatch(/evil\.example\.com|javascript:/)
   })
 
-  test('9: what is described is what is there, and nothing else answers', async () => {
+  test('9: exactly the documented routes exist', async () => {
     const { body } = await ask(running(), undefined, 'GET', '/openapi.json')
     const described = Object.entries(body.paths as Record<string, object>).flatMap(([path, operations]) =>
       Object.keys(operations)
@@ -151,7 +151,7 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
     }
   })
 
-  test('10: what senders and proxies put into headers and entries is a text and nothing more', async () => {
+  test('10: headers and entries of senders and proxies are treated as text', async () => {
     const idOf = async (id: string) =>
       (await admin('GET', '/health', undefined, { 'X-Request-Id': id })).headers.get('x-request-id')
     expect(await idOf('trace-1.2_3')).toBe('trace-1.2_3')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../../src/base/clock.ts'
-import { type Answer, ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import { rawStatus } from '../../support/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
 import { attackOnLimits } from './attack-on-limits.ts'
@@ -10,12 +10,12 @@ const [mine, theirs] = ['attack-a', 'attack-b'] as const
 const nobody = '00000000-0000-4000-8000-000000000000'
 const entries = '/api/endpoints/query/attack.entries'
 
-/** An attempt at each of the ten risks that OWASP lists for interfaces (2023), in its order. */
+/** An attack for each of the OWASP API Security Top 10 (2023), in their order. */
 export function attackJourneys(running: () => RunningService, clock: ManualClock): void {
   const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     ask(running(), running().adminToken.token, method, path, body, headers)
 
-  describe('attempts of somebody who means harm', () => {
+  describe('attacks', () => {
     let tenant: MadeToken
     let other: MadeToken
     const asTenant = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
@@ -40,7 +40,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       expect(made.status).toBe(201)
     })
 
-    test('1: what belongs to another cannot be had by its id, and not even be told from what is not there', async () => {
+    test("1: another tenant's data cannot be read by id, nor distinguished from missing data", async () => {
       const rows = async (query: string) => (await asTenant('GET', `${entries}?${query}`)).body.result
       expect(await rows(`id=${mine}/1`)).toHaveLength(1)
       expect(await rows(`id=${theirs}/1`)).toEqual(await rows('id=nobody/1'))
@@ -68,7 +68,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
           ask(running(), token, 'GET', `/api/endpoints/query/${encodeURIComponent(reference)}?project=a`),
         ),
       )
-      expect(new Set(refusals.map(withoutId))).toEqual(new Set([withoutId(refusals[0] as Answer)]))
+      expect(new Set(refusals.map(withoutId))).toEqual(new Set([withoutId(refusals[0] as JsonResponse)]))
       expect(refusals[0]?.status).toBe(403)
       const tokens = [tenant.id, other.id, nobody].map((each) =>
         asTenant('GET', `/api/access-tokens/${each}`),
@@ -76,11 +76,11 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       expect(new Set((await Promise.all(tokens)).map(withoutId)).size).toBe(1)
     })
 
-    test('2: nothing but the token itself, in one of its two headers, once, is a token', async () => {
+    test('2: only the exact token, sent once in one of the two headers, is accepted', async () => {
       const { token, id } = await makeToken(running(), { scopes: ['query'] })
       const get = (headers: string[], query = '') =>
         rawStatus(running(), `GET /api/endpoints/query/none${query}`, headers)
-      // Whoever is let in hears that there is no such endpoint.
+      // A valid token gets 404, because the endpoint does not exist.
       const good = [`X-API-KEY: ${token}`, `x-api-key:${token}`, `Authorization: Bearer ${token}`]
       for (const header of [...good, `Authorization: bearer  ${token}`]) {
         expect([header, await get([header])]).toEqual([header, 404])
@@ -141,7 +141,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       ]) {
         expect([name, await get([], `?${name}=${token}`)]).toEqual([name, 401])
       }
-      // What Node's parser does not take for a header does not become one.
+      // Malformed header lines are not read as a token.
       for (const header of [
         `X-API-KEY : ${token}`,
         `X-API-KEY: \0${token}`,
@@ -151,7 +151,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       }
     })
 
-    test('3: fields that only the service sets cannot be set, and nothing grows rights by a field', async () => {
+    test('3: read-only fields cannot be set, and no field grants permissions', async () => {
       const forged = {
         version: 99,
         columns: [],
@@ -219,7 +219,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       expect(before).toMatchObject(after)
     })
 
-    test('5: no way of writing an address opens a route of admins', async () => {
+    test('5: no spelling of a path opens an admin route', async () => {
       const key = `X-API-KEY: ${tenant.token}`
       const routes = running().http.routeList.filter(({ access }) => access === 'admin')
       expect(routes.length).toBeGreaterThan(20)
@@ -269,7 +269,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       }
     })
 
-    test('6: what hands out or takes away rights or data is for admins, and holds at once', async () => {
+    test('6: only admins change permissions and data, and changes take effect immediately', async () => {
       const own = `/api/access-tokens/${tenant.id}`
       expect((await asTenant('POST', `${own}/rotate`)).status).toBe(403)
       expect((await asTenant('DELETE', `/api/access-tokens/${other.id}`)).status).toBe(403)
@@ -283,7 +283,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       const rotated = await admin('POST', `/api/access-tokens/${other.id}/rotate`, { overlap_seconds: 0 })
       const status = async (token: string) => (await ask(running(), token, 'GET', entries)).status
       expect([await status(other.token), await status(rotated.body.token)]).toEqual([401, 200])
-      // A result is in the cache, which does not help whoever was sent away.
+      // A cached result is not served to a revoked token.
       await admin('DELETE', `/api/access-tokens/${other.id}`)
       expect(await status(rotated.body.token)).toBe(401)
     })
@@ -292,7 +292,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
   })
 }
 
-function withoutId({ status, body }: Answer): string {
+function withoutId({ status, body }: JsonResponse): string {
   const { request_id: _, ...error } = body.error
   return JSON.stringify([status, error])
 }

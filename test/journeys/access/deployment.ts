@@ -23,7 +23,7 @@ export function deploymentJourneys(running: () => RunningService): void {
   const two = { name: 'set.two', query: 'SELECT 2 AS n', max_rows: 5 }
 
   describe('deployments', () => {
-    test('endpoints are made, changed and left as they are, and a trial changes nothing', async () => {
+    test('creates, updates and leaves endpoints unchanged, and a dry run changes nothing', async () => {
       const trial = await deploy([one, two], { dry_run: true })
       expect([trial.status, trial.body.dry_run]).toEqual([200, true])
       expect(outcome(trial)).toEqual(['set.one created 1', 'set.two created 1'])
@@ -31,7 +31,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       const made = await deploy([one, { ...two, expected_version: 0 }])
       expect(outcome(made)).toEqual(outcome(trial))
       expect((await admin('GET', '/api/endpoints/query/set.two')).body.result).toEqual([{ n: 2 }])
-      // What was read can be sent back.
+      // A response can be sent back as a request.
       const { body: read } = await admin('GET', '/api/endpoints/set.one')
       const changed = await deploy([read, { ...two, query: 'SELECT 3 AS n', expected_version: 1 }])
       expect(outcome(changed)).toEqual(['set.one unchanged 1', 'set.two updated 2'])
@@ -43,7 +43,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       await remove('set.one', 'set.two')
     })
 
-    test('what breaks callers is listed and refused, unless it is allowed', async () => {
+    test('breaking changes are listed and refused, unless they are allowed', async () => {
       await deploy([one, two])
       const breaking = [
         { ...one, description: 'x' },
@@ -75,7 +75,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       await remove('set.one', 'set.two')
     })
 
-    test('one that cannot be saved keeps all of them from it, and is named', async () => {
+    test('one invalid endpoint fails the whole deployment and is named', async () => {
       await deploy([one])
       const good = { ...one, description: 'other' }
       const cases: [unknown[], number, object][] = [
@@ -100,8 +100,8 @@ export function deploymentJourneys(running: () => RunningService): void {
       ]
       for (const [endpoints, status, details] of cases) {
         for (const dry_run of [true, false]) {
-          const { status: answered, body } = await deploy(endpoints, { dry_run })
-          expect([answered, body.error], JSON.stringify(endpoints)).toMatchObject([status, details])
+          const { status: actual, body } = await deploy(endpoints, { dry_run })
+          expect([actual, body.error], JSON.stringify(endpoints)).toMatchObject([status, details])
         }
       }
       expect((await deploy([good], { colour: 'red' })).status).toBe(400)
@@ -113,7 +113,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       expect([gone.status, gone.body.error.message]).toEqual([409, expect.stringMatching(/was deleted/)])
     })
 
-    test('names change hands within a deployment', async () => {
+    test('endpoints can swap names within a deployment', async () => {
       const made = await deploy([one, two])
       const [first, second] = made.body.endpoints.map(({ id }: { id: string }) => id)
       const swapped = await deploy(
@@ -128,7 +128,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       await remove('set.one', 'set.two')
     })
 
-    test('of two deployments of the same versions at once one holds, and of the other nothing is there', async () => {
+    test('of two concurrent deployments with the same expected versions, one succeeds and the other changes nothing', async () => {
       await deploy([one, two])
       const expecting = (mark: number, extra: string) =>
         deploy([
@@ -146,7 +146,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       )
       const marks = there.map(({ description }) => description).filter(Boolean)
       expect(marks).toEqual([`${won + 1}`, `${won + 1}`])
-      // Without versions both are done, one after the other.
+      // Without expected versions both succeed, one after the other.
       const free = await Promise.all([3, 4].map((mark) => deploy([{ ...one, description: `${mark}` }])))
       expect(free.map(({ status }) => status)).toEqual([200, 200])
       await remove('set.one', 'set.two', 'set.three', 'set.four')

@@ -9,10 +9,10 @@ const projects = ['sand-a', 'sand-b'] as const
 const query = `WITH mine AS (SELECT id, event_message FROM edge_logs WHERE project = @project)
 SELECT count() AS n FROM mine`
 
-/** The whole source, so that it is the token alone that keeps tenants apart. */
+/** Reads the whole source, so that only the token separates tenants. */
 const openQuery = 'WITH everything AS (SELECT * FROM edge_logs) SELECT count() AS n FROM everything'
 
-/** What a caller would have to reach out of the sandbox for; each with a word of the refusal. */
+/** SQL that tries to leave the sandbox, with a part of the expected error. */
 const hostile: [sql: string, refusal: RegExp][] = [
   ['SELECT * FROM edge_logs', /cannot be read here/],
   ['SELECT * FROM mine WHERE id IN (SELECT id FROM wellhead.edge_logs)', /cannot be read here|not allowed/],
@@ -34,7 +34,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
   const get = (parameters: Record<string, string>, address = path) =>
     admin('GET', `${address}?${new URLSearchParams(parameters)}`)
 
-  describe('SQL of callers', () => {
+  describe('sandbox SQL', () => {
     const tokens = new Map<string, MadeToken>()
     const asTenant = (project: string, endpoint: string, body: unknown) =>
       ask(running(), tokens.get(project)?.token, 'POST', `/api/endpoints/query/${endpoint}`, body)
@@ -62,7 +62,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect(made.map(({ status }) => status)).toEqual([201, 201, 201])
     })
 
-    test('takes the place of the final SELECT, the same with GET and POST', async () => {
+    test('replaces the final SELECT, with GET and POST', async () => {
       const sql = 'SELECT id FROM mine ORDER BY id DESC LIMIT 2'
       const expected = { result: [{ id: 'sand-a/3' }, { id: 'sand-a/2' }] }
       expect((await get({ project: 'sand-a', sql })).body).toEqual(expected)
@@ -74,7 +74,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect((await get({ project: 'sand-a' })).body).toEqual({ result: [{ n: 3 }] })
     })
 
-    test('does not free the caller of the parameters', async () => {
+    test('still requires the parameters of the endpoint', async () => {
       const missing = await get({ sql: 'SELECT 1 AS one' })
       expect(missing).toMatchObject({ status: 400, body: { error: { code: 'missing_parameter' } } })
       const twice = await admin('POST', `${path}?project=sand-a&sql=SELECT+1`, { sql: 'SELECT 2' })
@@ -89,7 +89,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect(JSON.stringify(body)).not.toContain('said')
     })
 
-    test('sees the rows of the token alone, though the endpoint filters nothing', async () => {
+    test("sees only rows of the token's project, even if the endpoint does not filter", async () => {
       const rows = 'SELECT id FROM everything ORDER BY id'
       const own = ['sand-a/1', 'sand-a/2', 'sand-a/3'].map((id) => ({ id }))
       expect((await asTenant('sand-a', 'sandbox.open', { sql: rows })).body).toEqual({ result: own })
@@ -100,7 +100,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect(foreign.status).toBe(403)
     })
 
-    test('cannot ask by failing whether another has a row', async () => {
+    test('cannot use errors to test for rows of another tenant', async () => {
       for (const sql of [
         "SELECT count() AS n FROM everything WHERE intDiv(1, event_message != 'sand-b said 1') = 1",
         "SELECT count() AS n FROM everything WHERE toUInt8(if(startsWith(id, 'sand-b'), id, '1')) = 1",
@@ -109,18 +109,18 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
           status: 200,
           body: { result: [{ n: 3 }] },
         })
-        // The one whose row it is does meet it.
+        // The owner of the row gets the error.
         expect((await asTenant('sand-b', 'sandbox.open', { sql })).status, sql).toBe(422)
       }
     })
 
-    test('is ignored where the endpoint does not ask for it', async () => {
+    test('is ignored if the endpoint has no sandbox', async () => {
       const off = '/api/endpoints/query/sandbox.off'
       const [without, given] = [await get({}, off), await get({ sql: 'SELECT 1 AS one' }, off)]
       expect([given.status, given.body]).toEqual([200, without.body])
     })
 
-    test('is a part of what is cached, and a change of the endpoint takes effect', async () => {
+    test('is part of the cache key, and a change of the endpoint takes effect', async () => {
       const changed = await admin('PATCH', '/api/endpoints/sandbox.mine', { cache_seconds: 60 })
       expect(changed.body).toMatchObject({ version: 2, cache_seconds: 60 })
       const outcome = async (sql: string, project = 'sand-a') => {
@@ -132,7 +132,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect(await outcome(count)).toEqual(['hit', 3])
       expect(await outcome(longest)).toEqual(['fwd=miss', 8])
       expect(await outcome(count, 'sand-b')).toEqual(['fwd=miss', 3])
-      // The same text by the token of a tenant is another result, even where the rows are the same.
+      // The same SQL with a tenant's token is cached separately, even if the rows are the same.
       const tenants = await asTenant('sand-a', 'sandbox.mine', { sql: count })
       expect(tenants.headers.get('cache-status')).toContain('fwd=miss')
 
@@ -143,11 +143,11 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       expect(await outcome('SELECT 42 AS n')).toEqual(['fwd=miss', 1])
     })
 
-    test('that takes longer to check than the endpoint may run is stopped at the limit of the endpoint', async () => {
+    test('is stopped at the time limit of the endpoint while it is being checked', async () => {
       const views = 'WITH mine AS (SELECT 1 AS one) SELECT one FROM mine'
       const brief = { name: 'sandbox.brief', query: views, sandbox: true, timeout_seconds: 1 }
       expect((await admin('POST', '/api/endpoints', brief)).status).toBe(201)
-      // The engine runs it while it looks for the type of the column.
+      // The engine runs the subquery to find the type of the column.
       const sql = 'SELECT (SELECT sum(sipHash64(number)) FROM numbers(1000000000000)) AS n'
       expect(await admin('POST', '/api/endpoints/query/sandbox.brief', { sql })).toMatchObject({
         status: 504,
@@ -155,10 +155,10 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       })
     })
 
-    test('that ends the engine is refused from then on, with any text, and nobody else is', async () => {
+    test('of a caller that ended the engine is refused, whatever it says, while other callers are served', async () => {
       const far = 'arrayLevenshteinDistance(range(200000), range(number + 5, 200005))'
       const stubborn = `WITH slow AS (SELECT ${far} AS d FROM numbers(1)), quick AS (SELECT 1 AS one) SELECT one FROM quick`
-      // Long enough to check the SQL, and far too short for the view.
+      // Long enough to check the SQL, and too short for the view.
       const seconds = many(2, 10)
       const made = { name: 'sandbox.stubborn', query: stubborn, sandbox: true, timeout_seconds: seconds }
       expect((await admin('POST', '/api/endpoints', made)).status).toBe(201)
@@ -190,7 +190,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
         result: [{ two: 2 }],
       })
       expect(await restarts()).toBe(before + 1)
-      // Real time passes, too, and is a part of it: this is enough either way.
+      // Real time counts as well, so this is enough in any case.
       clock.advance(600_000)
       expect((await send(anna, { sql: 'SELECT one + 2 AS three FROM quick' })).body).toEqual({
         result: [{ three: 3 }],

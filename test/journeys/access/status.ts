@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { listErrors } from '../../../src/base/errors.ts'
 import { createServer, type ServerOptions } from '../../../src/http/server.ts'
 import { RequestCounts } from '../../../src/observability/metrics.ts'
-import { type Answer, ask, makeToken } from '../../support/callers.ts'
+import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
 import { rawRequest } from '../../support/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
 import { openLimitedIntake } from '../logs/limited-intake.ts'
@@ -22,9 +22,9 @@ interface Mistake {
   error: Record<string, unknown>
 }
 
-/** Mistakes of somebody who may do everything, each with what is said to it. */
+/** Mistakes of an admin and the error that each gets. */
 const mistakes: Record<string, Mistake> = {
-  'a required parameter is left out': {
+  'a required parameter is missing': {
     request: ['GET', `${call}/logs.all`],
     status: 400,
     error: { code: 'missing_parameter', parameter: 'project' },
@@ -34,58 +34,58 @@ const mistakes: Record<string, Mistake> = {
     status: 400,
     error: { code: 'invalid_parameter', parameter: 'interval', allowed: ['minutely', 'hourly', 'daily'] },
   },
-  'a timestamp is none': {
+  'a timestamp is invalid': {
     request: ['GET', `${call}/logs.all?project=a&iso_timestamp_start=yesterday`],
     status: 400,
     error: { code: 'invalid_parameter', parameter: 'iso_timestamp_start' },
   },
-  'the body is no JSON': {
+  'the body is not JSON': {
     request: ['POST', `${call}/logs.all`, '{"project":'],
     status: 400,
     error: { code: 'invalid_body' },
   },
-  'there is no such endpoint': {
+  'the endpoint does not exist': {
     request: ['GET', `${call}/no.such.endpoint`],
     status: 404,
     error: { code: 'endpoint_not_found' },
   },
-  'there is no such source': {
+  'the source does not exist': {
     request: ['POST', '/api/logs?source=no_such_source', []],
     status: 404,
     error: { code: 'source_not_found' },
   },
-  'there is nothing': { request: ['GET', '/api/nothing'], status: 404, error: { code: 'not_found' } },
-  'the method is not for this path': {
+  'the path does not exist': { request: ['GET', '/api/nothing'], status: 404, error: { code: 'not_found' } },
+  'the path does not support the method': {
     request: ['DELETE', `${call}/logs.all`],
     status: 405,
     error: { code: 'method_not_allowed', allowed: ['GET', 'HEAD', 'POST'] },
   },
-  'no format is left that the caller takes': {
+  'no accepted format is available': {
     request: ['GET', `${call}/logs.all?project=a`, undefined, { Accept: 'image/png' }],
     status: 406,
     error: { code: 'not_acceptable', allowed: expect.arrayContaining(['application/json', 'text/csv']) },
   },
-  'the name belongs to another': {
+  'the name is taken': {
     request: ['POST', '/api/endpoints', { name: 'logs.all', query: 'SELECT 1' }],
     status: 409,
     error: { code: 'name_taken' },
   },
-  'somebody else was faster': {
+  'the version has changed': {
     request: ['PATCH', '/api/endpoints/logs.all', { description: 'late' }, { 'If-Match': '"999"' }],
     status: 412,
     error: { code: 'version_conflict' },
   },
-  'the body is of another type': {
+  'the content type is not supported': {
     request: ['POST', `${call}/logs.all`, 'project=a', form],
     status: 415,
     error: { code: 'unsupported_media_type' },
   },
-  'the SQL is wrong': {
+  'the SQL is invalid': {
     request: ['POST', '/api/endpoints', { name: 'wrong', query: 'SELECT 1,\n  2 nope nope' }],
     status: 422,
     error: { code: 'invalid_query', line: 2, column: 10 },
   },
-  'the SQL sets its own settings': {
+  'the SQL contains SETTINGS': {
     request: ['POST', '/api/endpoints', { name: 'wrong', query: 'SELECT 1 SETTINGS max_threads = 1' }],
     status: 422,
     error: { code: 'invalid_query' },
@@ -95,12 +95,12 @@ const mistakes: Record<string, Mistake> = {
 export function statusJourneys(running: () => RunningService): void {
   const admin = (...request: Mistake['request']) => ask(running(), running().adminToken.token, ...request)
 
-  describe('what is answered when', () => {
+  describe('an error is returned when', () => {
     test.each(Object.entries(mistakes))('%s', async (_, { request, status, error }) => {
       expectError(await admin(...request), status, error)
     })
 
-    test('there is no token, or one without the scope', async () => {
+    test('the token is missing or lacks the scope', async () => {
       const path = '/api/access-tokens'
       const none = await ask(running(), undefined, 'GET', path)
       expectError(none, 401, { code: 'unauthorized' })
@@ -109,7 +109,7 @@ export function statusJourneys(running: () => RunningService): void {
       expectError(await ask(running(), token, 'GET', path), 403, { code: 'forbidden' })
     })
 
-    test('a token was used too often', async () => {
+    test('a token exceeds its rate limit', async () => {
       const { token } = await makeToken(running(), { scopes: ['query'], requests_per_minute: 1 })
       const path = `${call}/no.such.endpoint`
       expectError(await ask(running(), token, 'GET', path), 404, { code: 'endpoint_not_found' })
@@ -126,7 +126,7 @@ export function statusJourneys(running: () => RunningService): void {
       await admin('DELETE', '/api/endpoints/endless')
     })
 
-    test('body or headers are too large', async () => {
+    test('the body or the headers are too large', async () => {
       const { token } = running().adminToken
       const body = await rawRequest(
         running(),
@@ -167,7 +167,7 @@ export function statusJourneys(running: () => RunningService): void {
       await limited.close()
     })
 
-    test('the service is not open yet, or something breaks inside', async () => {
+    test('the service is starting, or an internal error occurs', async () => {
       const lines: string[] = []
       let open = false
       const door = halfServer(lines, () => open)
@@ -175,7 +175,7 @@ export function statusJourneys(running: () => RunningService): void {
       const early = await door.inject({ url: `${call}/logs.all`, headers })
       expect([early.statusCode, early.headers['retry-after']]).toEqual([503, '1'])
       expect(early.json()).toMatchObject({ error: { code: 'engine_unavailable' } })
-      // Who is not known is not told of it.
+      // An unauthorized caller does not learn that the service is starting.
       expect((await door.inject({ url: `${call}/logs.all` })).statusCode).toBe(401)
 
       open = true
@@ -187,24 +187,24 @@ export function statusJourneys(running: () => RunningService): void {
       expect(broken.json()).toEqual({
         error: { code: 'internal', message: expect.any(String), request_id: 'look-here' },
       })
-      expect(broken.body).not.toMatch(/cellar|\.ts|stack/)
+      expect(broken.body).not.toMatch(/pump|\.ts|stack/)
       const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
       expect(logged.find(({ request_id }) => request_id === 'look-here')).toMatchObject({
-        err: { message: 'water in the cellar' },
+        err: { message: 'the pump is broken' },
       })
     })
   })
 
-  test('every error that there is has a test that meets it', () => {
+  test('every error code occurs in a test', () => {
     const texts = ['../../', '../../../src/'].flatMap((folder) =>
       textsOfTests(new URL(folder, import.meta.url)),
     )
-    const unmet = listErrors().filter(({ code }) => !texts.some((text) => metIn(text, code)))
-    expect(unmet).toEqual([])
+    const untested = listErrors().filter(({ code }) => !texts.some((text) => containsCode(text, code)))
+    expect(untested).toEqual([])
   })
 }
 
-function expectError(answer: Answer, status: number, error: Record<string, unknown>): void {
+function expectError(answer: JsonResponse, status: number, error: Record<string, unknown>): void {
   expect([answer.status, answer.body]).toEqual([
     status,
     {
@@ -221,7 +221,7 @@ function expectError(answer: Answer, status: number, error: Record<string, unkno
 
 const token = 'the-token-of-a-half-server'
 
-/** A server whose engine cannot even be asked how it is. Nothing else behind it is ever reached. */
+/** A server whose engine status throws. The requests above use no other part of it. */
 function halfServer(lines: string[], open: () => boolean) {
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
@@ -234,7 +234,7 @@ function halfServer(lines: string[], open: () => boolean) {
     log: pino(sink),
     access: new Access(token, systemClock),
     engineStatus: () => {
-      throw new Error('water in the cellar')
+      throw new Error('the pump is broken')
     },
     stopping: () => false,
     open,
@@ -264,8 +264,8 @@ function halfServer(lines: string[], open: () => boolean) {
   return createServer(options)
 }
 
-/** As a value that is compared, not as a word of a sentence. */
-function metIn(text: string, code: string): boolean {
+/** Only quoted codes count, not words of a sentence. */
+function containsCode(text: string, code: string): boolean {
   return text.includes(`'${code}'`) || text.includes(`"code":"${code}"`)
 }
 

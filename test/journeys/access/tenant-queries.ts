@@ -1,7 +1,7 @@
-/** Names that a careless filter would let through, or would break on. */
+/** Names that break a careless filter. */
 export const projects = ['tenant-a', "o'neil\\", 'tenant-a%', 'Tenant-A'] as const
 
-/** Digits that read the same backwards, each project with its own: no case and no order of letters makes one of another. */
+/** A palindrome of digits per project, so that changing case or order cannot turn one into another. */
 const marks: Record<(typeof projects)[number], string> = {
   'tenant-a': '130211112031',
   "o'neil\\": '465544445564',
@@ -9,12 +9,12 @@ const marks: Record<(typeof projects)[number], string> = {
   'Tenant-A': '279006600972',
 }
 
-/** Is in every secret of a project, and in nothing else. */
+/** Occurs in every secret of the project and nowhere else. */
 export const markOf = (project: string) => marks[project as (typeof projects)[number]]
 
 export const secretOf = (project: string) => `secret of <${project}> ${markOf(project)}`
 
-/** Ways to read a source; none of them says a word about projects. */
+/** Ways to read a source without filtering by project. */
 export const readers = {
   plain: 'SELECT id, project FROM edge_logs',
   'common-table': 'WITH c AS (SELECT * FROM edge_logs) SELECT id, project FROM c',
@@ -38,7 +38,7 @@ export const counters = {
     'SELECT toUInt64(count() + min(timestamp = max_at)) AS n FROM edge_logs CROSS JOIN (SELECT max(timestamp) AS max_at FROM edge_logs) AS m WHERE 0',
 }
 
-/** Each fails on a foreign row, if it is ever shown one. */
+/** Each fails if it reads a row of another project. */
 export const oracles = {
   'oracle-where':
     "SELECT count() AS n FROM edge_logs WHERE intDiv(1, NOT startsWith(event_message, 'secret of') OR event_message = @mine) = 1",

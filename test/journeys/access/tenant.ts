@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../../src/base/clock.ts'
 import { randomOf } from '../../../src/demo/random.ts'
-import { type Answer, ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import { many } from '../../support/engines.ts'
 import type { RunningService } from '../../support/service.ts'
 import { counters, oracles, projects, readers, secretOf } from './tenant-queries.ts'
@@ -44,7 +44,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       )
     })
 
-    test.each(projects)('%s sees its own rows only, however a source is read', async (project) => {
+    test.each(projects)('%s sees only its own rows, however a source is read', async (project) => {
       for (const name of Object.keys(readers)) {
         const { status, body } = await query(tokenOf(project), `tenants.${name}`)
         expect(status, JSON.stringify(body)).toBe(200)
@@ -58,26 +58,26 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       }
     })
 
-    test('counts are those of the tenant, too', async () => {
+    test("counts include only the tenant's rows", async () => {
       for (const name of Object.keys(counters)) {
         const { body } = await query(tokenOf('tenant-a'), `tenants.${name}`)
         expect(body.result[0].n, name).toBe(name === 'max-of-two' ? 0 : 2)
       }
     })
 
-    test('a query that would fail on a foreign row does not fail, since it is shown none', async () => {
+    test('a query that fails on rows of other projects succeeds, because it reads none', async () => {
       for (const name of Object.keys(oracles)) {
         const mine = encodeURIComponent(secretOf('tenant-a'))
         const own = await query(tokenOf('tenant-a'), `tenants.${name}?mine=${mine}`)
         expect(own.status, `${name} ${JSON.stringify(own.body)}`).toBe(200)
-        // It does fail where it may see them: so the queries are what they are meant to be.
+        // It fails for an admin, so the query is a valid test.
         expect((await admin('GET', `/api/endpoints/query/tenants.${name}?mine=${mine}`)).status, name).toBe(
           422,
         )
       }
     })
 
-    test('the project of the token cannot be chosen, in whatever way it is sent', async () => {
+    test("parameters cannot override the token's project", async () => {
       const token = tokenOf('tenant-a')
       const [refused, twice, fine] = [403, 400, 200]
       const cases: [string, unknown, number][] = [
@@ -110,18 +110,18 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       }
     })
 
-    test('a tenant cannot tell a project that is there from one that is not', async () => {
+    test('a tenant cannot distinguish existing projects from missing ones', async () => {
       const [there, notThere] = await Promise.all(
         ['Tenant-A', 'nobody-at-all'].map((project) =>
           query(tokenOf('tenant-a'), `logs.all?project=${project}`),
         ),
       )
-      const { request_id: _one, ...one } = (there as Answer).body.error
-      const { request_id: _other, ...other } = (notThere as Answer).body.error
+      const { request_id: _one, ...one } = (there as JsonResponse).body.error
+      const { request_id: _other, ...other } = (notThere as JsonResponse).body.error
       expect(one).toEqual(other)
     })
 
-    test('a tenant sends for its own project only', async () => {
+    test('a tenant can send entries for its own project only', async () => {
       const sent = await ask(running(), tokenOf('tenant-a').token, 'POST', '/api/logs?source=storage_logs', [
         { event_message: 'no project said' },
         { event_message: 'own', project: 'tenant-a' },
@@ -134,7 +134,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       expect(body.map(({ project }: { project: string }) => project)).toEqual(['tenant-a', 'tenant-a'])
     })
 
-    test('among many callers, failing and stopped ones too, nobody ever sees a foreign row', async () => {
+    test('no concurrent caller sees rows of another project, even if requests fail or are aborted', async () => {
       await admin('POST', '/api/endpoints', {
         name: 'tenants.failing',
         query:
@@ -166,7 +166,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
       const random = randomOf(seed).next
       const below = (limit: number) => Math.floor(random() * limit)
-      const seen: string[] = []
+      const leaked: string[] = []
       let left = many(10_000, 30)
       const caller = async () => {
         while (left-- > 0) {
@@ -175,19 +175,19 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
           const trouble = dice < 15 ? 'tenants.failing' : dice < 18 ? 'tenants.slow' : undefined
           const path = trouble ?? (paths[below(paths.length)] as string)
           const { status, body } = await query(tokenOf(project), path)
-          const told = `seed ${seed}, ${path} ${JSON.stringify(body).slice(0, 200)}`
-          if (trouble) expect([422, 504], told).toContain(status)
-          else expect(status, told).toBe(200)
+          const details = `seed ${seed}, ${path} ${JSON.stringify(body).slice(0, 200)}`
+          if (trouble) expect([422, 504], details).toContain(status)
+          else expect(status, details).toBe(200)
           const text = JSON.stringify(body)
           for (const other of projects) {
-            // As it would stand in a row, and in an error that quotes it.
+            // As in a row, and as in an error that quotes it.
             const secret = JSON.stringify(secretOf(other)).slice(1, -1)
-            if (other !== project && text.includes(secret)) seen.push(`${project}: ${told}`)
+            if (other !== project && text.includes(secret)) leaked.push(`${project}: ${details}`)
           }
         }
       }
       await Promise.all(Array.from({ length: 6 }, caller))
-      expect(seen).toEqual([])
+      expect(leaked).toEqual([])
     })
   })
 }

@@ -18,7 +18,7 @@ export function tokenJourneys(
     ask(running(), running().adminToken.token, method, path, body, headers)
 
   describe('access tokens', () => {
-    test('a token is shown once, listed without its secret, and kept as a hash', async () => {
+    test('a token is shown once, listed without its secret and stored as a hash', async () => {
       const made = await admin('POST', '/api/access-tokens', { description: 'a board', scopes: ['query'] })
       expect(made.status).toBe(201)
       expect(made.headers.get('cache-control')).toBe('no-store')
@@ -34,7 +34,6 @@ export function tokenJourneys(
         expires_at: null,
         requests_per_minute: null,
         created_at: new Date(clock.now()).toISOString(),
-        // To the millisecond, as every other time.
         updated_at: new Date(clock.now()).toISOString(),
         last_used_at: null,
         previous_valid_until: null,
@@ -50,7 +49,7 @@ export function tokenJourneys(
       expect(stored.body.toString()).not.toContain(token)
     })
 
-    test('a token opens what its scopes say, in either header, and nothing else', async () => {
+    test('a token permits what its scopes allow, in either header, and nothing else', async () => {
       const { token } = await makeToken(running(), { scopes: ['query:logs.all', 'ingest:auth_logs'] })
       expect((await ask(running(), token, 'GET', logsAll)).status).toBe(200)
       expect(
@@ -62,16 +61,16 @@ export function tokenJourneys(
         expect(refused).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
       }
       expect((await ask(running(), token, 'POST', '/api/logs?source=auth_logs', [])).status).toBe(200)
-      // By the name that Logflare's senders use for the same source.
+      // Logflare's name for the same source.
       expect((await ask(running(), token, 'POST', '/api/logs?source=gotrue.logs.prod', [])).status).toBe(200)
       expect((await ask(running(), token, 'POST', '/api/logs?source=edge_logs', [])).status).toBe(403)
       expect((await ask(running(), token, 'GET', '/api/access-tokens')).status).toBe(403)
       expect((await ask(running(), token, 'GET', `${logsAll}&_explain=1`)).status).toBe(403)
-      // Not in the address, where it would be in everybody's logs.
+      // Not in the URL, which is written to logs.
       expect((await ask(running(), undefined, 'GET', `${logsAll}&api_key=${token}`)).status).toBe(401)
     })
 
-    test('fixed parameters are filled in, and sent differently they are refused', async () => {
+    test('fixed parameters are filled in, and other values are refused', async () => {
       const { token } = await makeToken(running(), {
         scopes: ['query'],
         parameters: { interval: 'daily' },
@@ -87,7 +86,7 @@ export function tokenJourneys(
       expect((await call('&interval=')).status).toBe(403)
     })
 
-    test('every invalid token gets the same body, and a mistyped one is told apart in a header', async () => {
+    test('every invalid token gets the same body, and a header marks a mistyped one', async () => {
       const soon = new Date(clock.now() + 60_000).toISOString()
       const expiring = await makeToken(running(), { scopes: ['query'], expires_at: soon })
       const revoked = await makeToken(running(), { scopes: ['query'] })
@@ -116,7 +115,7 @@ export function tokenJourneys(
       expect((await admin('GET', `/api/access-tokens/${revoked.id}`)).status).toBe(404)
     })
 
-    test('an address that sends too many invalid tokens is limited, and valid tokens from it are not', async () => {
+    test('too many invalid tokens from an address are limited, and valid tokens from it are not', async () => {
       const { token } = await makeToken(running(), { scopes: ['query'] })
       const call = async (key: string | undefined, remoteAddress: string) => {
         const headers = key === undefined ? {} : { 'x-api-key': key }
@@ -133,7 +132,7 @@ export function tokenJourneys(
       const refused = await call('wh_wrong', attacker)
       expect([refused.status, refused.error.code]).toEqual([429, 'rate_limited'])
       expect(refused.headers['retry-after']).toBe('1')
-      // Nothing that an attacker could learn from: a wrong token is refused in the same words, whatever is wrong with it.
+      // The error is the same whatever is wrong with the token, so an attacker learns nothing.
       const revoked = await makeToken(running(), { scopes: ['query'] })
       await admin('DELETE', `/api/access-tokens/${revoked.id}`)
       expect((await call(revoked.token, attacker)).error).toEqual(refused.error)
@@ -149,7 +148,7 @@ export function tokenJourneys(
       expect((await call('wh_wrong', attacker)).status).toBe(429)
     })
 
-    test('a limit of requests a minute is told in headers and holds until the minute is over', async () => {
+    test('a limit of requests per minute is in the headers and applies until the minute ends', async () => {
       const { token } = await makeToken(running(), { scopes: ['query'], requests_per_minute: 2 })
       const path = '/api/endpoints/query/no.such.endpoint'
       const first = await ask(running(), token, 'GET', path)
@@ -168,7 +167,7 @@ export function tokenJourneys(
       expect((await ask(running(), token, 'GET', path)).status).toBe(404)
     })
 
-    test('a rotated token has a new secret, and the old one works for the overlap', async () => {
+    test('a rotated token has a new secret, and the old one works during the overlap', async () => {
       const { id, token } = await makeToken(running(), { scopes: ['query'] })
       const rotated = await admin('POST', `/api/access-tokens/${id}/rotate`, { overlap_seconds: 60 })
       expect(rotated.status).toBe(200)
@@ -182,7 +181,7 @@ export function tokenJourneys(
       expect(await works(rotated.body.token)).toBe(401)
     })
 
-    test('a change holds for the next request, and the last use is told', async () => {
+    test('a change applies to the next request, and the last use is reported', async () => {
       const { id, token } = await makeToken(running(), { scopes: ['query'], description: 'before' })
       expect((await ask(running(), token, 'GET', logsAll)).status).toBe(200)
       const changed = await admin('PATCH', `/api/access-tokens/${id}`, { scopes: ['ingest'] })
@@ -212,7 +211,7 @@ export function tokenJourneys(
       [{ scopes: ['query'], expires_at: 'tomorrow' }, 'expires_at'],
       [{ scopes: ['query'], expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
       [{ scopes: ['query'], requests_per_minute: 0 }, 'requests_per_minute'],
-    ])('%j is no token', async (fields, parameter) => {
+    ])('refuses a token with %j', async (fields, parameter) => {
       const refused = await admin('POST', '/api/access-tokens', fields)
       expect(refused).toMatchObject({
         status: 400,
@@ -220,7 +219,7 @@ export function tokenJourneys(
       })
     })
 
-    test('what is not there is 404', async () => {
+    test('returns 404 for an unknown token', async () => {
       for (const [method, path] of [
         ['GET', unknown],
         ['PATCH', unknown],

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Answer } from '../../support/callers.ts'
+import type { JsonResponse } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
 /** Sends requests one after the other over one connection. */
@@ -15,7 +15,7 @@ export class KeptConnection {
     this.#headers = headers
   }
 
-  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  async get(path: string, headers: Record<string, string> = {}): Promise<JsonResponse> {
     const sent = request(this.#url + path, { agent: this.#agent, headers: { ...this.#headers, ...headers } })
     const [response] = (await once(sent.end(), 'response')) as [IncomingMessage]
     const body = await text(response)

@@ -5,9 +5,9 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { answerChecker } from './answer-check.ts'
 import { problemsWithTypes } from './generated-types.ts'
 import { oracleJourneys } from './oracle.ts'
+import { responseChecker } from './response-check.ts'
 import { statisticsJourneys } from './statistics.ts'
 
 const origin = 'https://app.example.com'
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
 
   test('matches the responses, for columns of every type and for management', async () => {
     await admin('POST', '/api/endpoints', { name: 'kinds', query: kinds })
-    const check = answerChecker(service, await documentFor(service.adminToken.token))
+    const check = responseChecker(service, await documentFor(service.adminToken.token))
     const paths = '/api/endpoints/query'
     await check({ method: 'GET', path: `${paths}/kinds` }, 200)
     for (const [name, query] of [

@@ -3,21 +3,21 @@ import { ask, makeToken } from '../../support/callers.ts'
 import { type EventReader, openEvents } from '../../support/event-reader.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** An n-gram index has the first four letters in one entry, so the attacker has to know or guess those. */
-const known = 'key='
-const secret = `${known}q7`
+/** The index consists of 4-grams, so an attacker must know four letters to start with. */
+const prefix = 'key='
+const secret = `${prefix}q7`
 const letters = ['x', 'q', '7']
 
-/** Everything that a caller gets for one guess, and what an admin can see of it. */
+/** One guess: what its caller gets, and what an admin can see. */
 interface Guess {
   at: number
   letter: string
   headers: Headers
   /** The caller's response, event stream and statistics, without times and ids. */
-  seen: string
-  /** Of the entry that statistics have of the request. */
+  response: string
+  /** Fields of the request's entry in the statistics. */
   recorded: Record<string, unknown>
-  /** As `/slow` tells it. */
+  /** From `/slow`. */
   rowsRead: number | null
 }
 
@@ -25,15 +25,15 @@ const volatileHeaders = ['date', 'server-timing', 'x-request-id']
 const volatileFields = ['engine_ms', 'total_ms']
 
 /**
- * A tenant, and a caller of a sandbox, look for a secret in URLs of another project, a letter at a time. Their own
- * rows never match, so the response is always the same; what the engine had to read for it would tell.
+ * A tenant and a sandbox caller guess a secret in another project's URLs, one letter at a time. Their own rows never
+ * match, so the response is always the same; only the amount of data that the engine reads could reveal the secret.
  */
 export function oracleJourneys(running: () => RunningService): void {
   const admin = (method: string, path: string, body?: unknown) =>
     ask(running(), running().adminToken.token, method, path, body)
   const query = '/api/endpoints/query'
 
-  describe('what others store', () => {
+  describe('the data of other tenants', () => {
     const guesses: Record<'admin' | 'tenant' | 'sandbox', Guess[]> = { admin: [], tenant: [], sandbox: [] }
     const tailed: Record<string, unknown>[] = []
     let tenant: string
@@ -41,7 +41,7 @@ export function oracleJourneys(running: () => RunningService): void {
 
     const guess = async (token: string, endpoint: string, parametersFor: (text: string) => object) => {
       const made: Guess[] = []
-      for (let at = known.length; at < secret.length; at++) {
+      for (let at = prefix.length; at < secret.length; at++) {
         for (const letter of letters) {
           const parameters = new URLSearchParams({ ...parametersFor(secret.slice(0, at) + letter) })
           const path = `${query}/${endpoint}?${parameters}`
@@ -57,7 +57,7 @@ export function oracleJourneys(running: () => RunningService): void {
             at,
             letter,
             headers,
-            seen: JSON.stringify([namesAndValues(headers), body, streamed]),
+            response: JSON.stringify([namesAndValues(headers), body, streamed]),
             recorded: { id },
             rowsRead: null,
           })
@@ -71,7 +71,7 @@ export function oracleJourneys(running: () => RunningService): void {
         const { id } = each.recorded
         each.recorded = own[index]?.metadata ?? {}
         const stable = Object.entries(each.recorded).filter(([field]) => !volatileFields.includes(field))
-        each.seen += JSON.stringify(stable)
+        each.response += JSON.stringify(stable)
         each.rowsRead = slow.find((call: { request_id: string }) => call.request_id === id).rows_read
       }
       return made
@@ -123,38 +123,38 @@ export function oracleJourneys(running: () => RunningService): void {
       }))
     })
 
-    test('shows in the figures that admins get', () => {
-      expect(toldBy(guesses.admin, ({ headers }) => headers.get('Wellhead-Read-Rows'))).toBe('q7')
-      expect(toldBy(guesses.admin, ({ headers }) => headers.get('Wellhead-Read-Bytes'))).toBe('q7')
-      expect(toldBy(guesses.admin, ({ rowsRead }) => rowsRead)).toBe('q7')
+    test('affects the read figures that admins get', () => {
+      expect(revealedBy(guesses.admin, ({ headers }) => headers.get('Wellhead-Read-Rows'))).toBe('q7')
+      expect(revealedBy(guesses.admin, ({ headers }) => headers.get('Wellhead-Read-Bytes'))).toBe('q7')
+      expect(revealedBy(guesses.admin, ({ rowsRead }) => rowsRead)).toBe('q7')
     })
 
     test.each(['tenant', 'sandbox'] as const)(
-      'does not show in what a %s caller gets: no figure of what was read is there',
+      'does not affect what a %s caller gets: read figures are missing',
       (caller) => {
-        expect(guesses[caller]).toHaveLength(letters.length * (secret.length - known.length))
-        expect(toldBy(guesses[caller], ({ seen }) => seen)).toBe('')
-        for (const { headers, recorded, seen } of guesses[caller]) {
+        expect(guesses[caller]).toHaveLength(letters.length * (secret.length - prefix.length))
+        expect(revealedBy(guesses[caller], ({ response }) => response)).toBe('')
+        for (const { headers, recorded, response } of guesses[caller]) {
           expect([...headers.keys()].filter((name) => name.includes('read'))).toEqual([])
           expect(Object.keys(recorded).sort()).toEqual(recordedFields)
-          expect(seen).not.toMatch(/read.?(rows|bytes)|rows.?read/i)
+          expect(response).not.toMatch(/read.?(rows|bytes)|rows.?read/i)
         }
       },
     )
 
-    test('does not show in the live entries of calls that a tenant reads', () => {
+    test('does not affect the live request entries that a tenant reads', () => {
       for (const metadata of tailed) expect(Object.keys(metadata).sort()).toEqual(recordedFields)
     })
 
     test.each(['tenant', 'sandbox'] as const)(
       'does not change how many rows the engine reads for a %s caller',
       (caller) => {
-        expect(toldBy(guesses[caller], ({ rowsRead }) => rowsRead)).toBe('')
+        expect(revealedBy(guesses[caller], ({ rowsRead }) => rowsRead)).toBe('')
         expect(guesses[caller][0]?.rowsRead).toBeGreaterThan(0)
       },
     )
 
-    test('does not show in the shipped statistics', async () => {
+    test('does not affect the shipped statistics', async () => {
       for (const token of [tenant, viewer, running().adminToken.token]) {
         for (const [endpoint, columns] of Object.entries({
           'wellhead.endpoint-stats': 'timestamp endpoint calls errors hit_ratio p50_ms p95_ms p99_ms',
@@ -181,22 +181,22 @@ async function entriesOf(tail: EventReader, count: number): Promise<Record<strin
   const entries: Record<string, unknown>[] = []
   while (entries.length < count) {
     const event = await tail.next()
-    if (event === undefined) throw new Error('The tail ended.')
+    if (event === undefined) throw new Error('The tail ended early.')
     if (event.event === 'entry') entries.push(JSON.parse(event.data).metadata)
   }
   return entries
 }
 
-/** The letters that stand out from the others by a figure: what an attacker would read. */
-function toldBy(guesses: readonly Guess[], figure: (guess: Guess) => unknown): string {
-  let told = ''
-  for (let at = known.length; at < secret.length; at++) {
+/** The letters whose figure differs from all others: what an attacker would learn. */
+function revealedBy(guesses: readonly Guess[], figure: (guess: Guess) => unknown): string {
+  let revealed = ''
+  for (let at = prefix.length; at < secret.length; at++) {
     const here = guesses.filter((guess) => guess.at === at)
     const alone = here.filter((guess) =>
       here.every((other) => other === guess || figure(other) !== figure(guess)),
     )
-    // All of them differ where the figure has nothing to do with the guess.
-    if (alone.length === 1) told += alone[0]?.letter
+    // If all figures differ, they do not depend on the guess.
+    if (alone.length === 1) revealed += alone[0]?.letter
   }
-  return told
+  return revealed
 }

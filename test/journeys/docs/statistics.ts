@@ -7,9 +7,8 @@ import type { RunningService } from '../../support/service.ts'
 const patient = { timeout: 60_000 }
 const secret = 'a-value-that-nobody-may-see'
 
-/** Calls, and what is told of them afterwards. */
 export function statisticsJourneys(running: () => RunningService): void {
-  describe('statistics of calls', () => {
+  describe('request statistics', () => {
     let tenant: MadeToken
     let other: MadeToken
     const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
@@ -46,25 +45,25 @@ export function statisticsJourneys(running: () => RunningService): void {
       }
     })
 
-    test('each call is an entry that saved SQL can read, without values of parameters', async () => {
+    test('each request is an entry that saved SQL can read, without parameter values', async () => {
       const entries = [{ event_message: secret }, { event_message: 'other' }]
       await admin('POST', '/api/logs?source=edge_logs', entries)
       const cached = `${query}/watched.cached?text=${secret}`
       for (let i = 0; i < 3; i++) await ask(running(), tenant.token, 'GET', cached)
       const { headers } = await ask(running(), tenant.token, 'GET', cached)
-      const held = { 'If-None-Match': headers.get('etag') as string }
-      expect((await ask(running(), tenant.token, 'GET', cached, undefined, held)).status).toBe(304)
+      const conditional = { 'If-None-Match': headers.get('etag') as string }
+      expect((await ask(running(), tenant.token, 'GET', cached, undefined, conditional)).status).toBe(304)
       await admin('POST', `${query}/watched.plain`, { text: secret })
       await admin('GET', `${query}/watched.plain?text=1&text=2`)
       await admin('GET', `${query}/watched.plain?text=${secret}&_explain`)
 
       const calls = await recorded('watched.cached')
-      const seen = calls.map(({ project, metadata: { status, cache, token_id, method } }) =>
+      const outcomes = calls.map(({ project, metadata: { status, cache, token_id, method } }) =>
         [project, status, cache, token_id, method].join(' '),
       )
       const hit = `blue 200 hit ${tenant.id} GET`
-      // Who asks with If-None-Match by fetch says no-cache, too.
-      expect(seen.sort()).toEqual(
+      // fetch adds `Cache-Control: no-cache` to a request with If-None-Match.
+      expect(outcomes.sort()).toEqual(
         [`blue 200 miss ${tenant.id} GET`, hit, hit, hit, `blue 304 bypass ${tenant.id} GET`].sort(),
       )
       expect(calls.find(({ metadata }) => metadata.cache === 'miss')?.metadata).toMatchObject({
@@ -82,9 +81,9 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect(JSON.stringify([...calls, ...plain])).not.toContain(secret)
     })
 
-    test('the shipped endpoints count calls, by endpoint and by token, and a tenant sees its own', async () => {
+    test('the shipped endpoints count requests by endpoint and by token, and a tenant sees only its own', async () => {
       await ask(running(), other.token, 'GET', `${query}/watched.cached?text=x`)
-      // A minute may have turned between the calls.
+      // The requests may fall into two minutes.
       const all = await stats('wellhead.endpoint-stats?endpoint=watched.cached')
       const sumOf = (value: (row: (typeof all)[number]) => number) =>
         all.reduce((sum, row) => sum + value(row), 0)
@@ -109,7 +108,7 @@ export function statisticsJourneys(running: () => RunningService): void {
       }
     })
 
-    test('nobody can add to them', async () => {
+    test('callers cannot write to the statistics', async () => {
       const sent = await admin('POST', '/api/logs?source=endpoint_requests', [{ message: 'a call' }])
       expect([sent.status, sent.body.error.code]).toEqual([403, 'forbidden'])
       const headers = { 'X-Wellhead-Source': 'endpoint_requests' }
@@ -118,7 +117,7 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect((await admin('POST', '/v1/logs', records, headers)).status).toBe(403)
     })
 
-    test('a call that is slow or fails is kept with its plan, without its values', async () => {
+    test('slow and failed requests are listed with their plan, without parameter values', async () => {
       const failed = await admin('GET', `${query}/watched.slow?text=${secret}`, undefined, {
         'X-Request-Id': 'the-slow-one',
       })
@@ -136,7 +135,7 @@ export function statisticsJourneys(running: () => RunningService): void {
           cache: 'none',
         }),
       ])
-      // It failed after a second, and the engine was at it for nearly all of that.
+      // It timed out after a second, most of which is engine time.
       expect(body[0].engine_ms).toBeGreaterThan(500)
       expect((await recorded('watched.slow'))[0]?.metadata.engine_ms).toBeCloseTo(body[0].engine_ms, 1)
       expect(body[0].plan.plan).toContain('ReadFromSystemNumbers')
@@ -147,7 +146,7 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect((await admin('GET', '/api/endpoints/nothing/slow')).status).toBe(404)
     })
 
-    test('a caller who leaves is a call, too', async () => {
+    test('an abandoned request is recorded with status 499', async () => {
       const before = (await recorded('watched.slow')).length
       const { url, adminToken } = running()
       await new Promise<void>((resolve) => {
@@ -156,7 +155,7 @@ export function statisticsJourneys(running: () => RunningService): void {
         })
         request.on('error', () => resolve())
         request.on('close', () => resolve())
-        // The request is on its way, and its caller does not wait for the answer.
+        // Leaves as soon as the request is sent.
         request.on('finish', () => request.destroy())
       })
       await vi.waitFor(async () => {
@@ -166,7 +165,7 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect(await recorded('watched.slow')).toHaveLength(before + 1)
     })
 
-    test('metrics tell the same, in a form that Prometheus takes', async ({ skip }) => {
+    test('metrics have the same counts in a format that Prometheus accepts', async ({ skip }) => {
       const { status, headers, body } = await admin('GET', '/metrics')
       expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
       const value = (line: string) =>
@@ -182,25 +181,25 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect(value(`wellhead_call_duration_seconds_bucket{le="+Inf",${labels}}`)).toBe(3)
       expect(value('wellhead_engine_up')).toBe(1)
       expect(value('wellhead_query_runs_total{purpose="call"}')).toBeGreaterThan(3)
-      // One of them took a second and failed.
+      // One of them timed out after a second.
       expect(value('wellhead_query_engine_seconds_total{purpose="call"}')).toBeGreaterThan(0.5)
       expect(value('wellhead_ingest_entries_total{source="edge_logs",result="stored"}')).toBeGreaterThan(0)
       expect(value('wellhead_source_parts{source="edge_logs"}')).toBeGreaterThan(0)
       expect(value('wellhead_calls_unrecorded_total')).toBe(0)
       expect(body).not.toContain(secret)
       const problems = promtoolProblems(body)
-      if (problems === undefined) skip('promtool is not available here')
+      if (problems === undefined) skip('promtool is not installed')
       expect(problems).toBe('')
     })
 
-    test('a trace that a caller keeps goes on in the log and to the engine', async () => {
+    test('requests with a valid or invalid traceparent succeed', async () => {
       const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
-      const answers = [
+      const responses = [
         await admin('GET', `${query}/watched.cached?text=traced`, undefined, headers),
         await admin('GET', `${query}/watched.cached?text=traced`, undefined, headers),
         await admin('GET', `${query}/watched.cached?text=traced`, undefined, { traceparent: 'no trace' }),
       ]
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+      expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
     })
   })
 }

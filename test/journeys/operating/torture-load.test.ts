@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { strangersIn } from '../../../torture/load/tenants.ts'
+import { leakedProjects } from '../../../torture/load/tenants.ts'
 import { loadScenarios } from '../../../torture/load-scenarios.ts'
 import { soak } from '../../../torture/scenarios/soak.ts'
 import { tenants } from '../../../torture/scenarios/tenants.ts'
@@ -27,7 +27,7 @@ describe('the check for rows of others', () => {
     for (const owner of projects) {
       const text = (changes[change] as (text: string) => string)(secretOf(owner))
       for (const reader of projects) {
-        expect(strangersIn(text, reader)).toEqual(reader === owner ? [] : [owner])
+        expect(leakedProjects(text, reader)).toEqual(reader === owner ? [] : [owner])
       }
     }
   })

@@ -1,4 +1,4 @@
-/** What the three saved queries mean, for those who write them in another dialect. */
+/** Constants of the three saved queries, for their versions in other SQL dialects. */
 
 export const iso = (seconds) => new Date(seconds * 1000).toISOString()
 
@@ -17,10 +17,10 @@ export const windowOf = {
 const areas = ['rest', 'storage', 'auth', 'realtime'].map((area) => `total_${area}_requests`)
 
 /**
- * What all sides must agree on, and how the endpoint writes times. Percentiles are left out: the saved query's are
- * approximate.
+ * Columns that must be the same on all sides, and the endpoint's time format. Percentiles are not compared, because the
+ * saved query's are approximate.
  */
-export const agreed = {
+export const comparedColumns = {
   'logs.all': { columns: ['id', 'timestamp', 'event_message'], time: 'micros' },
   'functions.invocation-stats': {
     columns: ['timestamp', 'min_execution_time', 'max_execution_time', 'count', 'error_count'],
@@ -29,12 +29,12 @@ export const agreed = {
   'usage.api-counts': { columns: ['timestamp', ...areas], time: 'text' },
 }
 
-/** Throws where another store has other rows than the endpoint gave: then the two are not the same question. */
+/** Throws if another database returns different rows: the queries would not be equivalent. */
 export function checkSameRows(store, { endpoint }, served, stored) {
-  const { columns } = agreed[endpoint]
+  const { columns } = comparedColumns[endpoint]
   const text = (rows) => JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
   if (text(stored) === text(served)) return
   throw new Error(
-    `${endpoint} differs from the rows of ${store}:\n${text(served).slice(0, 1000)}\n${text(stored).slice(0, 1000)}`,
+    `${endpoint} and ${store} return different rows:\n${text(served).slice(0, 1000)}\n${text(stored).slice(0, 1000)}`,
   )
 }

@@ -1,33 +1,33 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
-import { type Answer, ask } from '../../support/callers.ts'
+import { ask, type JsonResponse } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
-/** Sends the request of an operation, and checks the response against the document. */
-export function answerChecker(service: RunningService, document: object) {
+/** Sends the request of an OpenAPI operation and checks the response against its schema. */
+export function responseChecker(service: RunningService, document: object) {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(document, 'document')
   return async (
     operation: { method: string; path: string; address?: string; body?: unknown; token?: string | undefined },
     status: number,
-  ): Promise<Answer> => {
+  ): Promise<JsonResponse> => {
     const { method, path, address = path, body, token = service.adminToken.token } = operation
-    const answer = await ask(service, token, method, address, body)
-    expect([address, answer.status, answer.status < 400 ? '' : answer.body]).toEqual([
+    const response = await ask(service, token, method, address, body)
+    expect([address, response.status, response.status < 400 ? '' : response.body]).toEqual([
       address,
       status,
       status < 400 ? '' : expect.anything(),
     ])
     const pointer = ['paths', path, method.toLowerCase(), 'responses', String(status)].map(escaped).join('/')
     const at = responseOf(document, pointer.split('/').map(unescaped))
-    if (answer.status === 204) return answer
+    if (response.status === 204) return response
     const check = ajv.compile({ $ref: `document#/${at}/content/application~1json/schema` })
-    expect([address, check(answer.body) ? [] : check.errors]).toEqual([address, []])
-    return answer
+    expect([address, check(response.body) ? [] : check.errors]).toEqual([address, []])
+    return response
   }
 }
 
-/** Where the response is described, following a reference. */
+/** Path of the response in the document, with `$ref` resolved. */
 function responseOf(document: object, path: string[]): string {
   const found = path.reduce((part, key) => (part as Record<string, object>)[key] ?? {}, document)
   const reference = '$ref' in found ? String(found.$ref).slice(2) : undefined

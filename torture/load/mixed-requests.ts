@@ -1,13 +1,13 @@
 import type { Dice } from '../fuzz/dice.ts'
 import { adminToken, type Target } from '../support/target.ts'
-import type { Call } from './http-caller.ts'
+import type { HttpRequest } from './http-client.ts'
 
 export const soakEndpoints = { cached: 'torture.soak-cached', uncached: 'torture.soak-uncached' } as const
 
 const projects = Array.from({ length: 20 }, (_, index) => `soak-${index}`)
 
-/** Endpoints that look at the newest entries, so that what a call costs stays the same while entries come in. */
-export async function makeSoakEndpoints(target: Target): Promise<void> {
+/** They read the last ten seconds only, so that a request costs the same however many entries are stored. */
+export async function createSoakEndpoints(target: Target): Promise<void> {
   const query =
     'SELECT project, count() AS n, max(timestamp) AS newest FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 10 SECOND GROUP BY project'
   const parameters = { project: { required: true } }
@@ -23,12 +23,12 @@ export async function makeSoakEndpoints(target: Target): Promise<void> {
   }
 }
 
-/** What callers and senders do, in the shares that a service meets: mostly the same questions again. */
-export function mixedCall(dice: Dice): Call & { kind: 'cached' | 'uncached' | 'sending' } {
+/** 70 % cached queries, 20 % uncached queries, 10 % logs. */
+export function mixedRequest(dice: Dice): HttpRequest & { kind: 'cached' | 'uncached' | 'logs' } {
   const project = dice.pick(projects)
   const roll = dice.below(100)
-  if (roll < 70) return { kind: 'cached', ...asked(soakEndpoints.cached, project) }
-  if (roll < 90) return { kind: 'uncached', ...asked(soakEndpoints.uncached, project) }
+  if (roll < 70) return { kind: 'cached', ...queryRequest(soakEndpoints.cached, project) }
+  if (roll < 90) return { kind: 'uncached', ...queryRequest(soakEndpoints.uncached, project) }
   const entries = Array.from({ length: 20 }, (_, index) => ({
     project,
     event_message: `GET /rest/v1/${index}`,
@@ -37,13 +37,13 @@ export function mixedCall(dice: Dice): Call & { kind: 'cached' | 'uncached' | 's
     },
   }))
   return {
-    kind: 'sending',
+    kind: 'logs',
     path: '/api/logs?source=edge_logs',
     token: adminToken,
     body: JSON.stringify(entries),
   }
 }
 
-function asked(name: string, project: string): Call {
+function queryRequest(name: string, project: string): HttpRequest {
   return { path: `/api/endpoints/query/${name}?project=${project}`, token: adminToken }
 }

@@ -1,13 +1,13 @@
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import type { Shared } from './scenario.ts'
+import type { SharedResource } from './scenario.ts'
 
-/** What scenarios share: opened when the first of them asks, closed after the last. */
-export class SharedThings {
-  readonly #things = new Map<string, Promise<Shared>>()
+/** Resources that scenarios share: opened at first use, closed after the last scenario. */
+export class SharedResources {
+  readonly #things = new Map<string, Promise<SharedResource>>()
   readonly #directories: ReturnType<typeof scratchDirectory>[] = []
   #kept = false
 
-  open<T extends Shared>(name: string, open: (directory: string) => Promise<T>): Promise<T> {
+  open<T extends SharedResource>(name: string, open: (directory: string) => Promise<T>): Promise<T> {
     const known = this.#things.get(name)
     if (known) return known as Promise<T>
     const directory = scratchDirectory()
@@ -17,7 +17,7 @@ export class SharedThings {
     return thing
   }
 
-  /** Leaves the directories where they are; gives their paths. */
+  /** Keeps the directories and returns their paths. */
   keep(): string[] {
     this.#kept = true
     return this.#directories.map(({ path }) => path)

@@ -7,7 +7,7 @@ import { tenantStatements } from '../../test/journeys/endpoints/tenant-statement
 
 const shipped = fileURLToPath(new URL('../../shipped/endpoints', import.meta.url))
 
-/** Saved SQL to begin from: what ships, what tests say of tenants, and what must be refused. */
+/** Saved SQL to mutate: shipped endpoints, queries of the tenant tests, and statements that must be refused. */
 export function savedStatements(): string[] {
   const files = readdirSync(shipped).filter((file) => file.endsWith('.sql'))
   return [

@@ -1,14 +1,14 @@
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
-export interface Answer {
-  /** 0 where the connection ended before there was one. */
+export interface HttpResponse {
+  /** 0 if the connection ended without a response. */
   status: number
   headers: IncomingHttpHeaders
   text: string
   ms: number
 }
 
-export interface Call {
+export interface HttpRequest {
   method?: string
   path: string
   token?: string
@@ -17,8 +17,8 @@ export interface Call {
   signal?: AbortSignal
 }
 
-/** A client that keeps its connections and can have very many of them. */
-export class HttpCaller {
+/** An HTTP client with many keep-alive connections. */
+export class HttpClient {
   readonly #url: URL
   readonly #agent: Agent
 
@@ -27,7 +27,7 @@ export class HttpCaller {
     this.#agent = new Agent({ keepAlive: true, maxSockets, scheduling: 'lifo' })
   }
 
-  call({ method, path, token, body, headers, signal }: Call): Promise<Answer> {
+  send({ method, path, token, body, headers, signal }: HttpRequest): Promise<HttpResponse> {
     const since = performance.now()
     return new Promise((resolve) => {
       const done = (status: number, received: IncomingHttpHeaders, text: string) =>

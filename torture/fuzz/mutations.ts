@@ -1,6 +1,6 @@
 import { type Dice, nastyTexts, nastyValue } from './dice.ts'
 
-/** A copy of a value of JSON in which one thing, anywhere in it, is another. */
+/** A copy of a JSON value with one random change. */
 export function mutatedValue(value: unknown, dice: Dice): unknown {
   if (dice.percent(15) || value === null || typeof value !== 'object') {
     if (typeof value === 'string' && dice.percent(60)) return mutatedText(value, dice)
@@ -26,7 +26,7 @@ function mutatedList(list: readonly unknown[], dice: Dice): unknown[] {
   return changed
 }
 
-/** Cut, doubled, swapped, or with something put in. */
+/** Cuts, repeats, swaps or inserts. */
 export function mutatedText(text: string, dice: Dice): string {
   const at = dice.below(text.length + 1)
   const length = 1 + dice.below(8)
@@ -54,7 +54,7 @@ export function mutatedBytes(bytes: Buffer, dice: Dice): Buffer {
   return dice.percent(30) ? changed.subarray(0, dice.below(changed.length + 1)) : changed
 }
 
-/** Deeper than anybody would write by hand. */
+/** Very deep JSON. */
 export function nested(dice: Dice): string {
   const depth = 10 ** (1 + dice.below(4))
   return dice.percent(50)

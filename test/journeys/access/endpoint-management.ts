@@ -4,13 +4,13 @@ import type { RunningService } from '../../support/service.ts'
 
 const seeded = ['functions.invocation-stats', 'logs.all', 'usage.api-counts']
 
-export function managingJourneys(running: () => RunningService): void {
+export function endpointManagementJourneys(running: () => RunningService): void {
   const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     ask(running(), running().adminToken.token, method, path, body, headers)
   const call = async (name: string) => (await admin('GET', `/api/endpoints/query/${name}`)).body
 
   describe('managing endpoints', () => {
-    test('the three endpoints of the seed are there, with its configuration', async () => {
+    test('the three shipped endpoints exist with their configuration', async () => {
       const { body } = await admin('GET', '/api/endpoints')
       const shown = body.filter(({ name }: { name: string }) => seeded.includes(name))
       expect(shown.map(({ name }: { name: string }) => name)).toEqual(seeded)
@@ -27,7 +27,7 @@ export function managingJourneys(running: () => RunningService): void {
       }
     })
 
-    test('an endpoint is made, called, changed, restored and deleted, each a new version', async () => {
+    test('creating, changing, restoring and deleting an endpoint each makes a new version', async () => {
       const made = await admin('POST', '/api/endpoints', { name: 'greet', query: "SELECT 'one' AS word;" })
       expect(made.status).toBe(201)
       expect(made.headers.get('etag')).toBe('"1"')
@@ -95,7 +95,7 @@ export function managingJourneys(running: () => RunningService): void {
       expect((await admin('DELETE', path, undefined, { 'If-Match': '"2"' })).status).toBe(204)
     })
 
-    test('a name that is claimed twice at once goes to one', async () => {
+    test('of concurrent requests for the same name, one succeeds', async () => {
       const claims = await Promise.all(
         Array.from({ length: 5 }, (_, i) =>
           admin('POST', '/api/endpoints', { name: 'claimed', query: `SELECT ${i} AS i` }),
@@ -107,7 +107,7 @@ export function managingJourneys(running: () => RunningService): void {
       await admin('DELETE', '/api/endpoints/claimed')
     })
 
-    test('an error in SQL has the same message, line and column wherever it is sent', async () => {
+    test('an SQL error has the same message, line and column in every route', async () => {
       await admin('POST', '/api/endpoints', { name: 'placed', query: 'SELECT 1 AS one' })
       for (const query of [
         'SELECT 1 AS one\n  FROM edge_logs t WHER n',
@@ -140,13 +140,13 @@ export function managingJourneys(running: () => RunningService): void {
       await admin('DELETE', '/api/endpoints/placed')
     })
 
-    test('values of parameters come back in the type of the parameter, and can be sent back', async () => {
+    test('parameter values are returned in the type of the parameter and can be sent back', async () => {
       const parameters = {
         most: { type: 'integer', default: 100, example: 5, enum: [5, 100] },
         share: { type: 'number', default: 0.5 },
         exact: { type: 'boolean', default: false },
         word: { default: '7' },
-        // As text: a double could not hold the first, and would write the second without its zero.
+        // As text: a double cannot hold the first, and would drop the zero of the second.
         large: { type: 'integer', default: '9007199254740993' },
         price: { type: 'number', default: '1.10' },
       }
@@ -165,7 +165,7 @@ export function managingJourneys(running: () => RunningService): void {
       await admin('DELETE', '/api/endpoints/typed')
     })
 
-    test('all times are told to the millisecond', async () => {
+    test('all times have milliseconds', async () => {
       const milliseconds = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       const times = { created_at: milliseconds, updated_at: milliseconds }
       for (const path of ['endpoints', 'endpoints/logs.all/versions', 'sources', 'access-tokens']) {
@@ -173,7 +173,7 @@ export function managingJourneys(running: () => RunningService): void {
       }
     })
 
-    test('half of a surrogate pair is in no text that is kept', async () => {
+    test('lone surrogates are refused in every stored text', async () => {
       const endpoint = { name: 'bad', query: 'SELECT @a AS a' }
       const half = 'a\ud800'
       for (const [method, path, body, parameter] of [
@@ -202,7 +202,7 @@ export function managingJourneys(running: () => RunningService): void {
       }
     })
 
-    test('what cannot be an endpoint is told by its field, and nothing is stored', async () => {
+    test('an invalid endpoint is refused with the name of the field, and nothing is stored', async () => {
       const cases: [unknown, number, string | undefined][] = [
         ['[]', 400, undefined],
         [{ query: 'SELECT 1' }, 400, 'name'],
