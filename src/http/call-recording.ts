@@ -10,32 +10,32 @@ import type { CallStatistics } from '../observability/call-statistics.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What statistics want to know of a call of an endpoint. */
+    /** What statistics record about a request to an endpoint. */
     recorded: CallNotes | undefined
-    /** Code of the error that was answered. */
+    /** Code of the error response. */
     errorCode: string
   }
 }
 
-/** Filled in while a call is answered. */
+/** Filled in while a request is served. */
 export interface CallNotes {
   endpoint?: Endpoint
   format?: string
-  answer?: CallResponse
-  /** What the engine did for it, whatever came of that. */
+  response?: CallResponse
+  /** Also measured for requests that fail. */
   engineTime?: EngineTime
   explain?: () => Promise<QueryPlan>
-  /** It is no call after all, or it is written down already. */
+  /** Whether it is already recorded, or must not be. */
   done?: boolean
 }
 
-/** Goes before the routes whose calls are written down. */
+/** Must run before the routes whose requests are recorded are added. */
 export function addCallRecording(server: FastifyInstance): void {
   server.decorateRequest('recorded', undefined)
   server.decorateRequest('errorCode', '')
 }
 
-/** Writes calls of endpoints down when they are over. */
+/** Records requests to endpoints when they end. */
 export class CallRecorder {
   readonly #statistics: CallStatistics
   readonly #endpoints: Endpoints
@@ -45,15 +45,14 @@ export class CallRecorder {
     this.#endpoints = endpoints
   }
 
-  /** A call that was answered, with whatever status. */
-  answered(request: FastifyRequest, reply: FastifyReply): void {
+  completed(request: FastifyRequest, reply: FastifyReply): void {
     const bodiless = reply.statusCode === 304 || request.method === 'HEAD'
     const bytes = bodiless ? 0 : Number(reply.getHeader('content-length') ?? 0)
     this.#record(request, reply, reply.statusCode, bytes, request.errorCode)
   }
 
-  /** A call whose caller did not wait for the answer. */
-  left(request: FastifyRequest, reply: FastifyReply): void {
+  /** The client disconnected before the response. */
+  canceled(request: FastifyRequest, reply: FastifyReply): void {
     this.#record(request, reply, queryCancelled.status, 0, queryCancelled.code)
   }
 
@@ -74,7 +73,7 @@ export class CallRecorder {
     const { caller } = request
     const notes = request.recorded ?? {}
     if (caller === undefined || notes.done) return
-    const endpoint = notes.endpoint ?? this.#named(request, caller)
+    const endpoint = notes.endpoint ?? this.#addressed(request, caller)
     if (endpoint === undefined) return
     notes.done = true
     const { rows, engineMs, rowsRead, cache } = costOf(notes)
@@ -94,8 +93,8 @@ export class CallRecorder {
     })
   }
 
-  /** Of a call that was refused before its endpoint was looked for. One that the caller may not call is not told of. */
-  #named({ params }: FastifyRequest, caller: Caller): Endpoint | undefined {
+  /** The endpoint of a request that was refused early. Requests to endpoints that the caller must not see are not recorded. */
+  #addressed({ params }: FastifyRequest, caller: Caller): Endpoint | undefined {
     const endpoint = this.#endpoints.find((params as { reference?: string }).reference ?? '')
     return endpoint && caller.mayQuery(endpoint.definition.name) ? endpoint : undefined
   }
@@ -108,15 +107,15 @@ interface Cost {
   cache: CacheUse
 }
 
-/** What a call cost. A run that is shared is the cost of the caller who began it. */
-function costOf({ answer: answered, engineTime }: CallNotes): Cost {
-  if (answered === undefined)
+/** The cost of a shared run counts for the caller that started it. */
+function costOf({ response, engineTime }: CallNotes): Cost {
+  if (response === undefined)
     return { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' }
-  if (answered.kind === 'computed') {
-    const { rows, engineMs, rowsRead } = answered.answer
+  if (response.kind === 'computed') {
+    const { rows, engineMs, rowsRead } = response.answer
     return { rows, engineMs, rowsRead, cache: 'none' }
   }
-  const { result, outcome } = answered.answer
+  const { result, outcome } = response.answer
   if (outcome.kind !== 'computed') {
     return { rows: result.rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
   }

@@ -14,16 +14,16 @@ export async function sendResult(
   const coding = chooseCoding(request.headers['accept-encoding'])
   if (kind === 'computed') {
     const { body, truncated, queueMs, engineMs } = answer
-    const isWanted = coding !== 'identity' && isCompressible(contentType, body)
-    const packed = isWanted ? await compressedNow(coding, body) : undefined
-    if (packed) reply.header('Content-Encoding', coding)
+    const isCompressed = coding !== 'identity' && isCompressible(contentType, body)
+    const compressed = isCompressed ? await compressedNow(coding, body) : undefined
+    if (compressed) reply.header('Content-Encoding', coding)
     if (truncated) reply.header('Wellhead-Truncated', 'true')
     reply.header('Cache-Control', 'private, no-store')
     reply.header('Cache-Status', 'Wellhead; fwd=bypass')
     reply.header('Vary', resultVary)
     reply.header('Server-Timing', timing(queueMs, engineMs, since))
-    tellCost(request, reply, answer)
-    return reply.type(contentType).send(packed ?? body)
+    addFigures(request, reply, answer)
+    return reply.type(contentType).send(compressed ?? body)
   }
   const { result, outcome } = answer
   const isComputed = outcome.kind === 'computed'
@@ -35,15 +35,15 @@ export async function sendResult(
     'Server-Timing',
     waited ? timing(result.queueMs, result.engineMs, since) : `total;dur=${elapsed(since)}`,
   )
-  if (waited) tellCost(request, reply, result)
-  const held = matchedEtag(request.headers['if-none-match'], [form.etag, ...result.etags])
-  if (held !== undefined) return reply.code(304).header('ETag', held).send()
+  if (waited) addFigures(request, reply, result)
+  const etag = matchedEtag(request.headers['if-none-match'], [form.etag, ...result.etags])
+  if (etag !== undefined) return reply.code(304).header('ETag', etag).send()
   if (form.coding !== 'identity') reply.header('Content-Encoding', form.coding)
   return reply.type(result.contentType).send(form.body)
 }
 
 /** What the engine read for this response. The figures depend on rows of other tenants, so only admins get them. */
-function tellCost(
+function addFigures(
   { caller }: FastifyRequest,
   reply: FastifyReply,
   { rowsRead, bytesRead }: { rowsRead: number | undefined; bytesRead: number | undefined },

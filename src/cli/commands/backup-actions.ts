@@ -8,7 +8,7 @@ import { schemaVersion } from '../../catalog/migrations.ts'
 import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { embeddedEngine } from '../embedded-engine.ts'
+import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes, plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
@@ -90,7 +90,7 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
   const reading = readSettings(io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   const { settings } = reading
-  const engine = embeddedEngine(settings, io, { dataDir, atRest: true })
+  const engine = offlineEngine(settings, io, { dataDir, atRest: true })
   try {
     await engine.start().catch((error) => {
       throw new CommandFailure(

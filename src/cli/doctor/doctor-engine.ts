@@ -5,7 +5,7 @@ import { createLog } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
 import { RemoteEngine } from '../../engine/remote-engine.ts'
 import type { CommandIo } from '../command-io.ts'
-import { embeddedEngine } from '../embedded-engine.ts'
+import { offlineEngine } from '../offline-engine.ts'
 import { explainStartProblem } from '../start-problems.ts'
 import { type Finding, ok, problem } from './doctor-report.ts'
 
@@ -15,7 +15,7 @@ export async function checkEngine(settings: Settings, io: CommandIo): Promise<Fi
   const { clickhouseUrl: url } = settings
   const engine =
     url === undefined
-      ? embeddedEngine(settings, io, { dataDir: directory })
+      ? offlineEngine(settings, io, { dataDir: directory })
       : new RemoteEngine({
           url,
           user: settings.clickhouseUser,

@@ -12,8 +12,8 @@ import { pathOf, requestIdOf } from '../request-log.ts'
 import { type RequestTraces, traceFields } from '../request-traces.ts'
 import { quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
+import { requestHeaders } from './request-headers.ts'
 import type { UnreadResponses } from './unread-responses.ts'
-import { usualHeaders } from './usual-headers.ts'
 
 export const queryRoute = '/api/endpoints/query/:reference'
 
@@ -118,7 +118,7 @@ export class HotCalls {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
     const { access, calls, open, traces, unread } = this.#options
-    const headers = usualHeaders(request.rawHeaders)
+    const headers = requestHeaders(request.rawHeaders)
     const recognized = headers && access.recognize(headers.token)
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
     // A changed token has another caller.

@@ -82,7 +82,7 @@ export function addQueryRoutes(
       format: format === 'events' ? jsonFormat : format,
       caller: caller.id,
       project: caller.project,
-      signal: goneSignal(request, reply, () => recorder?.left(request, reply)),
+      signal: goneSignal(request, reply, () => recorder?.canceled(request, reply)),
       directives: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
       engineTime,
@@ -97,7 +97,7 @@ export function addQueryRoutes(
     const called = calls.call(call)
     if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
     const result = called instanceof Promise ? await called : called
-    notes.answer = result
+    notes.response = result
     // If the result was not available at once, the endpoint may have changed in the meantime.
     if (result.kind === 'cached' && result === called && request.method === 'GET') {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
@@ -110,7 +110,7 @@ export function addQueryRoutes(
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
   const options = {
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-      recorder?.answered(request, reply)
+      recorder?.completed(request, reply)
       done()
     },
   }

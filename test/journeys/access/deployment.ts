@@ -110,7 +110,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       const { body } = await admin('GET', '/api/endpoints/set.one')
       await remove('set.one')
       const gone = await deploy([{ ...one, id: body.id }])
-      expect([gone.status, gone.body.error.message]).toEqual([409, expect.stringMatching(/was deleted/)])
+      expect([gone.status, gone.body.error.message]).toEqual([409, expect.stringMatching(/deleted endpoint/)])
     })
 
     test('endpoints can swap names within a deployment', async () => {

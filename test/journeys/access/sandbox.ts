@@ -21,7 +21,7 @@ const hostile: [sql: string, refusal: RegExp][] = [
   ["SELECT * FROM url('http://127.0.0.1:1/', CSV)", /not allowed/],
   ['WITH mine AS (SELECT 1) SELECT * FROM mine', /taken/],
   ['SELECT * FROM mine SETTINGS additional_table_filters = {}', /SETTINGS/],
-  ['SELECT * FROM mine WHERE event_message = @project', /write the value/],
+  ['SELECT * FROM mine WHERE event_message = @project', /Write the value/],
   ['SELECT 1; SELECT 2', /./],
   ['SELECT 1) UNION ALL (SELECT id FROM edge_logs', /./],
   ['DROP TABLE edge_logs', /./],

@@ -157,7 +157,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'SELECT no_such_function(1) AS x',
   ],
   // The host of the embedded engine refuses these first.
-  'a file is not part|is not allowed': [
+  'a file is not supported|is not allowed': [
     "SELECT * FROM file('/etc/passwd', 'LineAsString')",
     "SELECT * FROM executable('id', TSV, 'x String')",
     "SELECT 1 WHERE 1 IN (SELECT 1 FROM file('/etc/passwd'))",

@@ -1,7 +1,7 @@
 import { bearerToken } from '../route-access.ts'
 
 /** The headers of an ordinary request to an endpoint. */
-export interface UsualHeaders {
+export interface RequestHeaders {
   token: string
   accept: string
   acceptEncoding: string | undefined
@@ -15,7 +15,7 @@ export interface UsualHeaders {
  * Reads the raw headers, because creating Node's headers object takes longer than the rest of the response. Undefined if a
  * header occurs twice or needs the framework.
  */
-export function usualHeaders(raw: readonly string[]): UsualHeaders | undefined {
+export function requestHeaders(raw: readonly string[]): RequestHeaders | undefined {
   let host: string | undefined
   let token: string | undefined
   let accept: string | undefined

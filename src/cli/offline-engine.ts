@@ -4,7 +4,7 @@ import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { CommandIo } from './command-io.ts'
 
 /** A silent engine with the service's settings, for commands that run without a service. */
-export function embeddedEngine(
+export function offlineEngine(
   settings: Settings,
   io: CommandIo,
   options: { dataDir: string; atRest?: boolean },
