@@ -61,7 +61,7 @@ async function prepare(engine, runOnce) {
  * box64's table of system calls has a pair for each number on x64: the number on arm64 and how many arguments.
  * The three calls for timers that are file descriptors are missing in it, and the engine makes them.
  */
-export function addTimerCalls(bytes) {
+function addTimerCalls(bytes) {
   const [create, setTime, getTime] = [283, 286, 287]
   // accept4, signalfd4 and eventfd2 follow one another in the table.
   const known = 288
@@ -89,7 +89,7 @@ export function addTimerCalls(bytes) {
  * the engine's memory allocator then writes to what was freed. Without a destructor of its own box64 leaves
  * them: `pthread_key_create(&key, destroy)` becomes `pthread_key_create(&key, NULL)`.
  */
-export function keepThreadsToTheirEnd(bytes) {
+function keepThreadsToTheirEnd(bytes) {
   const words = new Uint32Array(Uint8Array.from(bytes.subarray(0, bytes.length & ~3)).buffer)
   const call = [
     [0x9f00001f, 0x90000001], // adrp x1, page of destroy
@@ -111,7 +111,7 @@ export function keepThreadsToTheirEnd(bytes) {
  * to be cleared: each turn clears it again, and a sum misses a quarter of its values. Its function that plans
  * such loads returns before it writes anything down.
  */
-export function loadInsideOfLoops(bytes) {
+function loadInsideOfLoops(bytes) {
   const planning = Uint32Array.of(
     0x7100005f, // cmp    w2, 0
     0x52802d08, // mov    w8, size of an instruction's record

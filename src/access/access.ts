@@ -7,14 +7,14 @@ import type { FailedAttempts } from './failed-attempts.ts'
 import { type Quota, RequestQuota } from './request-quota.ts'
 import type { StoredToken } from './token.ts'
 
-export interface Admission {
+interface Admission {
   caller: Caller
   /** Undefined for a token without a limit. */
   quota: Quota | undefined
 }
 
 /** A valid token. */
-export interface RecognizedToken {
+interface RecognizedToken {
   readonly caller: Caller
   readonly requestsPerMinute: number | null
 }

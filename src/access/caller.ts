@@ -18,7 +18,7 @@ export interface Caller {
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
 export const scopePattern = /^(?:admin|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
 
-export interface Rights {
+interface Rights {
   id: string
   scopes: readonly string[]
   project: string | null

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-export interface FailedAttemptsOptions {
+interface FailedAttemptsOptions {
   /** Per client address; also the size of a burst. */
   perMinute: number
   /** Beyond this number, the address that failed least recently is forgotten. */

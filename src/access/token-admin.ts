@@ -31,7 +31,7 @@ export interface TokenView extends TokenFields {
 /** With the secret, which only this response contains. */
 export type NewToken = TokenView & { token: string }
 
-export interface TokenAdminOptions {
+interface TokenAdminOptions {
   access: Access
   catalog: Catalog
   engine: Engine

@@ -4,7 +4,7 @@ import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 /** Figures of parts that are created later. */
-export interface LaterFigures {
+interface LaterFigures {
   intake: () => { pendingBytes: number }
   liveStreams: () => number
 }

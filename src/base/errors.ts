@@ -38,7 +38,7 @@ export class WellheadError extends Error {
   }
 }
 
-export interface ErrorDefinition<A extends unknown[]> {
+interface ErrorDefinition<A extends unknown[]> {
   (...args: A): WellheadError
   readonly code: string
   readonly status: number

@@ -210,7 +210,7 @@ export function flagOf(name: SettingName): string {
 
 export const settingNames = Object.keys(settingDefinitions) as SettingName[]
 
-export type SettingsReading = { settings: Settings } | { problems: string[] }
+type SettingsReading = { settings: Settings } | { problems: string[] }
 
 /** Flags override the environment, which overrides defaults. Reports all problems together. */
 export function readSettings(

@@ -9,7 +9,7 @@ export interface TraceContext {
   readonly state: string
 }
 
-export type TraceAttributes = Record<string, string | number | boolean>
+type TraceAttributes = Record<string, string | number | boolean>
 
 export interface TraceSpan {
   readonly context: TraceContext

@@ -16,7 +16,7 @@ import {
   readTypedColumns,
 } from './tables.ts'
 
-export interface ReadableSources {
+interface ReadableSources {
   has(name: string): boolean
   columnOf(source: string, path: string): string | undefined
 }

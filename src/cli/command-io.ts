@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import pc from 'picocolors'
 import type { Clock } from '../base/clock.ts'
 
-export type Colors = ReturnType<typeof pc.createColors>
+type Colors = ReturnType<typeof pc.createColors>
 
 export interface CommandOutput {
   /** Resolves when more text can be written. Never rejects: the process handles a closed pipe. */

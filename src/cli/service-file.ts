@@ -10,7 +10,7 @@ const shape = z.object({
   started_at: z.string(),
 })
 
-export type ServiceFile = z.output<typeof shape>
+type ServiceFile = z.output<typeof shape>
 
 export function serviceFilePath(dataDir: string): string {
   return join(dataDir, 'service.json')

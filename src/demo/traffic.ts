@@ -35,7 +35,7 @@ const entriesPerHour = 540
 /** Share of old traffic that is kept, so that seven days are about 30,000 entries. */
 const keptShare = 0.33
 
-export interface TimedEntry {
+interface TimedEntry {
   atMs: number
   entry: DemoEntry & { id: string; timestamp: number }
 }

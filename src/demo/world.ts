@@ -12,7 +12,7 @@ export interface DemoProject {
   functions: readonly DemoFunction[]
 }
 
-export interface DemoFunction {
+interface DemoFunction {
   name: string
   weight: number
   medianMs: number

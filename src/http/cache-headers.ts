@@ -17,7 +17,7 @@ export interface CacheReport {
   readonly policy: { readonly cacheSeconds: number; readonly warmSeconds: number | null }
 }
 
-export type Coding = 'identity' | 'gzip' | 'br'
+type Coding = 'identity' | 'gzip' | 'br'
 
 /** Directives of a request's Cache-Control header. */
 export interface CacheDirectives {

@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
 }
 
-export type RequestEnd = (request: FastifyRequest, reply: FastifyReply, status: number) => void
+type RequestEnd = (request: FastifyRequest, reply: FastifyReply, status: number) => void
 
 /**
  * Reports the end of every request once. The framework reports sent responses only, so this also listens to the connection:

@@ -1,5 +1,5 @@
 /** The shared label of all further names; no endpoint or source can have this name. */
-export const otherLabel = '_other'
+const otherLabel = '_other'
 
 /** Names as metric labels. Every label costs memory in Prometheus, so only a limited number is used. */
 export class BoundedLabels {

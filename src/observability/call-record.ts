@@ -21,7 +21,7 @@ export interface QueryPlan {
 }
 
 /** Needed only for a request that is slow or fails. */
-export interface CallDetail {
+interface CallDetail {
   readonly requestId: string
   /** Asks the engine for the query plan. It holds the parameter values, so it must be released soon. */
   readonly explain?: () => Promise<QueryPlan>

@@ -5,7 +5,7 @@ import type { Log } from '../base/log.ts'
 import { callLines } from './call-lines.ts'
 import type { CallRecord } from './call-record.ts'
 
-export interface CallStatisticsOptions {
+interface CallStatisticsOptions {
   /** Resolves when the lines are on disk. The same token is stored once. */
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
   time: Timers
@@ -18,7 +18,7 @@ export interface CallStatisticsOptions {
 }
 
 /** Gets each record once, before it is stored. */
-export type CallReader = (records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number) => void
+type CallReader = (records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number) => void
 
 interface Batch {
   lines: Buffer

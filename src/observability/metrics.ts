@@ -22,7 +22,7 @@ export interface MetricSources {
 }
 
 /** Entries of one source that were stored or rejected together. */
-export interface IntakeReport {
+interface IntakeReport {
   source: string
   accepted: number
   rejected: number

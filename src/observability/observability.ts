@@ -10,7 +10,7 @@ import { SlowCalls } from './slow-calls.ts'
 import { SourceStorage } from './source-storage.ts'
 import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
 
-export interface ObservabilityOptions extends CallStoreOptions {
+interface ObservabilityOptions extends CallStoreOptions {
   /** Whether requests to endpoints are recorded. */
   recording: boolean
   sources: Sources

@@ -18,7 +18,7 @@ export interface SlowCall {
   plan: QueryPlan | null
 }
 
-export interface SlowCallsOptions {
+interface SlowCallsOptions {
   clock: Clock
   /** Whether queries wait for the engine, so that it must not be asked for plans. */
   busy: () => boolean

@@ -2,12 +2,12 @@ import { invalidQuery, WellheadError } from '../base/errors.ts'
 import { type EditedSql, sourceOffset } from './edits.ts'
 import { codeTokens } from './tokens.ts'
 
-export interface SqlPosition {
+interface SqlPosition {
   line: number
   column: number
 }
 
-export interface AuthorPosition extends SqlPosition {
+interface AuthorPosition extends SqlPosition {
   /** Whether it is after everything that the author wrote. */
   isEnd?: boolean
 }

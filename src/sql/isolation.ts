@@ -57,7 +57,7 @@ export interface TimeRange {
   fromMicros: bigint
 }
 
-export interface RowFilter {
+interface RowFilter {
   project?: string | undefined
   range?: TimeRange | undefined
 }

@@ -1,6 +1,6 @@
 import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
 
-export interface NamedSubquery {
+interface NamedSubquery {
   name: string
   /** Index of the bracket that opens it. */
   open: number

@@ -35,7 +35,7 @@ export function readServerEndpoints(
 }
 
 /** A file, compared with the endpoint of the service that has the same id. */
-export interface ComparedEndpoint {
+interface ComparedEndpoint {
   file: string
   definition: EndpointDefinition
   /** 0 if the service has no such endpoint. */
@@ -109,7 +109,7 @@ export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEnd
   })
 }
 
-export interface PulledFile {
+interface PulledFile {
   file: string
   action: 'written' | 'replaced' | 'unchanged'
   content: string

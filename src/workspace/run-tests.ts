@@ -9,7 +9,7 @@ export type TestOutcome =
   | { test: EndpointTest; kind: 'passed' }
   | { test: EndpointTest; kind: 'failed'; message: string; rows?: readonly Record<string, unknown>[] }
 
-export interface TestRun {
+interface TestRun {
   problems: FileProblem[]
   outcomes: TestOutcome[]
 }

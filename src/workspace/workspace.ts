@@ -27,7 +27,7 @@ export interface WorkspaceEndpoint {
   queryAt: TextPosition
 }
 
-export interface WorkspaceSource {
+interface WorkspaceSource {
   file: string
   source: NewSource
 }

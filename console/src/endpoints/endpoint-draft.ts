@@ -42,7 +42,7 @@ export function rebased(draft: EndpointDraft, base: EndpointDraft, newer: Endpoi
   return { ...newer, ...Object.fromEntries(own) }
 }
 
-export interface FieldChange {
+interface FieldChange {
   field: string
   /** As text; undefined where the field is not set. */
   before: string | undefined

@@ -7,7 +7,7 @@ import { toggled } from '../ui/toggled.ts'
 import { markOf } from './entry-mark.ts'
 import { keyOf } from './live-buffer.ts'
 
-export interface EntryListProps {
+interface EntryListProps {
   entries: readonly Entry[]
   /** Identifies the search; the entries of a new one are shown from the top. */
   searchKey: string

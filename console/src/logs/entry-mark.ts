@@ -1,7 +1,7 @@
 import type { Entry } from '../api/shapes.ts'
 
 /** The status or level of an entry. */
-export interface EntryMark {
+interface EntryMark {
   text: string
   tone: 'bad' | 'warn' | 'plain'
 }

@@ -3,7 +3,7 @@ import type { Histogram as Counts } from '../api/shapes.ts'
 import { count, counted, sum } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
 
-export interface HistogramProps {
+interface HistogramProps {
   counts: Counts | undefined
   /** Whether the counts belong to an earlier search. */
   isOld: boolean

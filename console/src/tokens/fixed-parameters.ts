@@ -4,7 +4,7 @@ export interface Pair {
   value: string
 }
 
-export type ReadPairs =
+type ReadPairs =
   | { parameters: Record<string, string>; problem?: undefined }
   | { parameters?: undefined; problem: { index: number; message: string } }
 

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { count } from './format.ts'
 
-export interface JsonTreeProps {
+interface JsonTreeProps {
   value: unknown
   /** Called with the keys that lead to the chosen value. */
   onFilter?: ((keys: string[], value: string, exclude: boolean) => void) | undefined

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { watchable } from '../api/watchable.ts'
 
-export type Theme = 'light' | 'dark'
+type Theme = 'light' | 'dark'
 
 const key = 'wellhead.theme'
 const watched = watchable()

@@ -6,7 +6,7 @@ import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
 import type { ServiceClient } from '../service-client.ts'
 
-export interface DemoOptions {
+interface DemoOptions {
   client: ServiceClient
   now: () => number
   signal: AbortSignal

@@ -8,7 +8,7 @@ export type InputReading =
   | { kind: 'entries'; entries: AsyncGenerator<ReadEntry> }
   | { kind: 'document'; text: Buffer }
 
-export interface EntryBounds {
+interface EntryBounds {
   /** Longer entries are rejected without reading them into memory. */
   maxEntryBytes: number
   /** A document of several lines is read into memory up to this size. */

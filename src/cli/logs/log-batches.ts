@@ -18,7 +18,7 @@ export interface Rejection {
   reason: string
 }
 
-export interface BatchBounds {
+interface BatchBounds {
   maxBytes: number
   maxEntries: number
 }

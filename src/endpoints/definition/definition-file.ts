@@ -14,11 +14,11 @@ import {
 } from './definition.ts'
 import { type ShownParameter, shownParameters } from './parameter-declaration.ts'
 
-export type DefinitionReading =
+type DefinitionReading =
   | { definition: EndpointDefinition; queryAt: TextPosition }
   | { problems: DefinitionProblem[] }
 
-export interface DefinitionProblem extends TextPosition {
+interface DefinitionProblem extends TextPosition {
   file: string
   message: string
 }

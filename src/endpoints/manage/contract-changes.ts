@@ -33,7 +33,7 @@ export interface ContractChange {
 }
 
 /** What callers of an endpoint rely on. */
-export interface Contract {
+interface Contract {
   definition: EndpointDefinition
   columns: readonly ResultColumn[]
 }

@@ -20,7 +20,7 @@ import { type ContractChange, contractChanges } from './contract-changes.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
 
-export interface DeploymentsOptions extends CompileOptions {
+interface DeploymentsOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
 }

@@ -22,7 +22,7 @@ import {
   storedEndpointShape,
 } from './stored-endpoint.ts'
 
-export interface EndpointAdminOptions extends CompileOptions {
+interface EndpointAdminOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
   log: Log

@@ -7,7 +7,7 @@ import { outputFormats } from '../call/output-formats.ts'
 import { parseDefinition, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 
-export interface EndpointDraftsOptions {
+interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
   sources: () => KnownSources

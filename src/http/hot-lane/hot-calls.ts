@@ -17,7 +17,7 @@ import type { UnreadResponses } from './unread-responses.ts'
 
 export const queryRoute = '/api/endpoints/query/:reference'
 
-export interface HotCallsOptions {
+interface HotCallsOptions {
   access: Access
   calls: EndpointCalls
   log: Log
@@ -33,7 +33,7 @@ export interface HotCallsOptions {
   open: () => boolean
 }
 
-export interface KnownCall {
+interface KnownCall {
   caller: Caller
   key: string
   version: number

@@ -1,7 +1,7 @@
 import { bearerToken } from '../route-access.ts'
 
 /** The headers of an ordinary request to an endpoint. */
-export interface RequestHeaders {
+interface RequestHeaders {
   token: string
   accept: string
   acceptEncoding: string | undefined

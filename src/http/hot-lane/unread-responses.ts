@@ -1,10 +1,10 @@
 /** The part of a response that is needed to abort it. */
-export interface AbortableResponse {
+interface AbortableResponse {
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown
 }
 
-export interface UnreadResponsesOptions {
+interface UnreadResponsesOptions {
   /** Of all bodies together. */
   maxBytes: number
   onAborted: (readers: number, bytes: number) => void

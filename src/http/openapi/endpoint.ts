@@ -13,7 +13,7 @@ export interface Reader {
   parameters: Readonly<Record<string, string>>
 }
 
-export interface EndpointDescription {
+interface EndpointDescription {
   path: string
   operation: Operation
   /** Parameters of the endpoint. */

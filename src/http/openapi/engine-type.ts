@@ -4,7 +4,7 @@ export interface EngineType {
   readonly arguments: readonly EngineArgument[]
 }
 
-export interface EngineArgument {
+interface EngineArgument {
   /** Name of a tuple member. */
   readonly label: string | undefined
   readonly type: EngineType

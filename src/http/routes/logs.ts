@@ -12,7 +12,7 @@ import { json, routesOf } from './route.ts'
 const maxKeyLength = 256
 
 /** Set if the response is that of an earlier request with the same key. */
-export const replayedHeader = 'Idempotency-Replayed'
+const replayedHeader = 'Idempotency-Replayed'
 
 const sentEntry = z.looseObject({
   event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),

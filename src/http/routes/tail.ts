@@ -9,7 +9,7 @@ import type { EventStreams } from '../streams/event-streams.ts'
 import { routesOf } from './route.ts'
 import { sourceName } from './sources.ts'
 
-export interface TailRoutes {
+interface TailRoutes {
   sources: Pick<SourceAdmin, 'get'>
   tail: LiveTail
   streams: EventStreams

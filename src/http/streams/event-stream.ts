@@ -6,7 +6,7 @@ import { errorBody } from '../error-response.ts'
 const maxIdleHeartbeats = 4
 
 /** What fills a stream with events. */
-export interface StreamFollower {
+interface StreamFollower {
   /** The client has read everything that was written. */
   drained(): void
   close(): void

@@ -6,7 +6,7 @@ import { engineUnavailable, overloaded } from '../../base/errors.ts'
 import { tokenOf } from '../route-access.ts'
 import { EventStream } from './event-stream.ts'
 
-export interface EventStreamsOptions {
+interface EventStreamsOptions {
   access: Access
   time: Pick<Timers, 'after'>
   maxStreams: number

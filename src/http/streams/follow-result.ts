@@ -5,7 +5,7 @@ import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import type { EventStreams } from './event-streams.ts'
 
-export interface FollowOptions {
+interface FollowOptions {
   endpoints: Pick<Endpoints, 'findById'>
   calls: Pick<EndpointCalls, 'follow'>
   results: LiveResults

@@ -18,14 +18,14 @@ import { useEffect, useRef } from 'react'
 import { clickhouse, wordCompletion } from './sql-dialect.ts'
 import { parameterMarks, sqlTheme } from './sql-theme.ts'
 
-export interface SqlProblem {
+interface SqlProblem {
   message: string
   line: number
   column: number
 }
 
 /** Names for completion. */
-export interface SqlNames {
+interface SqlNames {
   sources: Record<string, string[]>
   /** Paths of metadata, as they are written in SQL. */
   paths: string[]

@@ -2,7 +2,7 @@ import type { Column, Row } from '../../api/shapes.ts'
 import { columnsOf } from './result-columns.ts'
 import { type Series, withGaps } from './time-gaps.ts'
 
-export interface ChartSeries {
+interface ChartSeries {
   /** Sorted and unique. */
   seconds: number[]
   series: Series[]
