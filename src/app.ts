@@ -67,8 +67,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     () => streams.stop(),
   ]
   const close = async () => {
-    phase = 'stopping'
-    for (const closer of closers.toReversed()) await closer()
+    for (const closer of closers.toReversed()) {
+      try {
+        await closer()
+      } catch (error) {
+        options.log.error({ err: error }, 'closing a part failed')
+      }
+    }
   }
 
   try {
@@ -95,6 +100,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     statistics: observability.statistics,
     url: urlOf(server),
     stop() {
+      phase = 'stopping'
       stopped ??= close()
       return stopped
     },

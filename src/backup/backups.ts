@@ -50,7 +50,7 @@ export class Backups {
     const { dataDir, engine, catalog, clock } = this.#options
     if (dataDir === undefined) {
       throw backupUnavailable(
-        'The data is on a ClickHouse server. Back it up with its own BACKUP statement (docs/operating.md).',
+        'The data is on a ClickHouse server. Back it up with its own BACKUP statement (docs/operations/operating.md).',
       )
     }
     if (this.#running) {

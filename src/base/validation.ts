@@ -47,7 +47,7 @@ export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {
   const path = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])]
   const field = path.join('.')
   const missing = path.reduce<unknown>((inside, key) => (inside as never)?.[key], value) === undefined
-  if (unknown !== undefined) throw invalidParameter(field, `Unknown field "${field}".`)
+  if (unknown) throw invalidParameter(field, `Unknown field "${field}".`)
   throw refused(field, missing ? 'is required' : (issue?.message ?? 'is not valid'))
 }
 
