@@ -76,8 +76,8 @@ export class CallStatistics {
     }
     const count = this.#records.push(record)
     if (count === 1) this.#cancelTimer ??= this.#flushLater()
-    // Entries take less room than records.
-    else if (count === maxRecords >> 1) setImmediate(() => this.read())
+    // Entries take less room than records, and reading many at once would delay requests.
+    else if (count === maxRecords >> 2) setImmediate(() => this.read())
   }
 
   /** Passes the records to the readers and turns them into entries to store. */
