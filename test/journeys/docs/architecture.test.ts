@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
@@ -56,4 +57,17 @@ describe('docs/architecture.md', () => {
     expect(ranks).not.toContain(-1)
     expect(ranks).toEqual(ranks.toSorted((one, other) => one - other))
   })
+})
+
+test('links between pages lead to existing files', () => {
+  const pages = readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`)
+  const broken = ['README.md', 'CONTRIBUTING.md', 'scripts/emulation/README.md', ...pages].flatMap((file) =>
+    [...readFileSync(root + file, 'utf8').matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)]
+      .map(([, path]) => path as string)
+      .filter((path) => !existsSync(join(root, dirname(file), path)))
+      .map((path) => `${file}: ${path}`),
+  )
+  expect(broken).toEqual([])
 })

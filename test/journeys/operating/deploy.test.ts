@@ -59,7 +59,7 @@ describe('docs/operations/operating.md', () => {
 
   test('links to existing files', () => {
     const links = [...page.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, path]) =>
-      posix.join('docs', path as string),
+      posix.join('docs/operations', path as string),
     )
     const named = [...page.matchAll(/\bdeploy\/[\w.]+/g)].map(([path]) => path)
     expect(links.length).toBeGreaterThan(3)
