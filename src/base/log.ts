@@ -23,6 +23,7 @@ export function createLog(
     periodicFlush: 100,
   }),
 ): Log {
+  const time = isoTimes()
   let gathered = ''
   const flush = () => {
     if (gathered !== '') output.write(gathered)
@@ -36,12 +37,12 @@ export function createLog(
     flush,
     flushSync: () => output.flushSync?.(),
   }
-  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, inOrder)
+  const log = pino({ level, base: null, timestamp: time }, inOrder)
   const opening = `{"level":${pino.levels.values.info}`
   writers.set(log, (fields, message) => {
     if (!log.isLevelEnabled('info')) return
     if (gathered === '') setTimeout(flush, gatheredForMs).unref()
-    gathered += `${opening}${pino.stdTimeFunctions.isoTime()},${fields},"msg":"${message}"}\n`
+    gathered += `${opening}${time()},${fields},"msg":"${message}"}\n`
     if (gathered.length >= maxGathered) flush()
   })
   return log
@@ -53,4 +54,19 @@ export function createLog(
  */
 export function lineWriterOf(log: Log): LineWriter | undefined {
   return writers.get(log)
+}
+
+/** Formats the date once per second. pino's own function takes 2 % of the CPU time of a cache hit. */
+function isoTimes(): () => string {
+  let second = Number.NaN
+  let date = ''
+  return () => {
+    const now = Date.now()
+    const ms = now % 1000
+    if (now - ms !== second) {
+      second = now - ms
+      date = new Date(now).toISOString().slice(0, -4)
+    }
+    return `,"time":"${date}${String(ms).padStart(3, '0')}Z"`
+  }
 }

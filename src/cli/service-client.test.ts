@@ -49,6 +49,18 @@ test('reports an error of the service with its code, parameter and request', asy
   })
 })
 
+test('reports a mistyped token, and escapes control characters', async () => {
+  const url = await serve((_, response) => {
+    const challenge =
+      'Bearer realm="wellhead", error="invalid_token", error_description="The token is mistyped."'
+    const error = { code: 'unauthorized', message: 'No \u001b[31mtoken.\nNone.' }
+    response.writeHead(401, { 'WWW-Authenticate': challenge }).end(JSON.stringify({ error }))
+  })
+  expect((await failureOf(url)).message).toBe(
+    'No \\u001b[31mtoken.\nNone. The token is mistyped. (unauthorized)',
+  )
+})
+
 test.each([
   ['a page', 200, '<html>'],
   ['an error of another server', 502, 'Bad Gateway'],

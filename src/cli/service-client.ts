@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
+import { visible } from './output/visible.ts'
 
 /** `json` is serialized; `body` is sent unchanged. */
 export interface ServiceRequest {
@@ -39,13 +40,13 @@ export class ServiceClient {
   }
 
   /** Found on first use, so that a command can check its other arguments before. */
-  #find() {
+  find() {
     this.#service ??= findService(this.#choice, this.#io)
     return this.#service
   }
 
   get url(): string {
-    return this.#find().url
+    return this.find().url
   }
 
   /** Returns a successful response; throws a ServiceFailure otherwise. */
@@ -55,7 +56,7 @@ export class ServiceClient {
     const request = fetch(`${this.url}${path}${search}`, {
       method,
       headers: {
-        'X-API-KEY': this.#find().token,
+        'X-API-KEY': this.find().token,
         ...(json !== undefined && { 'Content-Type': 'application/json' }),
         ...headers,
       },
@@ -129,7 +130,11 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const { code, message, parameter, request_id } = body.data.error
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return new ServiceFailure(`${message} (${details.filter(Boolean).join(', ')})`, {
+  const challenge = response.headers.get('www-authenticate') ?? ''
+  const reason = /error_description="([^"]*)"/.exec(challenge)?.[1]
+  const text = `${reason === undefined ? message : `${message} ${reason}`} (${details.filter(Boolean).join(', ')})`
+  // Another program may listen there and send control characters.
+  return new ServiceFailure(text.split('\n').map(visible).join('\n'), {
     status,
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,

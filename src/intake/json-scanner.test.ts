@@ -101,6 +101,15 @@ describe('the scanner', () => {
     }
   })
 
+  test('counts empty containers apart, and finds long integers without their sign', () => {
+    const scanner = new JsonScanner(Buffer.from('[{},[],[1],-123456789012345,-1234567890123456]'))
+    const found: number[] = []
+    scanner.longIntegers = found
+    expect(scanner.value()).toBe(true)
+    expect([scanner.values, scanner.emptyContainers]).toEqual([6, 2])
+    expect(found).toEqual([28, 45])
+  })
+
   test('counts the members and elements at every level', () => {
     const scanner = new JsonScanner(Buffer.from('{"a":[1,2,[]],"b":{"c":{}}}'))
     scanner.value()

@@ -45,6 +45,7 @@ export class JsonScanner {
   keyEnd = 0
   /** Number of members and elements. */
   values = 0
+  emptyContainers = 0
   maxDepth = Number.POSITIVE_INFINITY
   /** The first problem that was met. */
   problem: JsonProblem | undefined
@@ -101,6 +102,7 @@ export class JsonScanner {
           if (closer === closeObject && !this.key()) return false
           continue
         }
+        this.emptyContainers++
         this.at++
       } else if (byte === quote) {
         if (!this.string()) return false
@@ -213,7 +215,8 @@ export class JsonScanner {
     }
     const isInteger = this.at === integerEnd
     const length = this.at - start
-    if (isInteger && length >= longIntegerLength) this.longIntegers?.push(start, this.at)
+    const digits = this.bytes[start] === 0x2d ? length - 1 : length
+    if (isInteger && digits >= longIntegerLength) this.longIntegers?.push(start, this.at)
     if (isInteger ? length <= surelyFits : exponentAt === this.at && length <= surelyFinite) return true
     if (isInteger ? !this.#fits(start) : !Number.isFinite(Number(this.text(start, this.at)))) {
       this.problem ??= 'number'

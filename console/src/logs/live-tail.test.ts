@@ -86,6 +86,14 @@ describe('the tail as a stream', () => {
     expect([reported, error]).toEqual([[], refused])
   })
 
+  test('resumes from a mark without data that is split anywhere', async () => {
+    const mark = ': heartbeat\nid: place-9\n\n'
+    for (let cut = 1; cut < mark.length; cut++) {
+      const { requests } = await follow({}, [stream([event(entry(1)), mark.slice(0, cut), mark.slice(cut)])])
+      expect([cut, requests[1]?.[1].headers?.['Last-Event-ID']]).toEqual([cut, 'place-9'])
+    }
+  })
+
   test('joins an event that arrives in pieces, and resumes from a mark without data', async () => {
     const text = event(entry(1, 'a\n\nb ä'))
     const { reported, requests } = await follow({}, [

@@ -130,13 +130,18 @@ function streamOf({ filter: { source, project, text, filters }, events, signal, 
 async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
   let messages: EventSourceMessage[] = []
+  let text = ''
   const parser = createParser({ onEvent: (message) => messages.push(message) })
   try {
     for (;;) {
       const { done, value } = await notSilent(reader.read())
       if (done) return
+      text += value
+      const end = text.lastIndexOf('\n\n') + 2
+      if (end < 2) continue
       // The parser drops ids without data, but the service sends them to mark how far it has read.
-      parser.feed(value.replace(/^(id: .+\n)\n/gm, '$1data:\n\n'))
+      parser.feed(text.slice(0, end).replace(/^(id: .+\n)\n/gm, '$1data:\n\n'))
+      text = text.slice(end)
       yield messages
       messages = []
     }

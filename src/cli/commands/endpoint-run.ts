@@ -45,7 +45,8 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
     request: async (client, name: string, parameters: Record<string, string>, options: RunOptions) => {
       const format = formatOf(options, io)
       const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
-      // Fails before the query runs if the file cannot be written; keeps its content.
+      // A missing token must not leave an empty file, and an unwritable file must fail before the query runs.
+      client.find()
       if (file !== undefined) await (await open(file, 'a')).close()
       const startedMs = performance.now()
       const response = await client.request('POST', `/api/endpoints/query/${encodeURIComponent(name)}`, {

@@ -74,6 +74,8 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
         throw usageFailure('There is nothing to send. Name files, or pipe entries to standard input.')
       }
       const inputs = await findInputs(files.length === 0 ? ['-'] : files, io)
+      // A missing token fails before the input is read.
+      client.find()
       const tally = await sendInputs(inputs, options, client, io)
       if (options.json) await printJson(io, tally)
       await io.stderr.write(`${summary(tally)}\n`)

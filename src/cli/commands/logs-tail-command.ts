@@ -129,8 +129,10 @@ async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGe
   const timer = setTimeout(silent, maxSilenceMs).unref()
   try {
     for await (const chunk of stream) {
-      timer.refresh()
+      // The timer must not run while the output is blocked, for example by a pager.
+      clearTimeout(timer)
       yield chunk
+      timer.refresh()
     }
   } finally {
     clearTimeout(timer)

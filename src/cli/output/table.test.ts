@@ -35,8 +35,8 @@ test('shortens the widest column to the width of the terminal', () => {
 })
 
 test('escapes control characters of log entries', () => {
-  const table = formatTable([{ title: 'A' }], [['\x1b[2Jred\nline\u202e\x07']], memoryOutput())
-  expect(table).toBe('A\n\\u001b[2Jred\\nline\\u202e\\u0007\n')
+  const table = formatTable([{ title: 'A\x1b' }], [['\x1b[2Jred\nline\u202e\x07']], memoryOutput())
+  expect(table).toBe('A\\u001b\n\\u001b[2Jred\\nline\\u202e\\u0007\n')
   expect(visible('plain ü 日本')).toBe('plain ü 日本')
 })
 

@@ -17,8 +17,9 @@ export function formatTable(
   { isTerminal, columns: width, colors }: Pick<CommandOutput, 'isTerminal' | 'columns' | 'colors'>,
 ): string {
   if (columns.length === 0) return ''
+  const titles = columns.map(({ title }) => visible(title))
   const shown = rows.map((row) => columns.map((_, i) => visible(row[i] ?? '')))
-  const wanted = columns.map(({ title }, i) =>
+  const wanted = titles.map((title, i) =>
     shown.reduce((most, row) => Math.max(most, stringWidth(row[i] as string)), stringWidth(title)),
   )
   const widths = isTerminal ? fitWidths(wanted, width - gap.length * (columns.length - 1)) : wanted
@@ -27,7 +28,7 @@ export function formatTable(
       .map((cell, i) => pad(cell, widths[i] as number, columns[i]?.align ?? 'left'))
       .join(gap)
       .trimEnd()
-  const head = colors.bold(line(columns.map(({ title }) => title)))
+  const head = colors.bold(line(titles))
   return `${[head, ...shown.map(line)].join('\n')}\n`
 }
 

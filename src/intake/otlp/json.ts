@@ -60,7 +60,8 @@ function scan(text: string, budget: OtlpBudget): string {
   scanner.longIntegers = longIntegers
   scanner.space()
   scanner.value()
-  budget.fields(scanner.values)
+  // Empty containers cost memory, too.
+  budget.fields(scanner.values + scanner.emptyContainers)
   let quoted = ''
   let copiedTo = 0
   for (let at = 0; at < longIntegers.length; at += 2) {

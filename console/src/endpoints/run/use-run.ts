@@ -43,8 +43,11 @@ export function useRun(
   }
   const stop = () => {
     current.current?.abort()
-    const result = resultOf(run)
-    if (run.state === 'running') setRun(result ? { state: 'done', result } : { state: 'idle' })
+    setRun((now) => {
+      const result = resultOf(now)
+      if (now.state !== 'running') return now
+      return result ? { state: 'done', result } : { state: 'idle' }
+    })
   }
   const isMissing = missing.length > 0
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what the run waits for matters
