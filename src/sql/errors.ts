@@ -90,7 +90,7 @@ export function errorInTypedText(error: unknown, typed: string): unknown {
 
 function positionOfName(message: string, typed: string): SqlPosition | undefined {
   const [, quoted, plain] =
-    /[`"']([^`"'\n]{1,200})[`"']|(?:function|column) ([A-Za-z_][\w.]*)/i.exec(message) ?? []
+    /[`"']([^`"'\n]{1,200})[`"']|\b(?:function|column) ([A-Za-z_][\w.]*)/i.exec(message) ?? []
   const name = (quoted ?? plain)?.split('.').at(-1)?.toLowerCase()
   const token = codeTokens(typed).find(
     ({ text }) => text.replace(/^[`"](.*)[`"]$/, '$1').toLowerCase() === name,

@@ -62,6 +62,6 @@ function checkBucketColumn({ incremental }: EndpointDefinition, columns: readonl
   if (!incremental) return
   const type = columns.find(({ name }) => name === incremental.column)?.type
   if (type === undefined || !/^DateTime(64)?\b/.test(type)) {
-    throw invalidQuery(`incremental.column must name a DateTime column; "${incremental.column}" is not one.`)
+    throw invalidQuery(`The column "${incremental.column}" of incremental must exist and be a DateTime.`)
   }
 }
