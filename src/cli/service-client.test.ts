@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { Readable } from 'node:stream'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { runProgram } from './program.ts'
@@ -149,6 +150,18 @@ const endpoint: EndpointResponse = {
   ...{ parameters: {}, columns: [], max_rows: 1, cache_seconds: null, warm_seconds: null, sandbox: false },
   ...{ version: 1, updated_at: '', updated_by: '' },
 }
+
+test.each([
+  ['logs send --source edge_logs', 'reads its input'],
+  ['endpoint run x --output out.json', 'creates its file'],
+])('wellhead %s needs a token before it %s', async (command) => {
+  const read = vi.fn()
+  const io = memoryIo({ cwd: directory.path, stdin: new Readable({ read }) })
+  expect(await runProgram([...command.split(' '), '--url', 'http://127.0.0.1:1'], io)).toBe(2)
+  expect(io.stderr.text()).toContain('No token for')
+  expect(read).not.toHaveBeenCalled()
+  expect(readdirSync(directory.path)).not.toContain('out.json')
+})
 
 test('does not send the token to the target of a redirect', async () => {
   const seen: unknown[] = []

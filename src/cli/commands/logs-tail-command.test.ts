@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
 import { readEventStream } from '../logs/event-stream-reader.ts'
 import { ServiceClient } from '../service-client.ts'
-import { tailSource } from './logs-tail-command.ts'
+import { tailSource, withTimeout } from './logs-tail-command.ts'
 
 let close = () => {}
 afterEach(() => close())
@@ -80,6 +80,34 @@ describe('logs tail', () => {
     const { url } = await serve()
     close()
     await expect(openTail(url).ended).rejects.toThrow('No service is listening')
+  })
+
+  function openBody(maxSilenceMs: number) {
+    const sent: { enqueue(chunk: Buffer): void }[] = []
+    const chunks = withTimeout(new ReadableStream({ start: (own) => void sent.push(own) }), maxSilenceMs)
+    return { chunks, send: (text: string) => sent[0]?.enqueue(Buffer.from(text)) }
+  }
+
+  test('notices silence after a chunk', async () => {
+    const { chunks, send } = openBody(500)
+    send('one')
+    expect((await chunks.next()).value?.toString()).toBe('one')
+    await expect(chunks.next()).rejects.toThrow('stopped sending heartbeats')
+  })
+
+  test('does not count the time during which the output is blocked', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { chunks, send } = openBody(500)
+      send('one')
+      await chunks.next()
+      vi.advanceTimersByTime(5000)
+      send('two')
+      expect((await chunks.next()).value?.toString()).toBe('two')
+      await chunks.return(undefined)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test.each([1, 2, 3, 1000])('reads events from chunks of %i bytes', async (size) => {

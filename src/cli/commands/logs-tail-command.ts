@@ -123,16 +123,16 @@ function entryText({ timestamp, project, event_message, metadata }: TailedEntry,
   return [colors.dim(new Date(timestamp / 1000).toISOString()), ...projects, text].join('  ')
 }
 
-async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGenerator<Uint8Array> {
+/** Fails if the service sends nothing for this long. Time during which the output is blocked, as by a pager, does not count. */
+export async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGenerator<Uint8Array> {
   const stream = Readable.fromWeb(body)
   const silent = () => stream.destroy(new Error('The service stopped sending heartbeats.'))
-  const timer = setTimeout(silent, maxSilenceMs).unref()
+  let timer = setTimeout(silent, maxSilenceMs).unref()
   try {
     for await (const chunk of stream) {
-      // The timer must not run while the output is blocked, for example by a pager.
       clearTimeout(timer)
       yield chunk
-      timer.refresh()
+      timer = setTimeout(silent, maxSilenceMs).unref()
     }
   } finally {
     clearTimeout(timer)
