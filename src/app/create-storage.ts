@@ -1,5 +1,5 @@
 import { Backups } from '../backup/backups.ts'
-import { freeBelow } from '../base/data-directory.ts'
+import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { Sources } from '../catalog/sources.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { writeWhole } from '../base/write-whole.ts'
+import { writeWhole } from '../base/files/write-whole.ts'
 
 const shape = z.object({
   url: z.string(),

@@ -1,4 +1,4 @@
-import type { TextPosition } from '../base/yaml-fields.ts'
+import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { positionOf, within } from '../sql/errors.ts'
 import { sqlTokens } from '../sql/tokens.ts'
 import { type FileProblem, sortProblems } from './file-problem.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { readYamlFields, type TextPosition, type YamlFields } from '../base/yaml-fields.ts'
+import { readYamlFields, type TextPosition, type YamlFields } from '../base/files/yaml-fields.ts'
 
 export interface FileProblem extends TextPosition {
   /** Relative to the workspace, with slashes. */

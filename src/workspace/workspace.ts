@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TextPosition } from '../base/yaml-fields.ts'
+import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'

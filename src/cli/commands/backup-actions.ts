@@ -12,8 +12,8 @@ import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes, plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
+import { explainStartProblem } from '../serve/start-problems.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { explainStartProblem } from '../start-problems.ts'
 
 export interface RestoreOptions {
   dataDir: string

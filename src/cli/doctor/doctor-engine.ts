@@ -6,7 +6,7 @@ import type { Settings } from '../../base/settings.ts'
 import { RemoteEngine } from '../../engine/remote-engine.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
-import { explainStartProblem } from '../start-problems.ts'
+import { explainStartProblem } from '../serve/start-problems.ts'
 import { type Finding, ok, problem } from './doctor-report.ts'
 
 /** Starts an engine as the service does, in a temporary directory so that the data is not touched. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Document, Scalar, visit } from 'yaml'
+import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
-import { readYamlFields, type TextPosition } from '../../base/yaml-fields.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
 import {

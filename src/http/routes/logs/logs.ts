@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Caller } from '../../access/caller.ts'
-import { invalidParameter } from '../../base/errors.ts'
-import type { IntakeOutcome } from '../../intake/entry-store.ts'
-import type { LogIntake, Upload } from '../../intake/log-intake.ts'
-import { bodyLimits, bodyTooLarge } from '../../intake/request-body.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { json, routesOf } from './route.ts'
+import type { Caller } from '../../../access/caller.ts'
+import { invalidParameter } from '../../../base/errors.ts'
+import type { IntakeOutcome } from '../../../intake/entry-store.ts'
+import type { LogIntake, Upload } from '../../../intake/log-intake.ts'
+import { bodyLimits, bodyTooLarge } from '../../../intake/request-body.ts'
+import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
 

@@ -1,6 +1,6 @@
-import { StartProblem } from '../base/data-directory.ts'
-import type { Settings } from '../base/settings.ts'
-import { EngineStartError } from '../engine/host/protocol.ts'
+import { StartProblem } from '../../base/files/data-directory.ts'
+import type { Settings } from '../../base/settings.ts'
+import { EngineStartError } from '../../engine/host/protocol.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { StartProblem } from '../../base/data-directory.ts'
+import { StartProblem } from '../../base/files/data-directory.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
 import { Workbench } from '../../workspace/workbench.ts'
 import { CommandFailure } from '../command-failure.ts'

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { LogSearch } from '../../sources/log-search.ts'
-import { histogramShape, searchShape, valuesShape } from '../../sources/search-shape.ts'
-import { describeFields } from '../openapi/json-schema.ts'
-import { goneSignal } from './management.ts'
-import { json, jsonBody, routesOf } from './route.ts'
-import { sourceName, storedEntry } from './sources.ts'
+import type { LogSearch } from '../../../sources/log-search.ts'
+import { histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
+import { describeFields } from '../../openapi/json-schema.ts'
+import { goneSignal } from '../management.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
+import { sourceName, storedEntry } from '../sources.ts'
 
 const filterTexts = {
   project: 'Only entries of this project.',

@@ -9,8 +9,8 @@ import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { ServiceClient } from '../service-client.ts'
 import { removeServiceFile, writeServiceFile } from '../service-file.ts'
-import { explainStartProblem } from '../start-problems.ts'
 import { runDemo } from './run-demo.ts'
+import { explainStartProblem } from './start-problems.ts'
 
 const demoHistoryMs = 7 * 86_400_000
 

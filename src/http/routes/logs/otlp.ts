@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { unsupportedMediaType } from '../../base/errors.ts'
-import type { LogIntake } from '../../intake/log-intake.ts'
-import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../intake/otlp/otlp.ts'
-import { setErrorHeaders, toKnownError } from '../error-response.ts'
+import { unsupportedMediaType } from '../../../base/errors.ts'
+import type { LogIntake } from '../../../intake/log-intake.ts'
+import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../../intake/otlp/otlp.ts'
+import { setErrorHeaders, toKnownError } from '../../error-response.ts'
+import { routesOf } from '../route.ts'
 import { idempotencyKey, receiveBodiesAsStreams, sendErrors, uploadOf } from './logs.ts'
-import { routesOf } from './route.ts'
 
 const protobuf = { 'application/x-protobuf': {} }
 const partialSuccess = z

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Caller, withFixedParameters } from '../../access/caller.ts'
-import { forbidden } from '../../base/errors.ts'
-import type { LiveTail } from '../../live/live-tail.ts'
-import type { SourceAdmin } from '../../sources/source-admin.ts'
-import { eventStream } from '../openapi/call.ts'
-import type { EventStreams } from '../streams/event-streams.ts'
-import { routesOf } from './route.ts'
-import { sourceName } from './sources.ts'
+import { type Caller, withFixedParameters } from '../../../access/caller.ts'
+import { forbidden } from '../../../base/errors.ts'
+import type { LiveTail } from '../../../live/live-tail.ts'
+import type { SourceAdmin } from '../../../sources/source-admin.ts'
+import { eventStream } from '../../openapi/call.ts'
+import type { EventStreams } from '../../streams/event-streams.ts'
+import { routesOf } from '../route.ts'
+import { sourceName } from '../sources.ts'
 
 interface TailRoutes {
   sources: Pick<SourceAdmin, 'get'>

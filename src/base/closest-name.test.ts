@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { closestName } from './closest-name.ts'
+
+test.each([
+  ['projct', ['now', 'project', 'project_tier'], 'project'],
+  ['edge_log', ['auth_logs', 'edge_logs'], 'edge_logs'],
+  ['PROJECT', ['project'], 'project'],
+  ['request.pth', ['request.path', 'request.method'], 'request.path'],
+  ['hours', ['project'], undefined],
+  ['x', [], undefined],
+])('finds what %s most likely means', (name, candidates, closest) => {
+  expect(closestName(name, candidates)).toBe(closest)
+})

@@ -1,0 +1,13 @@
+import { distance } from 'fastest-levenshtein'
+
+/** The candidate that a mistyped name most likely means. Letter case does not count. */
+export function closestName(name: string, candidates: Iterable<string>): string | undefined {
+  const typed = name.toLowerCase()
+  let closest: { name: string; edits: number } | undefined
+  for (const candidate of candidates) {
+    const edits = distance(typed, candidate.toLowerCase())
+    if (edits < (closest?.edits ?? Infinity)) closest = { name: candidate, edits }
+  }
+  const maxEdits = Math.max(1, Math.floor(Math.min(typed.length, 18) / 3))
+  return closest && closest.edits <= maxEdits ? closest.name : undefined
+}
