@@ -26,7 +26,7 @@ const maxFailingAddresses = 10_000
 export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,
-  { endpoints, admin, runner, calls, results }: EndpointParts,
+  { endpoints, admin, runner, calls, results, warningsOf }: EndpointParts,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -70,8 +70,8 @@ export function createHttp(
     streams,
     queries: { endpoints, calls, results },
     endpoints: admin,
-    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, clock }),
-    drafts: new EndpointDrafts({ engine, runner, sources: readable }),
+    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, warningsOf, clock }),
+    drafts: new EndpointDrafts({ engine, runner, sources: readable, warningsOf }),
     search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),

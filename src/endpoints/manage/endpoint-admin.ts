@@ -5,6 +5,7 @@ import { type Catalog, lastWins, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
+import type { Warning } from '../../sql/warnings/warning.ts'
 import { withoutUnused } from '../../sql/with.ts'
 import {
   type EndpointDefinition,
@@ -13,6 +14,7 @@ import {
   writableFields,
 } from '../definition/definition.ts'
 import { shownParameters } from '../definition/parameter-declaration.ts'
+import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import {
   type CompileOptions,
@@ -25,11 +27,17 @@ import {
 interface EndpointAdminOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
+  warningsOf: WarningsOf
   log: Log
 }
 
 /** An endpoint as the management API shows it. */
 export type EndpointView = ReturnType<typeof view>
+
+/** An endpoint after a change, with what is probably wrong in its SQL. */
+export interface ChangedEndpoint extends EndpointView {
+  warnings: Warning[]
+}
 
 /** Author of the records of shipped endpoints. Other records name the id of a token. */
 const shippedBy = 'wellhead'
@@ -98,23 +106,33 @@ export class EndpointAdmin {
     )
   }
 
-  async create(body: unknown, by: string): Promise<EndpointView> {
+  async create(body: unknown, by: string): Promise<ChangedEndpoint> {
     const fields = writableFields(body)
     const definition = parseDefinition({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
     const stored = await compileStored(this.#options, definition, String(fields.query))
     await this.#options.catalog.append(by, storedChange(stored, 1))
-    return this.get(definition.id)
+    return this.#changed(definition, String(fields.query))
   }
 
   /** Replaces the whole definition; omitted fields get their defaults. */
-  replace(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
+  replace(
+    reference: string,
+    body: unknown,
+    by: string,
+    expected: number | undefined,
+  ): Promise<ChangedEndpoint> {
     return this.#change(reference, expected, by, () => writableFields(body))
   }
 
   /** Changes only the fields of the body. */
-  patch(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
+  patch(
+    reference: string,
+    body: unknown,
+    by: string,
+    expected: number | undefined,
+  ): Promise<ChangedEndpoint> {
     return this.#change(reference, expected, by, (current) => ({ ...current, ...writableFields(body) }))
   }
 
@@ -139,7 +157,7 @@ export class EndpointAdmin {
     expected: number | undefined,
     by: string,
     next: (current: EndpointDefinition) => Record<string, unknown>,
-  ): Promise<EndpointView> {
+  ): Promise<ChangedEndpoint> {
     return lastWins(expected, async () => {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
@@ -151,8 +169,12 @@ export class EndpointAdmin {
       const definition = parseDefinition({ ...fields, id })
       const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
-      return this.get(id)
+      return this.#changed(definition, String(fields.query))
     })
+  }
+
+  async #changed(definition: EndpointDefinition, typed: string): Promise<ChangedEndpoint> {
+    return { ...this.get(definition.id), warnings: await this.#options.warningsOf(definition, typed) }
   }
 
   /** A shipped endpoint that does not fit the stored ones and their sources is skipped, so that the service starts. */
