@@ -8,6 +8,7 @@ import { openService, type RunningService } from '../../support/service.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
+import { endpointWarnings } from './warnings.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
@@ -361,6 +362,8 @@ describe('requests to saved queries', () => {
   ])('saves %s', async (sql) => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)
   })
+
+  endpointWarnings(() => service, now)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)
