@@ -57,6 +57,7 @@ async function run(blocks: readonly Block[]): Promise<string | undefined> {
         refused ? [422, 422] : [200, 200],
       )
       if (note !== 'wrong') expect(checked.body.warnings ?? [], at).toEqual([])
+      else if (!refused) expect(checked.body.warnings, at).not.toEqual([])
       if (shown) expectRows(ran.body.result, shown)
     } else if (language === 'http') {
       const { path, init } = readRequest(block)
