@@ -2,6 +2,7 @@ import { open, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
+import { formatAge } from '../../base/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { collectPair, versionNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
@@ -100,7 +101,7 @@ function summary(headers: Headers, rows: number | undefined, elapsedMs: number):
 
 function cacheText(status: string, age: string | null): string {
   if (/;\s*hit\b/.test(status))
-    return `from the cache, ${age ?? 0} s old${/stale/.test(status) ? ', stale' : ''}`
+    return `from the cache, ${formatAge(Number(age ?? 0))} old${/stale/.test(status) ? ', stale' : ''}`
   if (/fwd=bypass/.test(status)) return 'not cached'
   return /fwd=/.test(status) ? 'computed' : ''
 }

@@ -34,7 +34,7 @@ function openTail(url: string, isTerminal = false) {
   const io = memoryIo({ signal: stop.signal, stdout: memoryOutput({ isTerminal }) })
   const pausesMs: number[] = []
   const client = new ServiceClient({ url, token: 't' }, io)
-  const options = { source: 'edge_logs', text: 'a b' }
+  const options = { source: 'edge_logs', texts: ['a b'], ...choices }
   const ended = tailSource(client, options, io, async (ms) => void pausesMs.push(ms))
   return { io, ended, stop: () => stop.abort(), pausesMs }
 }
