@@ -23,6 +23,7 @@ interface RunOptions {
   version?: number
   fresh?: true
   explain?: true
+  lenient?: true
 }
 
 const resultResponse = z.looseObject({ result: z.array(z.record(z.string(), z.unknown())) })
@@ -37,6 +38,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
     .option('--version <n>', 'an older version of the endpoint', versionNumber)
     .option('--fresh', 'bypass the cache')
     .option('--explain', 'show the query plan instead of rows')
+    .option('--lenient', 'ignore parameters that the endpoint does not have, instead of refusing them')
   addServiceAction(run, io, {
     examples: [
       'wellhead endpoint run usage.api-counts project=acme interval=daily',
@@ -54,6 +56,9 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
         json: {
           ...parameters,
           _format: format === 'table' ? 'json' : format,
+          // Numbers do not tell which of them are timestamps; the service knows the types.
+          ...(format === 'table' && { _timestamps: 'iso' }),
+          ...(!options.lenient && { _strict: '1' }),
           ...(options.version !== undefined && { _version: String(options.version) }),
           ...(options.explain && { _explain: 'true' }),
         },

@@ -27,7 +27,7 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       time,
     )
     .option('--from <time>', 'same as --since', time)
-    .option('--to <time>', 'end, exclusive (default: now)', time)
+    .option('--to <time>', 'end, exclusive (default: none)', time)
     .option('-n, --limit <count>', 'maximum number of entries', wholeNumber(1, 10_000), 100)
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
   addServiceAction(search, io, {

@@ -94,7 +94,7 @@ function addCreate(source: Command, io: CommandIo): void {
         name,
         description: options.description,
         aliases: options.alias,
-        retention_days: options.retention ?? options.retentionDays,
+        retention_days: retentionOf(options),
         hot_fields: options.hotField,
       }
       return client.json('POST', '/api/sources', sourceResponse, { json })
@@ -122,7 +122,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       if (unknown.length > 0) throw usageFailure(`${name} has no hot field ${unknown.join(', ')}.`)
       const replaced = new Set([...removed, ...added.map(({ column }) => column)])
       const json = {
-        retention_days: options.retention ?? options.retentionDays,
+        retention_days: retentionOf(options),
         ...(replaced.size > 0 && {
           hot_fields: [...current.filter(({ column }) => !replaced.has(column)), ...added],
         }),
@@ -131,6 +131,13 @@ function addUpdate(source: Command, io: CommandIo): void {
     },
     print: (updated) => printSource(io, updated),
   })
+}
+
+function retentionOf({ retention, retentionDays }: SourceOptions): number | undefined {
+  if (retention !== undefined && retentionDays !== undefined) {
+    throw usageFailure('Use --retention or --retention-days, not both.')
+  }
+  return retention ?? retentionDays
 }
 
 function collectHotField(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {

@@ -18,13 +18,12 @@ interface CreateOptions {
   requestsPerMinute?: number
 }
 
-interface UpdateOptions extends Omit<CreateOptions, 'scope' | 'project' | 'expires' | 'requestsPerMinute'> {
+interface UpdateOptions extends Omit<CreateOptions, 'scope' | 'project' | 'requestsPerMinute'> {
   scope?: string[]
   /** False: no project. */
   project?: string | false
   removeParameter?: string[]
-  expires?: string | null
-  requestsPerMinute?: number | null
+  requestsPerMinute?: number | 'none'
 }
 
 const ratePerMinute = wholeNumber(1, 1_000_000)
@@ -144,10 +143,10 @@ function addUpdate(token: Command, io: CommandIo): void {
     .option(
       '--expires <time>',
       'lifetime from now such as 30d or 12h, a time in ISO 8601, or never',
-      (value) => (value === 'never' ? null : expiry(value)),
+      (value) => (value === 'never' ? value : expiry(value)),
     )
     .option('--requests-per-minute <n>', 'rate limit, or none', (value) =>
-      value === 'none' ? null : ratePerMinute(value),
+      value === 'none' ? value : ratePerMinute(value),
     )
   addServiceAction(update, io, {
     examples: [
@@ -159,8 +158,8 @@ function addUpdate(token: Command, io: CommandIo): void {
         scopes: options.scope,
         description: options.description,
         project: options.project === false ? null : options.project,
-        expires_at: options.expires,
-        requests_per_minute: options.requestsPerMinute,
+        expires_at: options.expires === 'never' ? null : options.expires,
+        requests_per_minute: options.requestsPerMinute === 'none' ? null : options.requestsPerMinute,
         parameters: await changedParameters(client, id, options),
       }
       if (Object.values(json).every((value) => value === undefined)) {
