@@ -2,6 +2,7 @@ import { open, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
+import { formatAge } from '../../base/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { collectPair, versionNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
@@ -22,6 +23,7 @@ interface RunOptions {
   version?: number
   fresh?: true
   explain?: true
+  lenient?: true
 }
 
 const resultResponse = z.looseObject({ result: z.array(z.record(z.string(), z.unknown())) })
@@ -36,6 +38,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
     .option('--version <n>', 'an older version of the endpoint', versionNumber)
     .option('--fresh', 'bypass the cache')
     .option('--explain', 'show the query plan instead of rows')
+    .option('--lenient', 'ignore parameters that the endpoint does not have, instead of refusing them')
   addServiceAction(run, io, {
     examples: [
       'wellhead endpoint run usage.api-counts project=acme interval=daily',
@@ -53,6 +56,9 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
         json: {
           ...parameters,
           _format: format === 'table' ? 'json' : format,
+          // Numbers do not tell which of them are timestamps; the service knows the types.
+          ...(format === 'table' && { _timestamps: 'iso' }),
+          ...(!options.lenient && { _strict: '1' }),
           ...(options.version !== undefined && { _version: String(options.version) }),
           ...(options.explain && { _explain: 'true' }),
         },
@@ -100,7 +106,7 @@ function summary(headers: Headers, rows: number | undefined, elapsedMs: number):
 
 function cacheText(status: string, age: string | null): string {
   if (/;\s*hit\b/.test(status))
-    return `from the cache, ${age ?? 0} s old${/stale/.test(status) ? ', stale' : ''}`
+    return `from the cache, ${formatAge(Number(age ?? 0))} old${/stale/.test(status) ? ', stale' : ''}`
   if (/fwd=bypass/.test(status)) return 'not cached'
   return /fwd=/.test(status) ? 'computed' : ''
 }
