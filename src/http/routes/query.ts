@@ -74,12 +74,15 @@ export function addQueryRoutes(
     const { parameters, control } = readParameters(sent)
     const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
     notes.endpoint = endpoint
-    const format = chooseFormat(control.get('_format'), request.headers.accept, request.method !== 'POST')
-    notes.format = format === 'events' ? format : format.name
+    const named = control.get('_format')
+    const { accept } = request.headers
+    const isStream = request.method !== 'POST' && named === undefined && prefersEvents(accept)
+    const format = isStream ? jsonFormat : chooseFormat(named, accept)
+    notes.format = isStream ? 'events' : format.name
     const call: EndpointCall = {
       endpoint,
       parameters: withFixedParameters(caller, parameters),
-      format: format === 'events' ? jsonFormat : format,
+      format,
       caller: caller.id,
       project: caller.project,
       signal: goneSignal(request, reply, () => recorder?.canceled(request, reply)),
@@ -93,7 +96,7 @@ export function addQueryRoutes(
       notes.done = true
       return calls.explain(call)
     }
-    if (format === 'events') return followResult(following, request, reply, call)
+    if (isStream) return followResult(following, request, reply, call)
     const called = calls.call(call)
     if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
     const result = called instanceof Promise ? await called : called
@@ -148,7 +151,7 @@ export function addQueryRoutes(
 }
 
 /** The framework cannot tell a repeated parameter from a list. */
-function queryParameters(request: FastifyRequest): [string, unknown][] {
+export function queryParameters(request: FastifyRequest): [string, unknown][] {
   const at = request.url.indexOf('?')
   if (at < 0) return []
   const search = request.url.slice(at + 1)
@@ -194,7 +197,7 @@ function allowedEndpoint(
 }
 
 /** Names that begin with an underscore control the request; parameters of a query cannot have them. */
-function readParameters(sent: [string, unknown][]) {
+export function readParameters(sent: [string, unknown][]) {
   const parameters: Record<string, string> = Object.create(null)
   const control = new Map<string, string>()
   for (const [name, value] of sent) {
@@ -225,13 +228,12 @@ function textOf(name: string, value: unknown): string | undefined {
 
 const [jsonFormat] = outputFormats as [OutputFormat]
 
+function prefersEvents(accept: string | undefined): boolean {
+  return acceptedTypes(accept ?? '')[0] === eventStreamType
+}
+
 /** `_format` takes precedence over Accept. */
-function chooseFormat(
-  named: string | undefined,
-  accept: string | undefined,
-  mayStream: boolean,
-): OutputFormat | 'events' {
-  if (mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType) return 'events'
+export function chooseFormat(named: string | undefined, accept: string | undefined): OutputFormat {
   if (named !== undefined) {
     const format = outputFormats.find(({ name }) => name === named)
     if (format) return format
