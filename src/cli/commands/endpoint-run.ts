@@ -32,6 +32,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
       const path = `/api/endpoints/query/${encodeURIComponent(name)}`
       const json = {
         ...parameters,
+        _strict: '1',
         ...(options.version !== undefined && { _version: String(options.version) }),
       }
       if (options.explain) {

@@ -82,7 +82,7 @@ function* parameterTokens(sql: string) {
 }
 
 /** Names of the parameters that the SQL uses except @now. */
-export function parameterNames(sql: string): string[] {
+export function usedParameters(sql: string): string[] {
   const names = [...parameterTokens(sql)].map(({ name }) => name)
   return [...new Set(names)].filter((name) => name !== reservedName)
 }

@@ -9,7 +9,7 @@ import { type OutputFormat, outputFormats } from '../call/output-formats.ts'
 import { definitionShape, parseDefinition, reservedName, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
-import { parameterNames } from '../definition/parameters.ts'
+import { usedParameters } from '../definition/parameters.ts'
 
 interface EndpointDraftsOptions {
   engine: Engine
@@ -80,7 +80,7 @@ export class EndpointDrafts {
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
   async run(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal): Promise<RunResult> {
     const { query, parameters, max_rows } = readShape(sqlShape, body)
-    const used = parameterNames(query)
+    const used = usedParameters(query)
     const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
     const missing = used.find((name) => !Object.hasOwn(parameters, name))
     if (missing !== undefined) {

@@ -4,9 +4,10 @@ import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { type EndpointDrafts, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { callQuery, resultResponses } from '../openapi/call.ts'
 import { describeFields } from '../openapi/json-schema.ts'
+import { queryParameters, readParameters } from '../request-parameters.ts'
+import { chooseFormat } from '../result-format.ts'
 import { sendResult } from '../send-result.ts'
 import { changedBy, goneSignal } from './management.ts'
-import { chooseFormat, queryParameters, readParameters } from './query.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
 
 const body = describeFields(sqlShape, {
@@ -18,7 +19,7 @@ const example = {
   query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
   parameters: { project: 'demo' },
 }
-const query = callQuery.pick({ _format: true })
+const query = callQuery.pick({ _format: true, _timestamps: true })
 const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
 const { 200: result } = resultResponses(rows, { explained: false, streamed: false }) as { 200: Response }
 const headers = [
@@ -59,5 +60,5 @@ function formatOf(request: FastifyRequest): OutputFormat {
   if (unknown !== undefined) {
     throw invalidParameter(unknown, `Unknown parameter "${unknown}". Send parameters of the SQL in the body.`)
   }
-  return chooseFormat(control.get('_format'), request.headers.accept)
+  return chooseFormat(control, request.headers.accept, false).format
 }

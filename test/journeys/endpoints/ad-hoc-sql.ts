@@ -42,6 +42,8 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
         '{"n":0,"t":"a,b"}\n{"n":1,"t":"a,b"}\n',
       )
       expect(await text('?_format=parquet')).toMatch(/^PAR1[\s\S]*PAR1$/)
+      const time = { query: "SELECT toDateTime64('2026-01-31 12:00:00', 6, 'UTC') AS t" }
+      expect((await sql(time, '?_timestamps=iso')).body.result[0].t).toMatch(/^2026-01-31T12:00:00.*Z$/)
       const arrow = await sql({ query }, '', { Accept: 'application/vnd.apache.arrow.stream' })
       expect(arrow.headers.get('content-type')).toBe('application/vnd.apache.arrow.stream')
     })

@@ -110,6 +110,7 @@ export function cliJourneys(service: () => LocalService): void {
           /^wellhead: Parameter "most" is required\. \(missing_parameter, parameter most, request /,
         ),
       })
+      expect((await run([...call, 'mst=1'])).stderr).toContain('Unknown parameter "mst". Did you mean most?')
       expect((await run(['endpoint', 'show', 'cli.numbers', '--version', '1', '--sql'])).stdout).toBe(
         `${query}\n`,
       )
