@@ -51,8 +51,7 @@ export function EndpointActions(props: EndpointActionsProps) {
     // The conflict is shown instead of the error.
     if (isBehind) cancel()
   }, [isBehind])
-  const canSave =
-    (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !busy
+  const canSave = (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !busy
   return (
     <>
       {error && !question && (

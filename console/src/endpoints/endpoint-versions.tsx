@@ -27,10 +27,13 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
   const before = versions.find(({ version }) => version === (shown?.version ?? 0) - 1)
   const restore = useMutation({
     mutationFn: ({ version, breaking = false }: { version: number; breaking?: boolean }) =>
-      api<Endpoint>(`/api/endpoints/${saved.id}/versions/${version}/restore${breaking ? '?breaking=true' : ''}`, {
-        method: 'POST',
-        headers: { 'If-Match': `"${saved.version}"` },
-      }),
+      api<Endpoint>(
+        `/api/endpoints/${saved.id}/versions/${version}/restore${breaking ? '?breaking=true' : ''}`,
+        {
+          method: 'POST',
+          headers: { 'If-Match': `"${saved.version}"` },
+        },
+      ),
     onError: () => queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] }),
     onSuccess: (restored) => {
       setAddress({ _shown: undefined }, 'replace')

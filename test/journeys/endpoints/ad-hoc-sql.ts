@@ -141,7 +141,7 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
       ['INTO OUTFILE', { query: "SELECT 1 INTO OUTFILE '/tmp/x'" }, { status: 422, error: {} }],
       [
         'a failure at run time',
-        { query: "SELECT throwIf(number = 3, 'stop') AS n FROM numbers(9)" },
+        { query: 'SELECT intDiv(1, number) AS n FROM numbers(9)' },
         { status: 422, error: { code: 'invalid_query' } },
       ],
     ])('%s is refused', async (_why, body, { status, error }, search) => {
