@@ -95,13 +95,15 @@ export function deploymentOf({ endpoints }: Comparison) {
   }))
 }
 
-export interface PlannedEndpoint extends DeployedEndpoint {
+type Deployed = Omit<DeployedEndpoint, 'warnings'>
+
+export interface PlannedEndpoint extends Deployed {
   file: string
   server_version: number
   diff: string
 }
 
-export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEndpoint[]): PlannedEndpoint[] {
+export function planOf({ endpoints }: Comparison, deployed: readonly Deployed[]): PlannedEndpoint[] {
   const byId = new Map(deployed.map((endpoint) => [endpoint.id, endpoint]))
   return endpoints.flatMap(({ file, definition, serverVersion, diff }) => {
     const planned = byId.get(definition.id)
