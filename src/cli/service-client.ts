@@ -17,12 +17,21 @@ export class ServiceFailure extends CommandFailure {
   readonly status: number
   readonly code: string
   readonly retryAfterSeconds: number | undefined
+  /** Changes that would break callers. */
+  readonly changes: readonly string[]
 
   constructor(
     message: string,
-    details: { status: number; code: string; retryAfterSeconds?: number | undefined; cause?: unknown },
+    details: {
+      status: number
+      code: string
+      retryAfterSeconds?: number | undefined
+      changes?: readonly string[]
+      cause?: unknown
+    },
   ) {
     super(message, undefined, { cause: details.cause })
+    this.changes = details.changes ?? []
     this.status = details.status
     this.code = details.code
     this.retryAfterSeconds = details.retryAfterSeconds
@@ -120,6 +129,7 @@ const errorBody = z.looseObject({
     message: z.string(),
     parameter: z.string().optional(),
     request_id: z.string().optional(),
+    changes: z.array(z.looseObject({ message: z.string() })).optional(),
   }),
 })
 
@@ -127,7 +137,7 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const { status } = response
   const body = errorBody.safeParse(await response.json().catch(() => undefined))
   if (!body.success) return unexpectedResponse(url, status)
-  const { code, message, parameter, request_id } = body.data.error
+  const { code, message, parameter, request_id, changes } = body.data.error
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
@@ -138,6 +148,7 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
     status,
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
+    changes: changes?.map((change) => visible(change.message)) ?? [],
   })
 }
 

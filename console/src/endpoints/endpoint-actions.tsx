@@ -25,7 +25,7 @@ export function EndpointActions(props: EndpointActionsProps) {
   const save = useMutation({
     mutationFn: () =>
       saved
-        ? api<Endpoint>(`/api/endpoints/${saved.id}`, {
+        ? api<Endpoint>(`/api/endpoints/${saved.id}?breaking=true`, {
             method: 'PATCH',
             body: draft,
             headers: { 'If-Match': `"${saved.version}"` },

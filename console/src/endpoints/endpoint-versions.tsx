@@ -26,7 +26,7 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
   const before = versions.find(({ version }) => version === (shown?.version ?? 0) - 1)
   const restore = useMutation({
     mutationFn: (version: number) =>
-      api<Endpoint>(`/api/endpoints/${saved.id}/versions/${version}/restore`, {
+      api<Endpoint>(`/api/endpoints/${saved.id}/versions/${version}/restore?breaking=true`, {
         method: 'POST',
         headers: { 'If-Match': `"${saved.version}"` },
       }),

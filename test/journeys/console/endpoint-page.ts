@@ -69,7 +69,7 @@ export function consoleEndpointJourneys(stage: Stage): void {
       await visit('/console/endpoints/console.two', admin(), async (page) => {
         await write(page, query.replace('count()', 'count() + 1'))
         await page.getByText('The query is valid.').waitFor()
-        await change('PATCH', '/api/endpoints/console.two', { max_rows: 7 })
+        await change('PATCH', '/api/endpoints/console.two?breaking=true', { max_rows: 7 })
         await page.getByRole('button', { name: 'Save as new version' }).click()
         await page.getByText('Version 2 was saved while you edited version 1.', { exact: false }).waitFor()
         await page.getByRole('button', { name: 'Apply my changes to version 2' }).click()
