@@ -37,8 +37,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const isDraft = base === undefined || isChanged
   useLeaveGuard(isChanged)
   const { checked, problem, waiting } = useDraftCheck(draft, true)
-  const found = (checked as { warnings?: SqlWarning[] } | undefined)?.warnings
-  const warnings = problem || !found ? noWarnings : found
+  const warnings = (!problem && checked?.warnings) || noWarnings
   const { names, seenAt, isPending } = useSqlNames(draft.query)
   const used = checked?.parameters
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])

@@ -165,6 +165,8 @@ export class EndpointAdmin {
       expectVersion(current, expected)
       const fields = next(current.definition)
       const definition = changedDefinition(current.definition, fields)
+      const owner = this.#options.endpoints.findByName(definition.name)
+      if (owner && owner.definition.id !== definition.id) throw nameTaken(definition.name)
       const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
       if (!breaking) {
         refuseBreaking([{ name: current.definition.name, changes: contractChanges(current, stored) }], remedy)

@@ -52,7 +52,7 @@ export function replayedRequest(
   showValues: boolean,
 ): ReplayedRequest {
   return {
-    // Each refresh halves the number, and the request that computed the result does not count.
+    // Each refresh halves the number.
     uses: Math.max(1, Math.round(uses)),
     tenant: project !== undefined,
     format,

@@ -123,6 +123,18 @@ export function cliJourneys(service: () => LocalService): void {
         description: '',
       })
       expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +60 s/m)
+      const more = { query: query.replace(' FROM', ', 1 AS more FROM') }
+      expect((await put(more, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
+      expect(await run(['endpoint', 'restore', 'cli.numbers', '3'])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr:
+          'wellhead: 1 change would break callers; nothing was changed. Use --breaking to restore version 3 anyway.\n' +
+          '  breaking  Column more was removed.\n',
+      })
+      expect(await data('endpoint', 'restore', 'cli.numbers', '3', '--breaking')).toMatchObject({
+        version: 5,
+      })
       expect((await run(['endpoint', 'delete', 'cli.numbers', '--yes'])).code).toBe(0)
       expect((await run(call)).stderr).toContain('(endpoint_not_found')
     })

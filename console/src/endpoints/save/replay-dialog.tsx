@@ -13,13 +13,7 @@ interface ReplayDialogProps {
   onClose: () => void
 }
 
-const columns = [
-  ['Request'],
-  ['Result'],
-  ['Rows', 'number'],
-  ['Rows read', 'number'],
-  ['Time', 'number'],
-] as const
+const columns = [['Request'], ['Result'], ['Rows'], ['Rows read'], ['Time']] as const
 
 /** What recent requests would get from the draft, and asks whether to save it. */
 export function ReplayDialog({ replay, isPending, error, onSave, onShowValues, onClose }: ReplayDialogProps) {
@@ -36,10 +30,10 @@ export function ReplayDialog({ replay, isPending, error, onSave, onShowValues, o
         onClose={onClose}
       >
         <p>
-          {replaySummary(replay)} Each was run with version {version} and with your draft, at the same time of
-          request.
+          {replaySummary(replay)} Each was run with version {version} and with your draft, both with the same{' '}
+          <code>@now</code>.
         </p>
-        <Table label="Recent requests" className="replay" columns={columns}>
+        <Table label="Recent requests" columns={columns}>
           {[...first, ...rest].map((request, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: requests have no other name
             <RequestRow key={index} request={request} />
@@ -79,11 +73,12 @@ function RequestRow({ request }: { request: ReplayedRequest }) {
         <td>
           <Outcome request={request} />
         </td>
-        <td className="number">{change(before.rows, after.rows, count)}</td>
-        <td className={readsMuchMore(request) ? 'number warn-text' : 'number'}>
-          {change(before.rows_read, after.rows_read, count)}
+        <td>{change(before.rows, after.rows, count)}</td>
+        <td>
+          {change(before.rows_read, after.rows_read, count)}{' '}
+          {readsMuchMore(request) && <span className="badge warn">much more</span>}
         </td>
-        <td className="number">{change(before.duration_ms, after.duration_ms, milliseconds)}</td>
+        <td>{change(before.duration_ms, after.duration_ms, milliseconds)}</td>
       </tr>
       {examples.length > 0 && (
         <tr>
