@@ -100,6 +100,28 @@ GROUP BY event_message ORDER BY event_message`
       })
     })
 
+    test('marks and lists warnings, which do not prevent saving', async () => {
+      const name = 'console.warned'
+      await asAdmin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS id' })
+      await visit(`/console/endpoints/${name}`, { ...admin(), bypassPolicy: true }, async (page) => {
+        await write(page, 'SELECT id\nFROM edge_logs\nWHERE project = @projct\nLIMIT 5')
+        const list = page.getByRole('region', { name: '3 warnings' })
+        await list.getByText(/^Line 3, column 17: @projct is not declared/).waitFor()
+        await list.getByText('no_order').waitFor()
+        await page.locator('.cm-lintRange-warning').first().waitFor()
+        expect(await faultsOf(page)).toEqual([])
+        await save(page)
+        await page.getByRole('button', { name: 'Save anyway' }).click()
+        await page.getByText('version 2', { exact: true }).waitFor()
+        // Saved endpoints have their warnings, too.
+        await page.reload()
+        await list.waitFor()
+        await write(page, 'SELECT id +')
+        await page.getByText(/Syntax error/).waitFor()
+        await list.waitFor({ state: 'detached' })
+      })
+    })
+
     test('saves without trying, if the user does not want to wait', async () => {
       const name = 'console.untried'
       await asAdmin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS one' })

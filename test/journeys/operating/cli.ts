@@ -161,6 +161,11 @@ export function cliJourneys(service: () => LocalService): void {
           stderr: expect.stringContaining('Parameter "digits" is required.'),
         },
       )
+      const doubtful = await run(['sql', 'SELECT id\nFROM edge_logs\nLIMIT @most', '-p', 'most=1'])
+      expect(doubtful.code).toBe(0)
+      expect(doubtful.stderr).toMatch(/\n\nWarning: .* \(no_order\)\n3 \| LIMIT @most\n {2}\| \^\n/)
+      expect(doubtful.stderr).toContain('(unbounded_time)')
+      expect(doubtful.stderr).not.toContain('parameter')
       const many = await run(['sql', 'SELECT number AS n FROM numbers(9)', '--max-rows', '4'])
       expect(many.stderr).toMatch(/^4 rows, .*, truncated at the maximum number of rows\n$/)
     })
