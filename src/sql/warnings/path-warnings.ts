@@ -84,7 +84,7 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
 function unknownPath(query: QueryText, { path, place }: ReadPath, { paths }: SourceSample): Finding {
   const closest = closestPath(place.path, [...paths.keys()])
   const help = closest === undefined ? '' : ` Did you mean metadata.${closest}?`
-  const message = `No recent entry of ${place.source} has metadata.${place.path}, so it is always null.${help}`
+  const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: (query.tokens[path.first] as CodeToken).start }
 }
 
