@@ -1,5 +1,5 @@
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
-import { outputFormats } from '../call/output-formats.ts'
+import { findFormat, outputFormats } from '../call/output-formats.ts'
 import { prepareCall, recipeShape } from '../call/prepared-call.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 
@@ -14,13 +14,18 @@ export interface RecentRequest {
   lastUsedMs: number
 }
 
+/** Of each request, the cache holds at most this many results: one for each format. */
+const maxFormats = 10
+
 /** The most frequent requests of this version. Requests that differ only in their format are one. */
 export function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[], limit: number): RecentRequest[] {
   const requests = new Map<string, RecentRequest>()
-  for (const { recipe, uses, lastUsedMs } of keys.toSorted(byUse)) {
+  for (const { recipe, uses, lastUsedMs } of keys.toSorted(byUse).slice(0, maxFormats * limit)) {
     const reading = recipeShape.safeParse(recipe)
     if (!reading.success || reading.data.version !== endpoint.version) continue
-    const { parameters, project, format } = reading.data
+    const { parameters, project } = reading.data
+    const format = findFormat(reading.data.format)?.name
+    if (format === undefined) continue
     const key = keyOf(endpoint, parameters, project)
     const same = requests.get(key)
     if (same) {

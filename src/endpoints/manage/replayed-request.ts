@@ -95,7 +95,7 @@ function figuresOf({ rows, engineMs, rowsRead, error }: Run, showValues: boolean
 function withoutValues({ code, message, details: { parameter, allowed } }: WellheadError): string {
   switch (code) {
     case invalidParameter.code:
-      return allowed ? message : `Parameter "${parameter}" is invalid.`
+      return allowed ? message : `Parameter "${parameter}" is not accepted.`
     case invalidQuery.code:
       return 'The query fails. Set show_values to true to see why.'
     default:

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Timers } from '../../base/clock.ts'
-import { WellheadError } from '../../base/errors.ts'
+import { invalidParameter, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -9,7 +9,7 @@ import { Computation } from '../call/computation.ts'
 import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
 import { type OutputFormat, outputFormats } from '../call/output-formats.ts'
-import { prepareCall } from '../call/prepared-call.ts'
+import { parameterNames, prepareCall } from '../call/prepared-call.ts'
 import { QueryQueue } from '../call/query-queue.ts'
 import { Sandboxes } from '../call/sandboxes.ts'
 import { changedDefinition, writableFields } from '../definition/definition.ts'
@@ -154,14 +154,16 @@ export class Replays {
 
   async #run(
     endpoint: Endpoint,
-    { parameters, project }: RecentRequest,
+    request: RecentRequest,
     { signal, nowMicros, sandboxes }: Terms,
   ): Promise<Run> {
+    const { parameters, project } = request
     const { runner, time } = this.#options
     const engineTime = new EngineTime()
     // The endpoint is refused no request if a version that nobody uses crashes the engine.
     const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
     try {
+      if (endpoint.definition.strict) refuseUnknown(endpoint, request)
       const call = prepareCall({ endpoint, parameters, project, format: ndjson })
       const parts = { runner, sandboxes, clock: time.wall, arrivals: undefined }
       const result = await new Computation(call, parts).run(
@@ -178,6 +180,15 @@ export class Replays {
       return { rows: undefined, engineMs: engineTime.ms, rowsRead: undefined, error }
     }
   }
+}
+
+/** As a request is refused that sends a parameter which a strict endpoint does not know. */
+function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentRequest): void {
+  const known = parameterNames(endpoint)
+  // The token adds it, not the caller.
+  if (project !== undefined) known.add('project')
+  const unknown = Object.keys(parameters).find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalidParameter(unknown, `Unknown parameter "${unknown}".`)
 }
 
 /** Undefined if one of the runs failed. */

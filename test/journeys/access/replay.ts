@@ -155,7 +155,16 @@ export function replayJourneys(running: () => RunningService, clock: ManualClock
       const typed = await replay('replay.kinds', { parameters: { project: { type: 'integer' } } })
       expect(typed.body.requests[0].after.error).toEqual({
         code: 'invalid_parameter',
-        message: 'Parameter "project" is invalid.',
+        message: 'Parameter "project" is not accepted.',
+      })
+      const strict = await replay('replay.kinds', {
+        query: kinds.replace('project = @project AND', ''),
+        parameters: {},
+        strict: true,
+      })
+      expect(strict.body.requests[0]).toMatchObject({
+        outcome: 'failed',
+        after: { error: { code: 'invalid_parameter' } },
       })
       const failing = { query: kinds.replace('count()', 'sum(toUInt8(event_message))') }
       const hidden = await replay('replay.kinds', failing)
