@@ -9,6 +9,7 @@ import { addLogsCommands } from './commands/logs-commands.ts'
 import { addSourceCommands } from './commands/source-commands.ts'
 import { addSqlCommand } from './commands/sql-command.ts'
 import { addTokenCommands } from './commands/token-commands.ts'
+import { addCompletionCommand } from './completion/completion-command.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { startHere } from './help.ts'
 import { addServeCommand, serveCommand } from './serve/serve-command.ts'
@@ -49,6 +50,7 @@ export function createProgram(io: CommandIo): Command {
   addPullCommand(program, io)
   addBackupCommands(program, io)
   addDoctorCommand(program, io)
+  addCompletionCommand(program, io)
   return program
 }
 

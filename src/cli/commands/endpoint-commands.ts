@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { formatDuration } from '../../base/duration.ts'
 import { versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -11,13 +12,13 @@ import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
 import { addEndpointRun } from './endpoint-run.ts'
 
-const seconds = (value: number | null) => (value === null ? null : `${value} s`)
+const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
 
 const columns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
-  { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => seconds(cache_seconds) },
-  { title: 'WARM', align: 'right', of: ({ warm_seconds }) => seconds(warm_seconds) },
+  { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => duration(cache_seconds) },
+  { title: 'WARM', align: 'right', of: ({ warm_seconds }) => duration(warm_seconds) },
   { title: 'UPDATED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
@@ -138,8 +139,8 @@ async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<vo
     ['version', found.version],
     ['changed', `${shortTime(found.updated_at)} by ${found.updated_by}`],
     ['max rows', found.max_rows],
-    ['cache', seconds(found.cache_seconds)],
-    ['warm', seconds(found.warm_seconds)],
+    ['cache', duration(found.cache_seconds)],
+    ['warm', duration(found.warm_seconds)],
     ['sandbox', found.sandbox ? 'yes' : 'no'],
     ['strict', found.strict ? 'yes' : 'no'],
   ])

@@ -10,6 +10,7 @@ interface RunOptions extends RowsOptions {
   version?: number
   fresh?: true
   explain?: true
+  lenient?: true
 }
 
 const planResponse = z.looseObject({ plan: z.string() })
@@ -22,6 +23,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
     .option('--version <n>', 'an older version of the endpoint', versionNumber)
     .option('--fresh', 'bypass the cache')
     .option('--explain', 'show the query plan instead of rows')
+    .option('--lenient', 'ignore parameters that the endpoint does not have, instead of refusing them')
   addServiceAction(run, io, {
     examples: [
       'wellhead endpoint run usage.api-counts project=acme interval=daily',
@@ -32,7 +34,7 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
       const path = `/api/endpoints/query/${encodeURIComponent(name)}`
       const json = {
         ...parameters,
-        _strict: '1',
+        ...(!options.lenient && { _strict: '1' }),
         ...(options.version !== undefined && { _version: String(options.version) }),
       }
       if (options.explain) {
@@ -40,8 +42,8 @@ export function addEndpointRun(endpoint: Command, io: CommandIo): void {
         return printJson(io, await client.json('POST', path, planResponse, explained))
       }
       const headers = options.fresh ? { 'Cache-Control': 'no-cache' } : {}
-      await showRows(options, client, io, (format) =>
-        client.request('POST', path, { json: { ...json, _format: format }, headers }),
+      await showRows(options, client, io, (control) =>
+        client.request('POST', path, { json: { ...json, ...control }, headers }),
       )
     },
   })

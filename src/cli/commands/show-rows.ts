@@ -2,7 +2,8 @@ import { open, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
-import { type OutputFormat, outputFormats } from '../../endpoints/call/output-formats.ts'
+import { formatAge } from '../../base/duration.ts'
+import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
@@ -30,7 +31,7 @@ export async function showRows(
   options: RowsOptions,
   client: ServiceClient,
   io: CommandIo,
-  request: (format: OutputFormat['name']) => Promise<Response>,
+  request: (control: Record<string, string>) => Promise<Response>,
 ): Promise<void> {
   const format = formatOf(options, io)
   const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
@@ -38,7 +39,10 @@ export async function showRows(
   client.find()
   if (file !== undefined) await (await open(file, 'a')).close()
   const startedMs = performance.now()
-  const response = await request(format === 'table' ? 'json' : format)
+  // Numbers do not tell which of them are timestamps; the service knows the types.
+  const response = await request(
+    format === 'table' ? { _format: 'json', _timestamps: 'iso' } : { _format: format },
+  )
   const body = await client.read(response)
   const elapsedMs = performance.now() - startedMs
   const { output, rows } = render(body, format, client, io)
@@ -76,7 +80,7 @@ function summary(headers: Headers, rows: number | undefined, elapsedMs: number):
 
 function cacheText(status: string, age: string | null): string {
   if (/;\s*hit\b/.test(status))
-    return `from the cache, ${age ?? 0} s old${/stale/.test(status) ? ', stale' : ''}`
+    return `from the cache, ${formatAge(Number(age ?? 0))} old${/stale/.test(status) ? ', stale' : ''}`
   if (/fwd=bypass/.test(status)) return 'not cached'
   return /fwd=/.test(status) ? 'computed' : ''
 }

@@ -44,8 +44,8 @@ export function addSqlCommand(program: Command, io: CommandIo): void {
       const { maxRows } = options
       const json = { query, parameters, ...(maxRows !== undefined && { max_rows: maxRows }) }
       try {
-        await showRows(options, client, io, (format) =>
-          client.request('POST', '/api/sql', { query: { _format: format }, json }),
+        await showRows(options, client, io, (control) =>
+          client.request('POST', '/api/sql', { query: control, json }),
         )
       } catch (error) {
         throw withExcerpt(error, query, io)
