@@ -5,8 +5,9 @@ import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
+import { plural } from '../output/format-amount.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
 import { addEndpointRun } from './endpoint-run.ts'
@@ -94,10 +95,23 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
   const restore = addServiceCommand(endpoint, 'restore', 'restore an older version as the newest one')
     .argument('<name>', 'name or id')
     .argument('<version>', 'version number', versionNumber)
+    .option('--breaking', 'restore a version even if that breaks callers')
   addServiceAction(restore, io, {
-    examples: ['wellhead endpoint restore logs.all 3'],
-    request: (client, name: string, version: number) =>
-      client.json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse),
+    examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
+    request: (client, name: string, version: number, { breaking }: { breaking?: true }) =>
+      client
+        .json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse, {
+          query: { breaking: String(breaking ?? false) },
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof ServiceFailure) || error.changes.length === 0) throw error
+          const { changes } = error
+          const list = changes.map((change) => `\n  breaking  ${change}`).join('')
+          throw new CommandFailure(
+            `${plural(changes.length, 'change')} would break callers; nothing was changed. ` +
+              `Use --breaking to restore version ${version} anyway.${list}`,
+          )
+        }),
     print: (restored, _name, version) =>
       io.stderr.write(`Restored version ${version} of ${restored.name} as version ${restored.version}.\n`),
   })

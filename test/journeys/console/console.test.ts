@@ -11,6 +11,7 @@ import { consoleEndpointJourneys } from './endpoint-page.ts'
 import { consoleLogs } from './logs.ts'
 import { consoleLooks } from './looks.ts'
 import { consoleJourneys } from './pages.ts'
+import { consoleSaving } from './saving.ts'
 import { consoleColumns } from './typed-columns.ts'
 
 let service: RunningService
@@ -133,5 +134,6 @@ describe('finding entries', () => {
 consoleJourneys(stage)
 consoleLogs(stage)
 consoleEndpointJourneys(stage)
+consoleSaving(stage)
 consoleColumns(stage)
 consoleLooks(stage)

@@ -5,6 +5,7 @@ import { definitionShape } from '../../../src/endpoints/definition/definition.ts
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { adHocSqlJourneys } from './ad-hoc-sql.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
@@ -364,6 +365,7 @@ describe('requests to saved queries', () => {
   })
 
   endpointWarnings(() => service, now)
+  adHocSqlJourneys(() => service, clock)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)
