@@ -124,7 +124,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +60 s/m)
       const more = { query: query.replace(' FROM', ', 1 AS more FROM') }
       expect((await put(more, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
-      expect(await run(['endpoint', 'restore', 'cli.numbers', '3'])).toEqual({
+      expect(await run(['endpoint', 'restore', 'cli.numbers', '3'])).toMatchObject({
         code: 1,
         stdout: '',
         stderr:
