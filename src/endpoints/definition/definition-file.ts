@@ -87,6 +87,15 @@ export function readDefinition(file: string, content: string): DefinitionReading
   return { problems: problems.sort((a, b) => a.line - b.line) }
 }
 
+/** Where a file declares a parameter; undefined if it does not. */
+export function declarationPosition(content: string, parameter: string): TextPosition | undefined {
+  const parts = splitFile(content)
+  if (parts === undefined) return undefined
+  const { document, positionOf } = readYamlFields(parts.header, '')
+  const path = ['parameters', parameter]
+  return document.hasIn(path) ? within(parts.headerAt, positionOf(path)) : undefined
+}
+
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 }
 
 /** Seconds of a duration such as "900s", "15m" or "1h". Anything else becomes NaN, which the shape refuses. */
@@ -99,18 +108,20 @@ function parseDuration(value: unknown): number | null {
 interface FileParts {
   /** Text inside the comment, and where it starts. */
   header: string
+  headerStart: number
   headerAt: TextPosition
   query: string
   queryAt: TextPosition
 }
 
-function splitFile(content: string): FileParts | undefined {
+export function splitFile(content: string): FileParts | undefined {
   for (const { kind, start, end } of sqlTokens(content)) {
     if (kind === 'space') continue
     if (kind !== 'comment' || !content.startsWith('/*', start)) return undefined
     const query = content.slice(end)
     return {
       header: content.slice(start + 2, end - 2),
+      headerStart: start + 2,
       headerAt: positionOf(content, start + 2),
       query,
       queryAt: positionOf(content, end + Math.max(0, query.search(/\S/))),

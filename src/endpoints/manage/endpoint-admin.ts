@@ -10,6 +10,7 @@ import {
   type EndpointDefinition,
   isSameDefinition,
   parseDefinition,
+  shippedBy,
   writableFields,
 } from '../definition/definition.ts'
 import { shownParameters } from '../definition/parameter-declaration.ts'
@@ -30,9 +31,6 @@ interface EndpointAdminOptions extends CompileOptions {
 
 /** An endpoint as the management API shows it. */
 export type EndpointView = ReturnType<typeof view>
-
-/** Author of the records of shipped endpoints. Other records name the id of a token. */
-const shippedBy = 'wellhead'
 
 /** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {
