@@ -168,6 +168,14 @@ export function parseDefinition(fields: unknown): EndpointDefinition {
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
 }
 
+/** The definition of an endpoint with other fields. */
+export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
+  if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
+    throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
+  }
+  return parseDefinition({ ...fields, id })
+}
+
 /** Parsed definitions have their fields in the same order, so their JSON can be compared. */
 export function isSameDefinition(one: EndpointDefinition, other: EndpointDefinition): boolean {
   return JSON.stringify(one) === JSON.stringify(other)

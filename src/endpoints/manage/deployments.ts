@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import {
-  breakingChange,
-  deletedId,
-  invalidParameter,
-  nameTaken,
-  versionConflict,
-  WellheadError,
-} from '../../base/errors.ts'
+import { deletedId, invalidParameter, nameTaken, versionConflict, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import {
@@ -16,7 +9,7 @@ import {
   parseDefinition,
   writableFields,
 } from '../definition/definition.ts'
-import { type ContractChange, contractChanges } from './contract-changes.ts'
+import { type ContractChange, contractChanges, refuseBreaking } from './contract-changes.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
 
@@ -65,6 +58,8 @@ interface Step extends DeployedEndpoint {
 /** Another client can change the same endpoints at the same time, so a deployment without versions is retried. */
 const maxAttempts = 5
 
+const remedy = 'nothing was deployed. Send "allow_breaking": true to deploy anyway.'
+
 /** Deploys a set of definitions atomically. */
 export class Deployments {
   readonly #options: DeploymentsOptions
@@ -79,7 +74,7 @@ export class Deployments {
       const steps = await this.#plan(endpoints)
       const view = { dry_run, endpoints: steps.map(({ stored: _, ...shown }) => shown) }
       if (dry_run) return view
-      if (!allow_breaking) refuseBreaking(steps)
+      if (!allow_breaking) refuseBreaking(steps, remedy)
       const changes = steps.flatMap(({ action, stored, version }) =>
         action === 'unchanged' ? [] : [storedChange(stored, version)],
       )
@@ -150,13 +145,6 @@ export class Deployments {
     const changes = contractChanges(current, stored)
     return { name, id, action: 'updated', version: version + 1, changes, stored }
   }
-}
-
-function refuseBreaking(steps: readonly Step[]): void {
-  const found = steps.flatMap(({ name, changes }) =>
-    changes.filter(({ breaking }) => breaking).map((change) => ({ endpoint: name, ...change })),
-  )
-  if (found.length > 0) throw breakingChange(found)
 }
 
 /** Adds to an error which of the sent endpoints it is about. */

@@ -7,6 +7,7 @@ import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/with.ts'
 import {
+  changedDefinition,
   type EndpointDefinition,
   isSameDefinition,
   parseDefinition,
@@ -14,6 +15,7 @@ import {
   writableFields,
 } from '../definition/definition.ts'
 import { shownParameters } from '../definition/parameter-declaration.ts'
+import { contractChanges, refuseBreaking } from './contract-changes.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import {
   type CompileOptions,
@@ -31,6 +33,17 @@ interface EndpointAdminOptions extends CompileOptions {
 
 /** An endpoint as the management API shows it. */
 export type EndpointView = ReturnType<typeof view>
+
+export interface ChangeTerms {
+  /** Id of the token that makes the change. */
+  by: string
+  /** Version that the change is based on. Undefined: any version. */
+  expected: number | undefined
+  /** Whether the change may break callers. */
+  breaking: boolean
+}
+
+const remedy = 'nothing was changed. Add ?breaking=true to change the endpoint anyway.'
 
 /** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {
@@ -107,19 +120,19 @@ export class EndpointAdmin {
   }
 
   /** Replaces the whole definition; omitted fields get their defaults. */
-  replace(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
-    return this.#change(reference, expected, by, () => writableFields(body))
+  replace(reference: string, body: unknown, terms: ChangeTerms): Promise<EndpointView> {
+    return this.#change(reference, terms, () => writableFields(body))
   }
 
   /** Changes only the fields of the body. */
-  patch(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
-    return this.#change(reference, expected, by, (current) => ({ ...current, ...writableFields(body) }))
+  patch(reference: string, body: unknown, terms: ChangeTerms): Promise<EndpointView> {
+    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body) }))
   }
 
-  restore(reference: string, version: number, by: string, expected: number | undefined) {
+  restore(reference: string, version: number, terms: ChangeTerms): Promise<EndpointView> {
     const old = this.#options.endpoints.version(reference, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
-    return this.#change(reference, expected, by, () => old.definition)
+    return this.#change(reference, terms, () => old.definition)
   }
 
   async delete(reference: string, by: string, expected: number | undefined): Promise<void> {
@@ -134,22 +147,20 @@ export class EndpointAdmin {
 
   async #change(
     reference: string,
-    expected: number | undefined,
-    by: string,
+    { by, expected, breaking }: ChangeTerms,
     next: (current: EndpointDefinition) => Record<string, unknown>,
   ): Promise<EndpointView> {
     return lastWins(expected, async () => {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
-      const { id } = current.definition
       const fields = next(current.definition)
-      if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
-        throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
-      }
-      const definition = parseDefinition({ ...fields, id })
+      const definition = changedDefinition(current.definition, fields)
       const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
+      if (!breaking) {
+        refuseBreaking([{ name: current.definition.name, changes: contractChanges(current, stored) }], remedy)
+      }
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
-      return this.get(id)
+      return this.get(definition.id)
     })
   }
 

@@ -1,15 +1,15 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
 import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
-import type { EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
+import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import { plan } from '../openapi/call.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
+import { allowsBreaking, changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
@@ -120,7 +120,7 @@ nameComponents('input', {
 })
 nameComponents('output', { Parameter: parameter, Endpoint: endpoint, JsonPath: jsonPath, SlowCall: slowCall })
 
-const params = z.object({
+export const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
 })
 const version = z
@@ -135,6 +135,7 @@ const example = {
 }
 const changed = { 200: json('The endpoint after the change.', endpoint, ['ETag']) }
 const changeErrors = [409, 412, 422]
+const changing = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
 
 /** Managing endpoints. */
 export function addEndpointRoutes(
@@ -166,29 +167,29 @@ export function addEndpointRoutes(
     handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
   })
   route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
-    description: 'Omitted fields get their defaults. The change creates a new version.',
+    description: `Omitted fields get their defaults. ${changing}`,
     params,
+    query: allowsBreaking,
     headers: ifMatch,
     body: jsonBody(endpointFields, example),
     responses: changed,
     errors: changeErrors,
     handler: async (request, reply) => {
-      const { params, body } = request
-      const expected = expectedVersion(request)
-      return withVersion(reply, await admin.replace(params.reference, body, changedBy(request), expected))
+      const { params, body, query } = request
+      return withVersion(reply, await admin.replace(params.reference, body, termsOf(request, query)))
     },
   })
   route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
-    description: 'The change creates a new version.',
+    description: changing,
     params,
+    query: allowsBreaking,
     headers: ifMatch,
     body: jsonBody(endpointChange, { max_rows: 100 }),
     responses: changed,
     errors: changeErrors,
     handler: async (request, reply) => {
-      const { params, body } = request
-      const expected = expectedVersion(request)
-      return withVersion(reply, await admin.patch(params.reference, body, changedBy(request), expected))
+      const { params, body, query } = request
+      return withVersion(reply, await admin.patch(params.reference, body, termsOf(request, query)))
     },
   })
   route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
@@ -205,15 +206,15 @@ export function addEndpointRoutes(
     handler: async ({ params }) => admin.versions(params.reference),
   })
   route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
-    description: 'Creates a new version with the fields of the old one.',
+    description: `Restores the fields of the old version. ${changing}`,
     params: params.extend({ version }),
+    query: allowsBreaking,
     headers: ifMatch,
     responses: changed,
     errors: [400, 409, 412, 422],
     handler: async (request, reply) => {
       const { reference, version } = request.params
-      const expected = expectedVersion(request)
-      return withVersion(reply, await admin.restore(reference, version, changedBy(request), expected))
+      return withVersion(reply, await admin.restore(reference, version, termsOf(request, request.query)))
     },
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
@@ -232,4 +233,8 @@ export function addEndpointRoutes(
     responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
     handler: async ({ params }) => slowCalls.of(endpoints.get(params.reference).definition.id),
   })
+}
+
+function termsOf(request: FastifyRequest, { breaking }: { breaking: boolean }): ChangeTerms {
+  return { by: changedBy(request), expected: expectedVersion(request), breaking }
 }
