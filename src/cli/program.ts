@@ -7,6 +7,7 @@ import { addBackupCommands } from './commands/backup-commands.ts'
 import { addEndpointCommands } from './commands/endpoint-commands.ts'
 import { addLogsCommands } from './commands/logs-commands.ts'
 import { addSourceCommands } from './commands/source-commands.ts'
+import { addSqlCommand } from './commands/sql-command.ts'
 import { addTokenCommands } from './commands/token-commands.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { startHere } from './help.ts'
@@ -41,6 +42,7 @@ export function createProgram(io: CommandIo): Command {
   addServeCommand(program)
   addTokenCommands(program, io)
   addEndpointCommands(program, io)
+  addSqlCommand(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
   addWorkspaceCommands(program, io)

@@ -97,6 +97,7 @@ describe('a program that is not Wellhead', () => {
     'endpoint delete e --yes',
     'endpoint run e',
     'endpoint run e --explain',
+    'sql -',
     'source list',
     'source show s',
     'source show s --schema',

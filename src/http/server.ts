@@ -60,6 +60,7 @@ import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
+import { addSqlRoutes } from './routes/sql.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
 import { addTokenRoutes } from './routes/tokens.ts'
 import { addUsageRoutes } from './routes/usage.ts'
@@ -227,6 +228,7 @@ function addRoutes(
   addBackupRoutes(server, options.backups)
   addWhoamiRoutes(server, endpoints)
   addDraftRoutes(server, options.drafts)
+  addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
   addSearchRoutes(server, options.search)
   addStatusRoutes(server, options)

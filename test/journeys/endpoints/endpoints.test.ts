@@ -5,6 +5,7 @@ import { definitionShape } from '../../../src/endpoints/definition/definition.ts
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { adHocSqlJourneys } from './ad-hoc-sql.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
@@ -361,6 +362,8 @@ describe('requests to saved queries', () => {
   ])('saves %s', async (sql) => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)
   })
+
+  adHocSqlJourneys(() => service, clock)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)

@@ -110,6 +110,7 @@ export function cliJourneys(service: () => LocalService): void {
           /^wellhead: Parameter "most" is required\. \(missing_parameter, parameter most, request /,
         ),
       })
+      expect((await run([...call, 'mst=1'])).stderr).toContain('Unknown parameter "mst". Did you mean most?')
       expect((await run(['endpoint', 'show', 'cli.numbers', '--version', '1', '--sql'])).stdout).toBe(
         `${query}\n`,
       )
@@ -124,6 +125,47 @@ export function cliJourneys(service: () => LocalService): void {
       expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +60 s/m)
       expect((await run(['endpoint', 'delete', 'cli.numbers', '--yes'])).code).toBe(0)
       expect((await run(call)).stderr).toContain('(endpoint_not_found')
+    })
+
+    test('runs SQL from an argument, a file and standard input', async () => {
+      const query = "SELECT number AS n, concat('a,', @word) AS t FROM numbers(3) WHERE number < @most"
+      const values = ['-p', 'most=2', '-p', 'word=x=y']
+      const first = await run(['sql', query, ...values])
+      expect(JSON.parse(first.stdout).result).toEqual([
+        { n: 0, t: 'a,x=y' },
+        { n: 1, t: 'a,x=y' },
+      ])
+      expect([first.code, first.stderr]).toEqual([0, expect.stringMatching(/^2 rows, \d+ ms, not cached\n$/)])
+      const named = file('question.sql', `/* a header */\n${query}`)
+      expect((await run(['sql', '--file', named, ...values, '--format', 'csv'])).stdout).toBe(
+        '"n","t"\n0,"a,x=y"\n1,"a,x=y"\n',
+      )
+      const piped = { input: "SELECT 'a' AS x, @digits AS y, @none AS z" }
+      const cut = ['--max-rows', '1', '--format', 'table', '-p', 'digits="2"', '-p', 'none=null']
+      expect(await run(['sql', ...cut], piped)).toMatchObject({ code: 0, stdout: 'x  y  z\na  2\n' })
+      expect(await run(['sql', '-', '--output', 'rows.parquet', '--format', 'parquet'], piped)).toMatchObject(
+        {
+          code: 1,
+          stderr: expect.stringContaining('Parameter "digits" is required.'),
+        },
+      )
+      const many = await run(['sql', 'SELECT number AS n FROM numbers(9)', '--max-rows', '4'])
+      expect(many.stderr).toMatch(/^4 rows, .*, truncated at the maximum number of rows\n$/)
+    })
+
+    test('shows where SQL is wrong', async () => {
+      const wrong = await run(['sql', 'SELECT id,\n  nothing_like_it\nFROM edge_logs'])
+      expect([wrong.code, wrong.stdout]).toEqual([1, ''])
+      expect(wrong.stderr).toMatch(
+        /^wellhead: .*\(invalid_query, request [\w-]+\)\n\n2 \| {3}nothing_like_it\n {2}\| {3}\^\n$/,
+      )
+      const typo = await run(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
+      expect(typo.stderr).toContain('Did you mean word? (invalid_parameter, parameter wrd')
+      expect((await run(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
+      expect((await run(['sql', '--file', 'missing.sql'])).stderr).toBe(
+        'wellhead: Cannot read missing.sql: it does not exist.\n',
+      )
+      expect((await run(['sql'], { input: Buffer.from([0xff]) })).stderr).toContain('not valid UTF-8')
     })
 
     test('sends entries from lines, arrays and gzip, and reports rejected entries with their line', async () => {
