@@ -52,7 +52,7 @@ export interface SqlWarning extends TextPosition {
 
 export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning: SqlWarning): FileWarning {
   const { code, message } = warning
-  const [, name = ''] = code === 'unused_parameter' ? (/["@](\w+)/.exec(message) ?? []) : []
+  const [, name = ''] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
   const at = declarationPosition(content, name) ?? within(queryAt, warning)
   return { file, line: at.line, column: at.column, code, message }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
@@ -9,6 +8,7 @@ import { isReserved } from '../../workspace/deployment-plan.ts'
 import { collectPair } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
+import { readSql, valuesOf } from '../commands/sql-command.ts'
 import { addExamples } from '../help.ts'
 import { openWorkspace } from './findings.ts'
 
@@ -25,7 +25,7 @@ export function addEndpointNew(endpoint: Command, io: CommandIo): void {
     .argument('[directory]', 'workspace directory', '.')
     .option('--query <sql>', 'SQL of the endpoint; "-" reads standard input (default: an example)')
     .option(
-      '--parameter <name=value>',
+      '-p, --parameter <name=value>',
       'example of a parameter of the SQL, which also sets its type; repeatable',
       collectPair,
     )
@@ -35,15 +35,15 @@ export function addEndpointNew(endpoint: Command, io: CommandIo): void {
   addExamples(
     command,
     'wellhead endpoint new paths.busiest',
-    'wellhead endpoint new paths.slowest --query - --parameter hours=24 < slowest.sql',
+    'wellhead endpoint new paths.slowest --query - -p hours=24 < slowest.sql',
   )
 }
 
 async function writeEndpoint(name: string, shown: string, options: NewOptions, io: CommandIo): Promise<void> {
-  const { parameter: values = {} } = options
+  const values = valuesOf(options.parameter ?? {})
   refuseName(name)
   const { directory, fixtures } = openWorkspace(shown, io)
-  const query = options.query === '-' ? await text(io.stdin) : options.query
+  const query = options.query === undefined ? undefined : await readSql(options.query, undefined, io)
   if (query !== undefined && !definitionShape.shape.query.safeParse(query).success) {
     throw usageFailure('The query is empty.')
   }

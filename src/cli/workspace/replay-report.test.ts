@@ -11,10 +11,18 @@ const side = (fields: object = {}) => ({
 })
 const request = (fields: object = {}) => ({
   ...{ uses: 1, tenant: false, format: 'json', outcome: 'same', before: side(), after: side() },
-  ...{ changed_rows: 0, added_rows: 0, removed_rows: 0, columns: [], ...fields },
+  ...{
+    changed_rows: 0,
+    added_rows: 0,
+    removed_rows: 0,
+    reordered: false,
+    unstable: false,
+    columns: [],
+    ...fields,
+  },
 })
 const responseOf = (...requests: object[]) =>
-  replayResponse.parse({ endpoint: 'usage', version: 3, requests })
+  replayResponse.parse({ endpoint: 'usage', version: 3, requests, skipped: 0 })
 const textOf = (...requests: object[]) => replayText('usage', responseOf(...requests), memoryOutput())
 
 test('says that there are no recent requests', () => {
@@ -36,7 +44,10 @@ test('lists requests that differ, fail or get slower, and escapes what they cont
   const columns = [{ name: 'rest\u001b', changed: 3 }]
   const text = textOf(
     request({ uses: 42, tenant: true, outcome: 'different', changed_rows: 3, added_rows: 1, columns }),
-    request({ outcome: 'failed', after: side({ error: { code: 'timeout', message: 'Too slow.' } }) }),
+    request({
+      outcome: 'failed',
+      after: side({ rows: null, rows_read: null, error: { code: 'timeout', message: 'Too slow.' } }),
+    }),
     request({ after: side({ duration_ms: 900 }) }),
     request({ after: side({ rows_read: 3000 }) }),
     request({ after: side({ duration_ms: 90 }) }),
@@ -59,6 +70,16 @@ test('shows values where the service returns them', () => {
     '  different  1 use, project demo, interval=daily: 2 rows removed; 12 → 12 ms, 1,000 → 1,000 rows read\n' +
       '    {"before":{"n":1},"after":{"n":2}}\n',
   )
+})
+
+test('reports another order, rows that vary anyway, and requests for which there was no time', () => {
+  const varying = request({ outcome: 'different', reordered: true, unstable: true })
+  const text = replayText('usage', { ...responseOf(varying), skipped: 7 }, memoryOutput())
+  expect(text).toContain(
+    '1 use: rows in another order; the current version also returns other rows each time;',
+  )
+  expect(text).toContain('  skipped    7 requests: the time was over\n')
+  expect(replayText('usage', { ...responseOf(), skipped: 7 }, memoryOutput())).toContain('replayed 0 recent')
 })
 
 test('counts requests that differ or fail', () => {

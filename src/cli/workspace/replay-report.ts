@@ -4,9 +4,9 @@ import { formatCount, plural } from '../output/format-amount.ts'
 import { visible } from '../output/visible.ts'
 
 const side = z.looseObject({
-  rows: z.number(),
+  rows: z.number().nullable(),
   duration_ms: z.number(),
-  rows_read: z.number(),
+  rows_read: z.number().nullable(),
   error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
 })
 
@@ -20,16 +20,22 @@ const replayedRequest = z.looseObject({
   changed_rows: z.number(),
   added_rows: z.number(),
   removed_rows: z.number(),
+  reordered: z.boolean(),
+  unstable: z.boolean(),
   columns: z.array(z.looseObject({ name: z.string(), changed: z.number() })),
   parameters: z.record(z.string(), z.unknown()).optional(),
-  project: z.string().nullish(),
+  project: z.string().nullable().optional(),
   examples: z.array(z.unknown()).optional(),
 })
 
 type ReplayedRequest = z.output<typeof replayedRequest>
 
 /** Response of POST /api/endpoints/{ref}/replay. */
-export const replayResponse = z.looseObject({ endpoint: z.string(), requests: z.array(replayedRequest) })
+export const replayResponse = z.looseObject({
+  endpoint: z.string(),
+  requests: z.array(replayedRequest),
+  skipped: z.int(),
+})
 
 export type ReplayResponse = z.output<typeof replayResponse>
 
@@ -38,8 +44,9 @@ export function differing({ requests }: ReplayResponse): ReplayedRequest[] {
 }
 
 /** What recent requests would return and cost after the change. */
-export function replayText(name: string, { requests }: ReplayResponse, { colors }: CommandOutput): string {
-  if (requests.length === 0) return `no recent requests of ${name} to replay\n`
+export function replayText(name: string, replay: ReplayResponse, { colors }: CommandOutput): string {
+  const { requests, skipped } = replay
+  if (requests.length + skipped === 0) return `no recent requests of ${name} to replay\n`
   const counts = (['same', 'different', 'failed'] as const).map(
     (outcome) => `${requests.filter((request) => request.outcome === outcome).length} ${outcome}`,
   )
@@ -58,17 +65,15 @@ export function replayText(name: string, { requests }: ReplayResponse, { colors 
       ...examples.map((example) => `    ${visible(JSON.stringify(example))}`),
     ]
   })
-  const total = (of: (request: ReplayedRequest) => number) =>
-    requests.reduce((sum, request) => sum + of(request), 0)
-  const cost = costText(
-    {
-      duration_ms: total(({ before }) => before.duration_ms),
-      rows_read: total((one) => one.before.rows_read),
-    },
-    { duration_ms: total(({ after }) => after.duration_ms), rows_read: total((one) => one.after.rows_read) },
-  )
+  const total = (side: 'before' | 'after') => ({
+    duration_ms: requests.reduce((sum, request) => sum + request[side].duration_ms, 0),
+    rows_read: requests.reduce((sum, request) => sum + (request[side].rows_read ?? 0), 0),
+  })
   const title = `replayed ${plural(requests.length, 'recent request')} of ${name}: ${counts.join(', ')}`
-  return [title, ...lines, `  in total: ${cost}`].map((line) => `${line}\n`).join('')
+  const late = skipped > 0 ? [`  skipped    ${plural(skipped, 'request')}: the time was over`] : []
+  return [title, ...lines, ...late, `  in total: ${costText(total('before'), total('after'))}`]
+    .map((line) => `${line}\n`)
+    .join('')
 }
 
 const slowerFactor = 2
@@ -78,32 +83,39 @@ const minSlowerMs = 100
 function isSlower({ before, after }: ReplayedRequest): boolean {
   const grows = (one: number, other: number) => other > one * slowerFactor
   return (
-    grows(before.rows_read, after.rows_read) ||
+    grows(before.rows_read ?? 0, after.rows_read ?? 0) ||
     (grows(before.duration_ms, after.duration_ms) && after.duration_ms - before.duration_ms > minSlowerMs)
   )
 }
 
 function valuesOf({ parameters = {}, project }: ReplayedRequest): string[] {
   const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
-  return project == null ? values : [`project ${project}`, ...values]
+  return project ? [`project ${project}`, ...values] : values
 }
 
-function effectOf({ before, after, changed_rows, added_rows, removed_rows, columns }: ReplayedRequest) {
+function effectOf(request: ReplayedRequest): string {
+  const { before, after, changed_rows, added_rows, removed_rows, columns } = request
   if (after.error) return `${after.error.code}: ${after.error.message}`
-  if (before.error) return `failed before with ${before.error.code}, now ${plural(after.rows, 'row')}`
+  if (before.error) return `failed before with ${before.error.code}, now ${plural(after.rows ?? 0, 'row')}`
   const rows = Object.entries({ changed: changed_rows, added: added_rows, removed: removed_rows })
     .filter(([, count]) => count > 0)
     .map(([kind, count]) => `${plural(count, 'row')} ${kind}`)
   const changed = columns.map(({ name, changed: count }) => `${name} (${formatCount(count)})`)
-  const parts = [...rows, ...(changed.length > 0 ? [`columns ${changed.join(', ')}`] : [])]
-  return [...parts, costText(before, after)].join('; ')
+  const parts = [
+    ...rows,
+    ...(changed.length > 0 ? [`columns ${changed.join(', ')}`] : []),
+    ...(request.reordered ? ['rows in another order'] : []),
+    ...(request.unstable ? ['the current version also returns other rows each time'] : []),
+    costText(before, after),
+  ]
+  return parts.join('; ')
 }
 
 type Cost = Pick<z.output<typeof side>, 'duration_ms' | 'rows_read'>
 
 function costText(before: Cost, after: Cost): string {
   const times = [before, after].map(({ duration_ms }) => milliseconds(duration_ms)).join(' → ')
-  const rows = [before, after].map(({ rows_read }) => formatCount(rows_read)).join(' → ')
+  const rows = [before, after].map(({ rows_read }) => formatCount(rows_read ?? 0)).join(' → ')
   return `${times} ms, ${rows} rows read`
 }
 

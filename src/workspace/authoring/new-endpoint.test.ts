@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readDefinition } from '../../endpoints/definition/definition-file.ts'
+import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
 import { readFixtureFile } from '../fixture-file.ts'
 import { readTestFile } from '../test-file.ts'
 import { newEndpointFiles, parametersOf } from './new-endpoint.ts'
@@ -10,7 +11,7 @@ const nowMs = Date.UTC(2027, 4, 6, 7, 8)
 
 function create(
   query?: string,
-  values: Record<string, string> = {},
+  values: Record<string, JsonValue> = {},
   fixtures = new Map<string, { file: string; source: string; lines: Buffer[] }[]>(),
 ) {
   const files = newEndpointFiles({ name: 'mine', id, query, values, nowMs }, fixtures)
@@ -24,7 +25,7 @@ function create(
 test('declares the parameters that the query uses, with the types of their examples', () => {
   const query =
     "SELECT '@text', @hours, @ratio -- @comment\nFROM edge_logs WHERE timestamp > @now AND a = @b;"
-  const { definition, tests } = create(query, { hours: '24', ratio: '0.5' })
+  const { definition, tests } = create(query, { hours: 24, ratio: 0.5 })
   expect(definition).toMatchObject({
     id,
     query: query.replace(';', ''),
@@ -39,12 +40,13 @@ test('declares the parameters that the query uses, with the types of their examp
 })
 
 test('keeps examples that look like YAML, comments or numbers', () => {
-  const values = { a: '*/ { x: 1 }', b: 'true', c: '1.10', d: "null'\n# no", e: '-5' }
-  const { definition, tests } = create('SELECT @a, @b, @c, @d, @e', values)
-  expect(tests[0]?.parameters).toEqual(values)
+  const values = { a: '*/ { x: 1 }', b: true, c: '1.10', d: "null'\n# no", e: -5, f: null }
+  const { definition, tests } = create('SELECT @a, @b, @c, @d, @e, @f', values)
+  expect(tests[0]?.parameters).toEqual({ ...values, b: 'true', e: '-5', f: undefined })
   expect(Object.values(definition.parameters).map(({ type }) => type)).toEqual([
-    ...['string', 'boolean', 'number', 'string', 'integer'],
+    ...['string', 'boolean', 'string', 'string', 'integer', 'string'],
   ])
+  expect(definition.parameters.f?.required).toBe(false)
 })
 
 test('declares nothing for a query without parameters, and tests at the next hour without fixtures', () => {

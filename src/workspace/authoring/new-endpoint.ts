@@ -1,7 +1,7 @@
 import { Document, stringify } from 'yaml'
 import { definitionShape, reservedName } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
-import { type ParameterTypeName, parameterTypes } from '../../endpoints/definition/parameter-declaration.ts'
+import { declarationsOf, type JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
 import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
@@ -12,7 +12,7 @@ interface NewEndpoint {
   /** Undefined for an example. */
   query?: string | undefined
   /** Examples of parameters, which also determine their types. */
-  values: Readonly<Record<string, string>>
+  values: Readonly<Record<string, JsonValue>>
   nowMs: number
 }
 
@@ -32,25 +32,18 @@ export function newEndpointFiles(
 ): Record<string, string> {
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
-  const example = (parameter: string) => values[parameter] ?? (parameter === 'project' ? project : 'example')
   const used = query === undefined ? ['project'] : parametersOf(query)
-  const parameters = Object.fromEntries(used.map((parameter) => [parameter, example(parameter)]))
+  const exampleOf = (parameter: string): JsonValue => {
+    if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
+    return parameter === 'project' ? project : 'example'
+  }
+  const examples = Object.fromEntries(used.map((parameter) => [parameter, exampleOf(parameter)]))
   const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
   const content =
     query === undefined
       ? exampleEndpoint(id, project)
-      : formatDefinition(
-          definitionShape.parse({
-            ...{ id, name, query },
-            parameters: Object.fromEntries(
-              used.map((parameter) => [
-                parameter,
-                { type: typeOf(example(parameter)), required: true, example: example(parameter) },
-              ]),
-            ),
-          }),
-        )
-  return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, parameters) }
+      : formatDefinition(definitionShape.parse({ id, name, query, parameters: declarationsOf(examples) }))
+  return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
 
 const hourMs = 3_600_000
@@ -67,14 +60,9 @@ function newestEntry(fixtures: Workspace['fixtures']): { ms: number; project: st
   return newest
 }
 
-const inferredTypes = ['integer', 'number'] as const satisfies readonly ParameterTypeName[]
-
-function typeOf(value: string): ParameterTypeName {
-  if (value === 'true' || value === 'false') return 'boolean'
-  return inferredTypes.find((type) => parameterTypes[type].read(value) !== undefined) ?? 'string'
-}
-
-function testFile(name: string, now: Date, parameters: Record<string, string>): string {
+function testFile(name: string, now: Date, examples: Record<string, JsonValue>): string {
+  // A parameter without a value is omitted.
+  const parameters = Object.fromEntries(Object.entries(examples).filter(([, value]) => value !== null))
   const head = { endpoint: name, now: now.toISOString().replace('.000Z', 'Z') }
   const document = new Document({
     ...head,
