@@ -42,7 +42,12 @@ export function newEndpointFiles(
   const content =
     query === undefined
       ? exampleEndpoint(id, project)
-      : formatDefinition(definitionShape.parse({ id, name, query, parameters: declarationsOf(examples) }))
+      : formatDefinition(
+          definitionShape.parse({
+            ...{ id, name, query, parameters: declarationsOf(examples) },
+            cache_seconds: exampleCacheSeconds,
+          }),
+        )
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
 
@@ -79,6 +84,8 @@ function testFile(name: string, now: Date, examples: Record<string, JsonValue>):
   return `${advice}${document.toString({ lineWidth: 0 })}`
 }
 
+const exampleCacheSeconds = 60
+
 function exampleEndpoint(id: string, project: string): string {
   return `/*
 id: ${id}
@@ -88,7 +95,7 @@ parameters:
   project: { required: true, description: Project reference., example: ${stringify(project).trim()} }
   hours: { type: integer, default: 24, description: Length of the time range in hours. }
 # How long a result is served from the cache.
-cache: 60s
+cache: ${exampleCacheSeconds}s
 */
 SELECT
     toStartOfHour(timestamp) AS hour,
