@@ -28,7 +28,7 @@ const replayWithinMs = 60_000
 export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,
-  { endpoints, admin, runner, cache, calls, results }: EndpointParts,
+  { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -72,7 +72,7 @@ export function createHttp(
     streams,
     queries: { endpoints, calls, results },
     endpoints: admin,
-    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, clock }),
+    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, warningsOf, clock }),
     replays: new Replays({
       engine,
       runner,
@@ -82,7 +82,7 @@ export function createHttp(
       time,
       withinMs: replayWithinMs * settings.enginePatience,
     }),
-    drafts: new EndpointDrafts({ engine, runner, sources: readable }),
+    drafts: new EndpointDrafts({ engine, runner, sources: readable, warningsOf }),
     search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),

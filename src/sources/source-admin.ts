@@ -10,7 +10,7 @@ import { entryRow } from './entry-sql.ts'
 const limits = { deadlineMs: 30_000 }
 const sampledEntries = 10_000
 /** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
-const pathSettings = {
+export const pathSettings = {
   ...outwardJson,
   type_json_skip_duplicated_paths: 1,
   json_type_escape_dots_in_keys: 1,

@@ -94,7 +94,7 @@ export class Workbench {
   ): Promise<{ error: BenchError } | { warnings: readonly Warning[] }> {
     const content = { endpoints: [definition], dry_run: true }
     const { error, body } = await this.#post('/api/deployments', content)
-    return error ? { error } : { warnings: body.endpoints[0].warnings ?? [] }
+    return error ? { error } : { warnings: body.endpoints[0].warnings }
   }
 
   /** Saves the endpoint without its cache, so that results depend on the entries alone. */

@@ -146,7 +146,7 @@ export function problemSentence(field: string, message: string): string {
 }
 
 /** Fields that clients send back as they read them, and that only the service sets. */
-const readOnly = ['version', 'columns', 'created_at', 'updated_at', 'updated_by'] as const
+const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by'] as const
 
 /** The fields of a request body without those that only the service sets. */
 export function writableFields(body: unknown): Record<string, unknown> {

@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
 import { sqlName } from '../../sql/names.ts'
 import type { TextColumnOf } from '../../sql/paths.ts'
+import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { sampleValues } from './parameter-declaration.ts'
@@ -22,6 +23,8 @@ export interface Endpoint {
 export interface KnownSources {
   has(name: string): boolean
   readonly columnOf?: TextColumnOf
+  /** For warnings. */
+  readonly typedColumns?: ColumnsOf
 }
 
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { deletedId, invalidParameter, nameTaken, versionConflict, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { Warning } from '../../sql/warnings/warning.ts'
 import {
   type EndpointDefinition,
   isSameDefinition,
@@ -10,12 +11,14 @@ import {
   writableFields,
 } from '../definition/definition.ts'
 import { type ContractChange, contractChanges, refuseBreaking } from './contract-changes.ts'
+import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
 
 interface DeploymentsOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
+  warningsOf: WarningsOf
 }
 
 const maxDeployedEndpoints = 500
@@ -37,6 +40,8 @@ export interface DeployedEndpoint {
   /** Version of the endpoint after the deployment. */
   version: number
   changes: ContractChange[]
+  /** What is probably wrong in its SQL. */
+  warnings: Warning[]
 }
 
 export interface DeploymentView {
@@ -136,14 +141,15 @@ export class Deployments {
 
   async #step({ definition, typed, current }: DesiredEndpoint): Promise<Step> {
     const stored = await compileStored(this.#options, definition, typed, current?.createdAt)
+    const warnings = await this.#options.warningsOf(definition, typed)
     const { id, name } = definition
-    if (!current) return { name, id, action: 'created', version: 1, changes: [], stored }
+    if (!current) return { name, id, action: 'created', version: 1, changes: [], warnings, stored }
     const { version } = current
     if (isSameDefinition(definition, current.definition)) {
-      return { name, id, action: 'unchanged', version, changes: [], stored }
+      return { name, id, action: 'unchanged', version, changes: [], warnings, stored }
     }
     const changes = contractChanges(current, stored)
-    return { name, id, action: 'updated', version: version + 1, changes, stored }
+    return { name, id, action: 'updated', version: version + 1, changes, warnings, stored }
   }
 }
 

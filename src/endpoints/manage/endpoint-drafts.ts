@@ -10,11 +10,13 @@ import { definitionShape, parseDefinition, reservedName, writableFields } from '
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
 import { usedParameters } from '../definition/parameters.ts'
+import type { WarningsOf } from './endpoint-warnings.ts'
 
 interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
   sources: () => KnownSources
+  warningsOf: WarningsOf
 }
 
 export const previewShape = z.strictObject({
@@ -55,10 +57,12 @@ export class EndpointDrafts {
     this.#options = options
   }
 
-  /** Errors have their position in the SQL as it was typed. */
+  /** Errors and warnings have their position in the SQL as it was typed. */
   async check(body: unknown, caller: string, signal: AbortSignal) {
-    const { columns, compiled } = await this.#compile(body, caller, signal)
-    return { columns, parameters: compiled.names }
+    const { columns, compiled, definition } = await this.#compile(body, caller, signal)
+    const typed = String(writableFields(body).query)
+    const warnings = await this.#options.warningsOf(definition, typed)
+    return { columns, parameters: compiled.names, warnings }
   }
 
   async preview(body: unknown, caller: string, signal: AbortSignal) {

@@ -7,6 +7,7 @@ import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/m
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
+import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { allowsBreaking, changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
@@ -62,14 +63,26 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   updated_by: z.string().describe('Id of the token that created this version.'),
 }
 
-const endpoint = describeFields(
-  z.object({ ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }),
-  endpointTexts,
-)
+const shown = { ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }
+const endpoint = describeFields(z.object(shown), endpointTexts)
+
+const warning = z.object<FieldShapes<Warning>>({
+  code: z.enum(warningCodes).describe('What is probably wrong, for programs.'),
+  message: z.string().describe('What is probably wrong and what to write instead, for people.'),
+  line: z.int().min(1).describe('Line in the SQL as it was sent, from 1.'),
+  column: z.int().min(1).describe('Column in the SQL as it was sent, from 1.'),
+})
+export const warnings = z
+  .array(warning)
+  .describe('SQL that is valid but probably wrong. It does not prevent saving.')
+const changedEndpoint = describeFields(z.object({ ...shown, warnings }), endpointTexts)
 
 /** Read-only fields are ignored, so that callers can send back what they read. */
 const readOnly = Object.fromEntries(
-  Object.entries(view).map(([name, shape]) => [name, shape.optional().meta({ readOnly: true })]),
+  Object.entries({ ...view, warnings }).map(([name, shape]) => [
+    name,
+    shape.optional().meta({ readOnly: true }),
+  ]),
 )
 const sent = {
   ...definitionShape.shape,
@@ -118,7 +131,14 @@ nameComponents('input', {
   EndpointChange: endpointChange,
   DeploymentEndpoint: deploymentEndpoint,
 })
-nameComponents('output', { Parameter: parameter, Endpoint: endpoint, JsonPath: jsonPath, SlowCall: slowCall })
+nameComponents('output', {
+  Parameter: parameter,
+  Endpoint: endpoint,
+  ChangedEndpoint: changedEndpoint,
+  Warning: warning,
+  JsonPath: jsonPath,
+  SlowCall: slowCall,
+})
 
 export const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
@@ -130,10 +150,12 @@ const version = z
   .meta({ description: 'The version.', type: 'integer', pattern: undefined, minimum: 1, example: 1 })
 const example = {
   name: 'slowest-requests',
-  query: 'SELECT timestamp, event_message FROM edge_logs WHERE project = @project LIMIT 20',
+  query:
+    'SELECT timestamp, request_path, origin_time FROM edge_logs ' +
+    'WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY ORDER BY origin_time DESC LIMIT 20',
   parameters: { project: { required: true } },
 }
-const changed = { 200: json('The endpoint after the change.', endpoint, ['ETag']) }
+const changed = { 200: json('The endpoint after the change.', changedEndpoint, ['ETag']) }
 const changeErrors = [409, 412, 422]
 const changing = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
 
@@ -153,7 +175,7 @@ export function addEndpointRoutes(
   route('POST /api/endpoints', 'createEndpoint', 'Create an endpoint', {
     description: 'Checks the SQL before it stores anything.',
     body: jsonBody(endpointFields, example),
-    responses: { 201: json('The endpoint.', endpoint, ['ETag', 'Location']) },
+    responses: { 201: json('The endpoint.', changedEndpoint, ['ETag', 'Location']) },
     errors: [409, 422],
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
