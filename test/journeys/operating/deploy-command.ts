@@ -1,7 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
+import { runProgram } from '../../../src/cli/program.ts'
 import { type CommandChoices, runCommand } from '../../support/command.ts'
+import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { LocalService } from './cli.ts'
 
@@ -148,6 +151,24 @@ export function deployCommandJourneys(service: () => LocalService): void {
       })
       expect(await namesThere()).toContain('orders.count')
       const before = await namesThere()
+      const prune = async (answers: () => AsyncGenerator<string>) => {
+        const environment = { WELLHEAD_DATA_DIR: service().dataDir }
+        const stdin = Readable.from(answers())
+        const io = memoryIo({ cwd: files.path, environment, stdin, stdinIsTerminal: true })
+        return [await runProgram(['deploy', 'pulled', '--prune'], io), io.stderr.text()]
+      }
+      const declined = async function* () {
+        yield 'n\n'
+      }
+      expect(await prune(declined)).toEqual([1, expect.stringContaining('Nothing was changed.')])
+      const changedMeanwhile = async function* () {
+        const headers = { 'X-API-KEY': service().token, 'Content-Type': 'application/json' }
+        const body = JSON.stringify({ description: 'changed' })
+        await fetch(`${service().url}/api/endpoints/orders.count`, { method: 'PATCH', headers, body })
+        yield 'y\n'
+      }
+      expect(await prune(changedMeanwhile)).toEqual([1, expect.stringContaining('(version_conflict')])
+      expect(await namesThere()).toEqual(before)
       const { code, stdout } = await run('deploy', 'pulled', '--prune', '--yes', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([
         0,
