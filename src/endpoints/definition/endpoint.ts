@@ -6,7 +6,7 @@ import type { TextColumnOf } from '../../sql/paths.ts'
 import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
-import { sampleValues } from './parameter-declaration.ts'
+import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { sandboxViews } from './sandbox.ts'
@@ -37,7 +37,7 @@ export async function compileEndpoint(
   checkTokens(definition.query)
   if (definition.sandbox) sandboxViews(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
-  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
+  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
   const unused = unusedSubqueries(compiled)
   if (unused !== undefined) {
