@@ -9,6 +9,7 @@ import { adHocSqlJourneys } from './ad-hoc-sql.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
+import { endpointWarnings } from './warnings.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
@@ -364,6 +365,7 @@ describe('requests to saved queries', () => {
   })
 
   adHocSqlJourneys(() => service, clock)
+  endpointWarnings(() => service, now)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)
