@@ -10,7 +10,7 @@ import { documentedRoutes } from '../../../src/http/server.ts'
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
 import { warningCodes } from '../../../src/sql/warnings/warning.ts'
-import { newWorkspaceFiles } from '../../../src/workspace/new-workspace.ts'
+import { newWorkspaceFiles } from '../../../src/workspace/authoring/new-workspace.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const id = '11111111-2222-4333-8444-555555555555'
