@@ -1,0 +1,144 @@
+import { type ReactNode, type Ref, useMemo } from 'react'
+import type { ApiError } from '../api/api.ts'
+import { previewEndpoint } from '../api/call-endpoint.ts'
+import type { DraftCheck } from '../api/shapes.ts'
+import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
+import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
+import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
+import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
+import { newDraft } from '../endpoints/endpoint-draft.ts'
+import { EndpointResult } from '../endpoints/result/endpoint-result.tsx'
+import { RunButton } from '../endpoints/run/parameter-form.tsx'
+import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
+import { useRun } from '../endpoints/run/use-run.ts'
+import { useDraftCheck } from '../endpoints/use-draft-check.ts'
+import { DownloadCsv } from './download-csv.tsx'
+import { ParameterFields } from './parameter-fields.tsx'
+import { declaredParameters, parametersIn, type Question } from './question.ts'
+
+interface QuestionEditorProps {
+  question: Question
+  control: Ref<SqlEditorControl>
+  /** Shown before the first run. */
+  start: ReactNode
+  onChange: (fields: Partial<Question>) => void
+  onRun: (question: Question) => void
+}
+
+const noWarnings: readonly SqlWarning[] = []
+
+/** The SQL, its parameters and its result. */
+export function QuestionEditor({ question, control, start, onChange, onRun }: QuestionEditorProps) {
+  const { query, types } = question
+  const isBlank = query.trim() === ''
+  const names = useMemo(() => parametersIn(query), [query])
+  const { names: sqlNames, seenAt, isPending } = useSqlNames(query)
+  const required = useMemo(() => Object.fromEntries(names.map((name) => [name, { required: true }])), [names])
+  const kept = useMemo(() => new URLSearchParams(question.values), [question.values])
+  const parameterValues = useParameterValues(required, seenAt, [
+    kept,
+    (changes) => onChange({ values: merged(question.values, changes) }),
+  ])
+  const { values, change, isLooking } = parameterValues
+  const asked = useMemo(() => ({ query, values, types }), [query, values, types])
+  const parameters = useMemo(() => declaredParameters(asked), [asked])
+  const draft = useMemo(() => ({ ...newDraft, query, parameters }), [query, parameters])
+  const { checked, problem, waiting } = useDraftCheck(draft, true)
+  const warnings = (!isBlank && !problem && warningsOf(checked)) || noWarnings
+  const runner = useRun(
+    (signal) => {
+      onRun(asked)
+      return previewEndpoint({ query, parameters }, values, signal)
+    },
+    { ...parameterValues, isLooking: isLooking || isPending },
+    !isBlank,
+  )
+  const { run, begin, stop } = runner
+  const marked = useMemo(
+    () =>
+      problem?.line === undefined
+        ? undefined
+        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
+    [problem],
+  )
+  const editorNames = useMemo(() => ({ ...sqlNames, parameters: [...names, 'now'] }), [sqlNames, names])
+  const format = async () => {
+    const { formatSql } = await import('../endpoints/editor/format-sql.ts')
+    onChange({ query: formatSql(query) })
+  }
+  return (
+    <>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!isBlank) begin()
+        }}
+      >
+        <SqlEditor
+          label="SQL"
+          height={180}
+          value={query}
+          control={control}
+          onChange={(text) => onChange({ query: text })}
+          onRun={() => !isBlank && begin()}
+          problem={isBlank ? undefined : marked}
+          warnings={warnings}
+          names={editorNames}
+        />
+        {names.length > 0 && (
+          <ParameterFields
+            names={names}
+            question={question}
+            values={values}
+            problem={runner.problem}
+            seenAt={seenAt}
+            onValue={change}
+            onType={(name, type) => onChange({ types: merged(types, { [name]: type }) })}
+          />
+        )}
+        <div className="run-bar">
+          <RunButton run={run} stop={stop} />
+          <button type="button" className="button small" disabled={isBlank} onClick={format}>
+            Format
+          </button>
+          <Verdict
+            problem={isBlank ? undefined : problem}
+            state={isBlank ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
+          />
+        </div>
+      </form>
+      <WarningList warnings={warnings} />
+      <EndpointResult
+        run={run}
+        columns={[]}
+        values={values}
+        idle={start}
+        actions={<DownloadCsv key={JSON.stringify(asked)} question={asked} />}
+      />
+    </>
+  )
+}
+
+function Verdict({ problem, state }: { problem: ApiError | undefined; state: string }) {
+  const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
+  return (
+    <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
+      {problem ? place + problem.message : state || ' '}
+    </p>
+  )
+}
+
+/** Undefined for a service that has no warnings. */
+function warningsOf(checked: DraftCheck | undefined): readonly SqlWarning[] | undefined {
+  return (checked as { warnings?: SqlWarning[] } | undefined)?.warnings
+}
+
+/** Undefined removes a name. */
+function merged<T extends string>(
+  now: Readonly<Record<string, T>>,
+  changes: Record<string, T | undefined>,
+): Record<string, T> {
+  const all = Object.entries({ ...now, ...changes })
+  return Object.fromEntries(all.filter((pair): pair is [string, T] => pair[1] !== undefined))
+}
