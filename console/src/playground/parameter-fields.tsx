@@ -41,7 +41,7 @@ export function ParameterFields(props: ParameterFieldsProps) {
                 </>
               }
               value={chosen ?? ''}
-              options={[['', `${detected} (detected)`], ...parameterTypes.map((type) => [type] as const)]}
+              options={[['', `Auto (${detected})`], ...parameterTypes.map((type) => [type] as const)]}
               onChange={(type) => onType(name, type === '' ? undefined : type)}
             />
           </div>

@@ -78,7 +78,7 @@ export default function PlaygroundPage({ who }: { who: Whoami }) {
             onChange={set}
             control={editor}
             onRun={history.remember}
-            start={history.list.length === 0 ? <Examples onChoose={choose} /> : undefined}
+            start={question.query.trim() === '' ? <Examples onChoose={choose} /> : undefined}
           />
         </div>
       </div>

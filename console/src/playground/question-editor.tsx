@@ -1,7 +1,7 @@
-import { type ReactNode, type Ref, useMemo } from 'react'
+import { type ReactNode, type Ref, useMemo, useState } from 'react'
 import type { ApiError } from '../api/api.ts'
 import { previewEndpoint } from '../api/call-endpoint.ts'
-import type { DraftCheck } from '../api/shapes.ts'
+import type { DraftCheck, Parameters } from '../api/shapes.ts'
 import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
 import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
 import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
@@ -42,18 +42,24 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   const { values, change, isLooking } = parameterValues
   const asked = useMemo(() => ({ query, values, types }), [query, values, types])
   const parameters = useMemo(() => declaredParameters(asked), [asked])
-  const draft = useMemo(() => ({ ...newDraft, query, parameters }), [query, parameters])
+  const draft = useMemo(() => ({ ...newDraft, query, parameters: withType(asked) }), [query, asked])
   const { checked, problem, waiting } = useDraftCheck(draft, true)
-  const warnings = (!isBlank && !problem && warningsOf(checked)) || noWarnings
+  const warnings = useMemo(
+    () => (isBlank || problem ? noWarnings : warningsOf(checked)),
+    [isBlank, problem, checked],
+  )
+  const [ran, setRan] = useState(question)
   const runner = useRun(
     (signal) => {
       onRun(asked)
+      setRan(asked)
       return previewEndpoint({ query, parameters }, values, signal)
     },
     { ...parameterValues, isLooking: isLooking || isPending },
     !isBlank,
   )
   const { run, begin, stop } = runner
+  const isEdited = ran.query !== query || JSON.stringify(ran.values) !== JSON.stringify(values)
   const marked = useMemo(
     () =>
       problem?.line === undefined
@@ -114,7 +120,12 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
         columns={[]}
         values={values}
         idle={start}
-        actions={<DownloadCsv key={JSON.stringify(asked)} question={asked} />}
+        actions={
+          <div className="actions">
+            {isEdited && <span className="badge warn">Rows from before your changes</span>}
+            <DownloadCsv question={ran} />
+          </div>
+        }
       />
     </>
   )
@@ -129,9 +140,19 @@ function Verdict({ problem, state }: { problem: ApiError | undefined; state: str
   )
 }
 
-/** Undefined for a service that has no warnings. */
-function warningsOf(checked: DraftCheck | undefined): readonly SqlWarning[] | undefined {
-  return (checked as { warnings?: SqlWarning[] } | undefined)?.warnings
+/** The parameters whose type is known. Without a value, a wrong guess would make a valid query an error. */
+function withType(question: Question): Parameters {
+  const { values, types } = question
+  const known = Object.entries(declaredParameters(question)).filter(
+    ([name]) => values[name] !== undefined || types[name] !== undefined,
+  )
+  return Object.fromEntries(known)
+}
+
+/** Every parameter has a field here, so none of them is declared by hand. */
+function warningsOf(checked: DraftCheck | undefined): readonly SqlWarning[] {
+  const { warnings = noWarnings } = (checked ?? {}) as { warnings?: readonly SqlWarning[] }
+  return warnings.filter(({ code }) => code !== 'undeclared_parameter')
 }
 
 /** Undefined removes a name. */

@@ -1,4 +1,4 @@
-import { noQuestion, type ParameterType, parameterTypes, type Question } from './question.ts'
+import { type ParameterType, parameterTypes, type Question } from './question.ts'
 
 /** Browsers allow more, but mail and chat programs cut longer links. */
 export const maxLinkLength = 30_000
@@ -22,21 +22,28 @@ export function fragmentOf({ query, values, types }: Question): string | undefin
 export function questionOf(fragment: string): Question | 'damaged' | undefined {
   const text = fragment.replace(/^#/, '')
   if (!/(?:^|&)_sql=/.test(text)) return undefined
-  try {
-    decodeURIComponent(text)
-  } catch {
-    return 'damaged'
-  }
-  const { _sql: query = '', ...others } = Object.fromEntries(new URLSearchParams(text))
-  const pairs = Object.entries(others)
+  const pairs = pairsOf(text)
+  if (pairs === undefined) return 'damaged'
   const types = pairs.flatMap(([name, type]) =>
     name.startsWith(typePrefix) && isType(type) ? [[name.slice(typePrefix.length), type]] : [],
   )
   return {
-    ...noQuestion,
-    query,
+    query: pairs.find(([name]) => name === '_sql')?.[1] ?? '',
     values: Object.fromEntries(pairs.filter(([name]) => !name.startsWith('_'))),
     types: Object.fromEntries(types),
+  }
+}
+
+/** Undefined if a percent sign does not begin a character. */
+function pairsOf(text: string): [name: string, value: string][] | undefined {
+  const decoded = (part: string) => decodeURIComponent(part.replaceAll('+', ' '))
+  try {
+    return text.split('&').map((pair) => {
+      const at = pair.includes('=') ? pair.indexOf('=') : pair.length
+      return [decoded(pair.slice(0, at)), decoded(pair.slice(at + 1))]
+    })
+  } catch {
+    return undefined
   }
 }
 

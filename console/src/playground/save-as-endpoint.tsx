@@ -20,7 +20,7 @@ export function SaveAsEndpoint({ question }: { question: Question }) {
     <>
       <button
         type="button"
-        className="button primary small"
+        className="button small"
         disabled={query.trim() === ''}
         onClick={() => (hasNewDraft() ? setAsking(true) : open())}
       >

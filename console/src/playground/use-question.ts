@@ -28,17 +28,19 @@ function fromAddress(now: Question): Work | undefined {
 
 /** The question on the page. The address follows it, so that it can be reloaded and shared. */
 export function useQuestion(user: string) {
-  const [{ question, origin }, setWork] = useState<Work>(() => {
+  const [work, setWork] = useState<Work>(() => {
     const before = left.get(user) ?? noQuestion
     return fromAddress(before) ?? { question: before, origin: 'own' }
   })
+  const { question, origin } = work
   useEffect(() => {
-    // Opening another link in the same tab changes only the fragment.
-    const onLink = () => setWork((now) => fromAddress(now.question) ?? now)
+    // Opening another link in the same tab changes only the fragment. The link to the content replaces it.
+    const onLink = () => setWork((now) => fromAddress(now.question) ?? { ...now })
     addEventListener('hashchange', onLink)
     return () => removeEventListener('hashchange', onLink)
   }, [])
   useEffect(() => {
+    const { question, origin } = work
     left.set(user, question)
     if (origin !== 'own') return
     const timer = setTimeout(() => {
@@ -47,7 +49,7 @@ export function useQuestion(user: string) {
       history.replaceState(own, '', `${location.pathname}${location.search}${fragment}`)
     }, pauseMs)
     return () => clearTimeout(timer)
-  }, [user, question, origin])
+  }, [user, work])
   return {
     question,
     origin,

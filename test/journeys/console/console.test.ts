@@ -11,6 +11,7 @@ import { consoleEndpointJourneys } from './endpoint-page.ts'
 import { consoleLogs } from './logs.ts'
 import { consoleLooks } from './looks.ts'
 import { consoleJourneys } from './pages.ts'
+import { consolePlayground } from './playground.ts'
 import { consoleColumns } from './typed-columns.ts'
 
 let service: RunningService
@@ -134,4 +135,5 @@ consoleJourneys(stage)
 consoleLogs(stage)
 consoleEndpointJourneys(stage)
 consoleColumns(stage)
+consolePlayground(stage)
 consoleLooks(stage)
