@@ -5,7 +5,7 @@ import { sqlName } from '../../sql/names.ts'
 import type { TextColumnOf } from '../../sql/paths.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
-import { sampleValues } from './parameter-declaration.ts'
+import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { sandboxViews } from './sandbox.ts'
@@ -34,7 +34,7 @@ export async function compileEndpoint(
   checkTokens(definition.query)
   if (definition.sandbox) sandboxViews(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
-  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
+  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
   const unused = unusedSubqueries(compiled)
   if (unused !== undefined) {

@@ -127,12 +127,15 @@ const undeclared = parameterShape.parse({})
 /** Values that fit, for checking a query without a request. */
 export function sampleValues(declared: ParameterDeclarations): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(declared).map(([name, { example, enum: allowed, type }]) => [
+    Object.entries(declared).map(([name, { example, default: preset, enum: allowed, type }]) => [
       name,
-      example ?? allowed?.[0] ?? parameterTypes[type].sample,
+      example ?? preset ?? allowed?.[0] ?? parameterTypes[type].sample,
     ]),
   )
 }
+
+/** The time of a check, a day after the sample timestamp: the engine refuses bounds before 1970 and ranges that end first. */
+export const sampleNowMicros = BigInt(Date.UTC(2026, 0, 2)) * 1000n
 
 type TypedValue = string | number | boolean
 
