@@ -66,7 +66,10 @@ const pages = [
       await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
       await page.getByRole('button', { name: /^How many requests/ }).click()
       await run(page)
-      await page.getByRole('button', { name: /^metadata/ }).first().waitFor()
+      await page
+        .getByRole('button', { name: /^metadata/ })
+        .first()
+        .waitFor()
       await page.locator('.chart canvas').waitFor()
     },
   ],
