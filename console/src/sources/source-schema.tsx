@@ -108,7 +108,7 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
             </td>
             <td>{path && <ColumnCell path={path} onCreate={setCreated} onRemove={setRemoved} />}</td>
             <td className="mono faint optional example">
-              {path ? path.examples.join(' · ') : exampleOf(newest, inSql)}
+              {shortened(path ? path.examples.join(' · ') : String(newest?.[inSql as keyof Entry] ?? ''))}
             </td>
           </tr>
         ))}
@@ -154,7 +154,6 @@ function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: Colu
   )
 }
 
-function exampleOf(entry: Entry | undefined, column: string): string {
-  const text = String(entry?.[column as keyof Entry] ?? '')
+function shortened(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }
