@@ -18,6 +18,7 @@ import {
 
 interface ReadableSources {
   has(name: string): boolean
+  keys(): Iterable<string>
   columnOf(source: string, path: string): string | undefined
 }
 
@@ -222,6 +223,7 @@ function readableSources(sources: readonly Source[]): ReadableSources {
   )
   return {
     has: (name) => columns.has(name),
+    keys: () => columns.keys(),
     columnOf: (source, path) => columns.get(source)?.get(path),
   }
 }
