@@ -24,6 +24,7 @@ export const endpointResponse = z.looseObject({
   cache_seconds: z.number().nullable(),
   warm_seconds: z.number().nullable(),
   sandbox: z.boolean(),
+  strict: z.boolean().default(false),
   version: z.int(),
   updated_at: z.string(),
   updated_by: z.string(),

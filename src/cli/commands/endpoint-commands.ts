@@ -127,6 +127,7 @@ async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<vo
     ['cache', seconds(found.cache_seconds)],
     ['warm', seconds(found.warm_seconds)],
     ['sandbox', found.sandbox ? 'yes' : 'no'],
+    ['strict', found.strict ? 'yes' : 'no'],
   ])
   await io.stdout.write('\n')
   await printList(io, parameterColumns, Object.entries(found.parameters), 'No parameters.')

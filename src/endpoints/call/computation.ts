@@ -75,7 +75,7 @@ export class Computation {
 
 function renewalOf({ endpoint, values, format }: PreparedCall, { clock, arrivals }: ComputationParts) {
   const { incremental, max_rows: maxRows } = endpoint.definition
-  if (!arrivals || !incremental || format.name !== 'json') return undefined
+  if (!arrivals || !incremental || format.id !== 'json') return undefined
   const span = spanOf(incremental, values[incremental.by ?? ''])
   if (!span) return undefined
   const { column, whole_buckets: wholeBuckets } = incremental

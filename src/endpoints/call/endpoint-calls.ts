@@ -8,7 +8,7 @@ import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
-import { outputFormats } from './output-formats.ts'
+import { findFormat } from './output-formats.ts'
 import {
   type CallParameters,
   type PreparedCall,
@@ -158,9 +158,9 @@ export class EndpointCalls {
   #fromRecipe(recipe: unknown): CacheRequest | undefined {
     const reading = recipeShape.safeParse(recipe)
     if (!reading.success) return undefined
-    const { endpoint: id, version, parameters, project, format: name } = reading.data
+    const { endpoint: id, version, parameters, project, format: formatId } = reading.data
     const endpoint = this.#options.endpoints.find(id)
-    const format = outputFormats.find((each) => each.name === name)
+    const format = findFormat(formatId)
     if (!endpoint || endpoint.version !== version || !format) return undefined
     if (endpoint.definition.cache_seconds === null) return undefined
     const call = { endpoint, parameters, format, project, ...refresher }

@@ -2,10 +2,14 @@ import { textRows } from '../../engine/json-rows.ts'
 import type { OutwardForm } from '../definition/result-columns.ts'
 
 export interface OutputFormat {
+  /** Identifies the format in cache keys. */
+  id: string
   name: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow'
   engineFormat: string
   contentType: string
   form: OutwardForm
+  /** Whether timestamps are ISO 8601 text with a zone. */
+  isoTimestamps?: true
   settings?: Readonly<Record<string, number | string>>
   /** Settings for rows that the engine writes as text, since columns hold JSON; undefined if they stay text. */
   textRows?: Readonly<Record<string, number | string>>
@@ -70,6 +74,7 @@ function cutCsv(body: Buffer, maxRows: number): CutResult {
 
 export const outputFormats: readonly OutputFormat[] = [
   {
+    id: 'json',
     name: 'json',
     engineFormat: 'JSONEachRow',
     contentType: 'application/json; charset=utf-8',
@@ -80,6 +85,7 @@ export const outputFormats: readonly OutputFormat[] = [
     frame: (body) => Buffer.concat([resultOpen, body, resultClose]),
   },
   {
+    id: 'ndjson',
     name: 'ndjson',
     engineFormat: 'JSONEachRow',
     contentType: 'application/x-ndjson; charset=utf-8',
@@ -88,6 +94,7 @@ export const outputFormats: readonly OutputFormat[] = [
     cut: cutLines,
   },
   {
+    id: 'csv',
     name: 'csv',
     engineFormat: 'CSVWithNames',
     contentType: 'text/csv; charset=utf-8',
@@ -95,12 +102,14 @@ export const outputFormats: readonly OutputFormat[] = [
     cut: cutCsv,
   },
   {
+    id: 'parquet',
     name: 'parquet',
     engineFormat: 'Parquet',
     contentType: 'application/vnd.apache.parquet',
     form: 'typed',
   },
   {
+    id: 'arrow',
     name: 'arrow',
     engineFormat: 'ArrowStream',
     contentType: 'application/vnd.apache.arrow.stream',
@@ -108,3 +117,29 @@ export const outputFormats: readonly OutputFormat[] = [
     settings: { output_format_arrow_compression_method: 'none' },
   },
 ]
+
+const isoSettings = { date_time_output_format: 'iso' }
+
+const isoFormats = new Map(
+  outputFormats
+    .filter(({ form }) => form === 'json')
+    .map((format): [string, OutputFormat] => [
+      format.name,
+      {
+        ...format,
+        id: `${format.name}-iso`,
+        isoTimestamps: true,
+        settings: { ...format.settings, ...isoSettings },
+        ...(format.textRows && { textRows: { ...format.textRows, ...isoSettings } }),
+      },
+    ]),
+)
+
+/** Parquet and Arrow have a type for timestamps, so they stay the same. */
+export function withIsoTimestamps(format: OutputFormat): OutputFormat {
+  return isoFormats.get(format.name) ?? format
+}
+
+export function findFormat(id: string): OutputFormat | undefined {
+  return [...outputFormats, ...isoFormats.values()].find((format) => format.id === id)
+}

@@ -34,7 +34,7 @@ export function prepareCall({ endpoint, parameters, format, project }: CallParam
     version,
     tenant: project ?? null,
     parameters: sql === undefined ? values : { ...values, sql },
-    format: format.name,
+    format: format.id,
   })
   return Object.freeze({ endpoint, values, sql, format, project, key })
 }
@@ -49,15 +49,20 @@ export const recipeShape = z.object({
 })
 
 export function recipeOf({ endpoint, parameters, format, project }: CallParameters) {
-  const { definition, compiled, version } = endpoint
+  const { definition, version } = endpoint
   // Parameters that the endpoint does not know must not take up memory of the cache.
-  const names = new Set([...Object.keys(definition.parameters), ...compiled.names])
-  if (definition.sandbox) names.add('sql')
+  const names = parameterNames(endpoint)
   return {
     endpoint: definition.id,
     version,
     parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))),
     ...(project !== undefined && { project }),
-    format: format.name,
+    format: format.id,
   } satisfies z.output<typeof recipeShape>
+}
+
+/** Parameters that an endpoint declares, or that its SQL uses. */
+export function parameterNames({ definition, compiled }: Endpoint): Set<string> {
+  const names = new Set([...Object.keys(definition.parameters), ...compiled.names])
+  return definition.sandbox ? names.add('sql') : names
 }

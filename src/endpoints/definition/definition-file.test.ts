@@ -33,6 +33,7 @@ warm: 300s
 timeout: 1h
 json: [details]
 sandbox: true
+strict: true
 */
 -- Counts.
 SELECT @project, @interval, @limit;
@@ -60,6 +61,7 @@ SELECT @project, @interval, @limit;
       timeout_seconds: 3600,
       json: ['details'],
       sandbox: true,
+      strict: true,
     })
   })
 
@@ -234,6 +236,7 @@ describe('a definition', () => {
       ),
       timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
+      strict: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))
     .filter((parsed) => parsed.success)

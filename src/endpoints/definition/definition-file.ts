@@ -137,6 +137,7 @@ export function formatDefinition(definition: EndpointDefinition): string {
     timeout: `${timeout_seconds}s`,
     ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
+    ...(definition.strict && { strict: true }),
   })
   visit(header, {
     Scalar(_key, node) {

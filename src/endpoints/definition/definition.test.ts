@@ -24,6 +24,7 @@ test('requires only id, name and query', () => {
     timeout_seconds: 30,
     json: [],
     sandbox: false,
+    strict: false,
   })
   expect(definitionShape.parse({ ...least, parameters: { a: {} } }).parameters).toEqual({
     a: { type: 'string', required: false, empty_is_omitted: false, description: '' },

@@ -83,6 +83,8 @@ const fields = z.strictObject({
   /** Columns of the result whose text is JSON. `metadata` always is. */
   json: z.array(text, must('a list of columns')).max(100, must('at most 100 columns')).default([]),
   sandbox: trueOrFalse.default(false),
+  /** Whether requests with unknown parameters are refused. */
+  strict: trueOrFalse.default(false),
 })
 
 const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })

@@ -23,10 +23,14 @@ export async function describeColumns(
 
 const exactInteger = 2 ** 53 - 1
 
-/** A column as it is returned: instants as integers or as text without a zone, and exact integers. */
-function outward({ name, type }: ResultColumn): string {
+/**
+ * A column as it is returned: instants as integers or as text without a zone, and exact integers. Otherwise a setting
+ * makes the engine write instants as ISO 8601.
+ */
+function outward({ name, type }: ResultColumn, isoTimestamps: boolean): string {
   const column = sqlName(name)
   const bare = bareType(type)
+  if (isoTimestamps && bare.startsWith('DateTime')) return column
   if (bare.startsWith('DateTime64')) {
     return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`})`
   }
@@ -60,22 +64,30 @@ export function wrapQuery(
   rows: number,
   form: OutwardForm,
   json: readonly string[] = [],
+  isoTimestamps = false,
 ): string {
-  return `SELECT ${listOf(columns, form, json)} FROM (\n${sql}\n) LIMIT ${rows}`
+  return `SELECT ${listOf(columns, form, json, isoTimestamps)} FROM (\n${sql}\n) LIMIT ${rows}`
 }
 
-function listOf(columns: readonly ResultColumn[], form: OutwardForm, json: readonly string[]): string {
+function listOf(
+  columns: readonly ResultColumn[],
+  form: OutwardForm,
+  json: readonly string[],
+  isoTimestamps: boolean,
+): string {
   switch (form) {
     case 'typed':
       return '*'
     case 'json':
-      return columns.map((column) => `${outward(column)} AS ${sqlName(column.name)}`).join(', ')
+      return columns
+        .map((column) => `${outward(column, isoTimestamps)} AS ${sqlName(column.name)}`)
+        .join(', ')
     case 'text-rows':
       return jsonRowSql(
         columns.map((column) =>
           isJsonColumn(column, json)
             ? { name: column.name, sql: `toString(${sqlName(column.name)})`, isJson: true }
-            : { name: column.name, sql: outward(column) },
+            : { name: column.name, sql: outward(column, isoTimestamps) },
         ),
       )
   }

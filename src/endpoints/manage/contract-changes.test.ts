@@ -110,6 +110,8 @@ describe('contractChanges', () => {
     [{}, { max_rows: 2000 }, ['max_rows_raised compatible']],
     [{ sandbox: true }, {}, ['sandbox_off breaking']],
     [{}, { sandbox: true }, ['sandbox_on compatible']],
+    [{}, { strict: true }, ['strict_on breaking']],
+    [{ strict: true }, {}, ['strict_off compatible']],
     [
       sandbox('a'),
       sandbox('b'),

@@ -17,7 +17,7 @@ export const changeKinds = [
   ...['column_added', 'column_removed', 'column_renamed', 'column_type_changed', 'columns_reordered'],
   ...['max_rows_raised', 'max_rows_lowered'],
   ...['sandbox_on', 'sandbox_off', 'sandbox_view_added', 'sandbox_view_removed'],
-  ...['cache_changed', 'timeout_changed'],
+  ...['strict_on', 'strict_off', 'cache_changed', 'timeout_changed'],
 ] as const
 
 export type ChangeKind = (typeof changeKinds)[number]
@@ -62,6 +62,11 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
     else add('max_rows_raised', 'compatible', message)
   }
   addSandboxChanges(was, is, add)
+  if (!was.strict && is.strict)
+    add('strict_on', 'breaking', 'Requests with unknown parameters are now refused.')
+  if (was.strict && !is.strict) {
+    add('strict_off', 'compatible', 'Unknown parameters in requests are now ignored.')
+  }
   if (was.query !== is.query) add('query_changed', 'compatible', 'The SQL changed; values may differ.')
   if (was.cache_seconds !== is.cache_seconds) {
     const message = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
@@ -123,7 +128,10 @@ const widerTypes: Record<ParameterTypeName, readonly ParameterTypeName[]> = {
 function addParameterChanges(before: EndpointDefinition, after: EndpointDefinition, add: Add): void {
   const [was, is] = [parametersOf(before), parametersOf(after)]
   for (const parameter of without(Object.keys(was), Object.keys(is))) {
-    const message = `Parameter ${parameter} was removed; requests that send it are still accepted, but it is ignored.`
+    const effect = after.strict
+      ? 'requests that send it are refused'
+      : 'it is ignored in requests that send it'
+    const message = `Parameter ${parameter} was removed; ${effect}.`
     add('parameter_removed', 'breaking', message, { parameter })
   }
   for (const [parameter, now] of Object.entries(is)) {

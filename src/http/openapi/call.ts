@@ -11,6 +11,14 @@ export const callQuery = z.object({
     .optional()
     .describe('Format of the result. Takes precedence over Accept.'),
   _version: z.int().min(1).optional().describe('Version of the endpoint to call. Default: the newest.'),
+  _strict: z
+    .enum(['1', '0'])
+    .optional()
+    .describe('`1` refuses parameters that the endpoint does not have. They are ignored otherwise.'),
+  _timestamps: z
+    .enum(['iso'])
+    .optional()
+    .describe('`iso` returns timestamps as ISO 8601 text in UTC. No effect on Parquet and Arrow.'),
 })
 
 const text = z.string().optional()

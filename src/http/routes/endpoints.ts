@@ -51,6 +51,7 @@ const endpointTexts = {
   timeout_seconds: 'How long the query can run.',
   json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
   sandbox: 'Whether callers can send their own SELECT over the views of the query.',
+  strict: 'Whether requests with unknown parameters are refused.',
 }
 
 const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {

@@ -1,25 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Caller, withFixedParameters } from '../../access/caller.ts'
-import {
-  endpointNotFound,
-  forbidden,
-  invalidBody,
-  invalidParameter,
-  notAcceptable,
-} from '../../base/errors.ts'
-import { notWellFormed } from '../../base/validation.ts'
+import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
-import { type OutputFormat, outputFormats } from '../../endpoints/call/output-formats.ts'
+import { parameterNames } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import type { CallNotes, CallRecorder } from '../call-recording.ts'
 import { type HotCalls, queryRoute } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
+import { isStrict, queryParameters, readParameters, refuseUnknown } from '../request-parameters.ts'
+import { chooseFormat } from '../result-format.ts'
 import { sendResult } from '../send-result.ts'
-import { type EventStreams, eventStreamType } from '../streams/event-streams.ts'
+import type { EventStreams } from '../streams/event-streams.ts'
 import { followResult } from '../streams/follow-result.ts'
 import { goneSignal } from './management.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
@@ -71,15 +66,19 @@ export function addQueryRoutes(
     const notes: CallNotes = { engineTime }
     request.recorded = notes
     const caller = request.caller as Caller
-    const { parameters, control } = readParameters(sent)
+    const parameters = readParameters(sent)
+    const { control } = parameters
     const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
     notes.endpoint = endpoint
-    const format = chooseFormat(control.get('_format'), request.headers.accept, request.method !== 'POST')
-    notes.format = format === 'events' ? format : format.name
+    const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
+    notes.format = streamed ? 'events' : format.name
+    if (isStrict(control) || endpoint.definition.strict) {
+      refuseUnknown(parameters, [...parameterNames(endpoint), ...Object.keys(caller.parameters)])
+    }
     const call: EndpointCall = {
       endpoint,
-      parameters: withFixedParameters(caller, parameters),
-      format: format === 'events' ? jsonFormat : format,
+      parameters: withFixedParameters(caller, parameters.parameters),
+      format,
       caller: caller.id,
       project: caller.project,
       signal: goneSignal(request, reply, () => recorder?.canceled(request, reply)),
@@ -93,7 +92,7 @@ export function addQueryRoutes(
       notes.done = true
       return calls.explain(call)
     }
-    if (format === 'events') return followResult(following, request, reply, call)
+    if (streamed) return followResult(following, request, reply, call)
     const called = calls.call(call)
     if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
     const result = called instanceof Promise ? await called : called
@@ -147,30 +146,6 @@ export function addQueryRoutes(
   })
 }
 
-/** The framework cannot tell a repeated parameter from a list. */
-function queryParameters(request: FastifyRequest): [string, unknown][] {
-  const at = request.url.indexOf('?')
-  if (at < 0) return []
-  const search = request.url.slice(at + 1)
-  const sent = [...new URLSearchParams(search)]
-  // Invalid UTF-8 decodes to this character, which callers rarely send.
-  const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
-  if (replaced && !isUtf8(search)) {
-    throw invalidParameter(replaced[0], `${replaced[0]} must be percent-encoded UTF-8.`)
-  }
-  return sent
-}
-
-/** A percent sign that escapes nothing stands for itself, as in URLSearchParams. */
-function isUtf8(search: string): boolean {
-  try {
-    decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, '%25'))
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** The endpoint, in the requested version if there is one. */
 function allowedEndpoint(
   endpoints: Endpoints,
@@ -191,73 +166,6 @@ function allowedEndpoint(
     '_version',
     `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
   )
-}
-
-/** Names that begin with an underscore control the request; parameters of a query cannot have them. */
-function readParameters(sent: [string, unknown][]) {
-  const parameters: Record<string, string> = Object.create(null)
-  const control = new Map<string, string>()
-  for (const [name, value] of sent) {
-    const text = textOf(name, value)
-    if (Object.hasOwn(parameters, name) || control.has(name)) {
-      throw invalidParameter(name, `${name} was sent twice.`)
-    }
-    // Null in a body means that the parameter is omitted.
-    if (text === undefined) continue
-    if (name.startsWith('_')) control.set(name, text)
-    else parameters[name] = text
-  }
-  return { parameters, control }
-}
-
-function textOf(name: string, value: unknown): string | undefined {
-  if (value === null) return undefined
-  if (typeof value === 'string') {
-    if (value.isWellFormed()) return value
-    throw invalidParameter(name, `${name} ${notWellFormed}.`)
-  }
-  if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
-    throw invalidParameter(name, `${name} is too large for a JSON number. Send it as text.`)
-  }
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw invalidParameter(name, `${name} must be text.`)
-}
-
-const [jsonFormat] = outputFormats as [OutputFormat]
-
-/** `_format` takes precedence over Accept. */
-function chooseFormat(
-  named: string | undefined,
-  accept: string | undefined,
-  mayStream: boolean,
-): OutputFormat | 'events' {
-  if (mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType) return 'events'
-  if (named !== undefined) {
-    const format = outputFormats.find(({ name }) => name === named)
-    if (format) return format
-    throw notAcceptable(outputFormats.map(({ name }) => name))
-  }
-  if (accept === undefined || accept.trim() === '') return jsonFormat
-  for (const type of acceptedTypes(accept)) {
-    if (type === '*/*' || type === 'application/*') return jsonFormat
-    const format = outputFormats.find(({ contentType }) => contentType.split(';')[0] === type)
-    if (format) return format
-  }
-  throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
-}
-
-/** Accepted media types, the most preferred first. */
-function acceptedTypes(accept: string): string[] {
-  return accept
-    .split(',')
-    .map((part) => {
-      const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-      const quality = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1)
-      return { type, quality }
-    })
-    .filter(({ quality }) => quality > 0)
-    .sort((a, b) => b.quality - a.quality)
-    .map(({ type }) => type)
 }
 
 const explainWithinMs = 10_000

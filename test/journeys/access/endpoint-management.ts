@@ -21,6 +21,7 @@ export function endpointManagementJourneys(running: () => RunningService): void 
           cache_seconds: cached ? 900 : null,
           warm_seconds: cached ? 300 : null,
           sandbox: false,
+          strict: false,
           version: 1,
           updated_by: 'wellhead',
         })
@@ -67,6 +68,11 @@ export function endpointManagementJourneys(running: () => RunningService): void 
         ],
       )
       expect(versions[0]).toMatchObject({ updated_by: 'admin', created_at: made.body.created_at })
+
+      await admin('PATCH', '/api/endpoints/greet?breaking=true', { strict: true })
+      expect((await admin('GET', '/api/endpoints/query/greet?word=x&_strict=0')).body).toMatchObject({
+        error: { code: 'invalid_parameter', parameter: 'word' },
+      })
 
       expect((await admin('DELETE', '/api/endpoints/greet')).status).toBe(204)
       expect((await admin('GET', '/api/endpoints/query/greet')).status).toBe(404)

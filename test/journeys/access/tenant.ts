@@ -101,6 +101,8 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
         ['logs.all?sql=SELECT%20*%20FROM%20edge_logs', undefined, fine],
         ['logs.all?_explain=1', undefined, refused],
         ['logs.all?_version=1&_format=ndjson', undefined, fine],
+        ['tenants.plain?project=tenant-a&_strict=1', undefined, fine],
+        ['tenants.plain?other=tenant-a&_strict=1', undefined, twice],
       ]
       for (const [path, body, status] of cases) {
         const answer = await query(token, path, body)

@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
     const { parameters } = narrow.paths['/api/endpoints/query/logs.all'].get
     expect(
       parameters.filter((one: { in: string }) => one.in === 'query').map((one: { name: string }) => one.name),
-    ).toEqual(['iso_timestamp_start', 'iso_timestamp_end', '_format', '_version'])
+    ).toEqual(['iso_timestamp_start', 'iso_timestamp_end', '_format', '_version', '_strict', '_timestamps'])
     const sender = await makeToken(service, { scopes: ['ingest'] })
     expect(saved(await documentFor(sender.token))).toEqual([])
     const refused = await ask(service, 'wh_wrong', 'GET', '/openapi.json')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock, systemTime } from '../../../src/base/clock.ts'
-import { outputFormats } from '../../../src/endpoints/call/output-formats.ts'
+import { outputFormats, withIsoTimestamps } from '../../../src/endpoints/call/output-formats.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
@@ -20,6 +20,8 @@ const ids = {
 
 type Rows = { result: Record<string, unknown>[] }
 type Problem = { error: { code: string; parameter?: string; message: string; allowed?: string[] } }
+
+const isoMicros = (micros: number) => new Date(micros / 1000).toISOString().replace('Z', '000Z')
 
 describe('requests to saved queries', () => {
   const clock = manualClock(now)
@@ -176,6 +178,15 @@ describe('requests to saved queries', () => {
     ['logs.all?project=a&_format=xml', { status: 406, code: 'not_acceptable' }],
     ['logs.all?project=a', { status: 406 }, { headers: { Accept: 'text/html' } }],
     ['logs.all?project=a&_version=2', { status: 400, parameter: '_version' }],
+    [
+      'logs.all?project=a&projct=b&_strict=1',
+      { ...invalid('projct'), message: 'Unknown parameter "projct". Did you mean project?' },
+    ],
+    ['logs.all?projct=b&_strict=1', invalid('projct')],
+    ['logs.all', invalid('now'), post('{"project":"a","now":"x","_strict":true}')],
+    ['logs.all?project=a&_fromat=csv&_strict=1', invalid('_fromat')],
+    ['logs.all?project=a&_strict=yes', invalid('_strict')],
+    ['logs.all?project=a&_timestamps=unix', invalid('_timestamps')],
     ['nothing.here', { status: 404, code: 'endpoint_not_found' }],
     ['logs.all?project=a', { status: 405, allowed: ['GET', 'HEAD', 'POST'] }, { method: 'DELETE' }],
   ])('%s is refused with %o', async (path, expected, init) => {
@@ -190,6 +201,28 @@ describe('requests to saved queries', () => {
     expect(await rows('logs.all?project=&other=x&now=y')).toEqual([])
     const [all] = await rows('usage.api-counts?project=&interval=hourly')
     expect(all?.total_rest_requests).toBe(2)
+  })
+
+  test('a strict request returns the same rows', async () => {
+    const path = 'usage.api-counts?project=abc&interval=hourly'
+    expect(await rows(`${path}&_strict=1`)).toEqual(await rows(path))
+    expect(await rows(`${path}&_strict=0&other=x`)).toEqual(await rows(path))
+  })
+
+  test('_timestamps=iso returns every timestamp with its zone, beside a cached result without', async () => {
+    const series = 'functions.invocation-stats?project=abc&interval=15min'
+    const [plain] = await rows(series)
+    const [iso] = await rows(`${series}&_timestamps=iso`)
+    expect(iso).toEqual({ ...plain, timestamp: isoMicros(plain?.timestamp as number) })
+    expect(await rows(series)).toContainEqual(plain)
+    const counts = 'usage.api-counts?project=abc&interval=hourly&_timestamps=iso'
+    expect((await rows(counts))[0]?.timestamp).toBe('2026-11-14T12:00:00Z')
+    expect((await (await query(`${counts}&_format=csv`)).text()).split('\n')[1]).toBe(
+      '"2026-11-14T12:00:00Z",1,1,1,0',
+    )
+    const [entry] = await rows('logs.all?project=abc')
+    const [isoEntry] = await rows('logs.all?project=abc&_timestamps=iso')
+    expect(isoEntry).toEqual({ ...entry, timestamp: isoMicros(entry?.timestamp as number) })
   })
 
   test('returns every format', async () => {
@@ -307,6 +340,14 @@ describe('requests to saved queries', () => {
       ],
     })
     expect((await run('parquet')).truncated).toBe(true)
+    const iso = await runner.run({
+      ...{ endpoint, values: {}, project: undefined, caller: 'x' },
+      format: withIsoTimestamps(json),
+    })
+    expect(JSON.parse(iso.body.toString()).result[0]).toEqual({
+      ...{ n: 9007199254740990, t3: '2026-01-01T00:00:00.500Z', d: '2025-12-31T23:00:00Z' },
+      ...{ day: '2026-01-01', none: null },
+    })
   })
 
   test.each(hostileQueries)('refuses to save %s', async (sql) => {

@@ -1,0 +1,88 @@
+import type { FastifyRequest } from 'fastify'
+import { closestName } from '../base/closest-name.ts'
+import { invalidParameter } from '../base/errors.ts'
+import { notWellFormed } from '../base/validation.ts'
+
+/** The framework cannot tell a repeated parameter from a list. */
+export function queryParameters(request: FastifyRequest): [string, unknown][] {
+  const at = request.url.indexOf('?')
+  if (at < 0) return []
+  const search = request.url.slice(at + 1)
+  const sent = [...new URLSearchParams(search)]
+  // Invalid UTF-8 decodes to this character, which callers rarely send.
+  const replaced = sent.find(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))
+  if (replaced && !isUtf8(search)) {
+    throw invalidParameter(replaced[0], `${replaced[0]} must be percent-encoded UTF-8.`)
+  }
+  return sent
+}
+
+/** A percent sign that escapes nothing stands for itself, as in URLSearchParams. */
+function isUtf8(search: string): boolean {
+  try {
+    decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, '%25'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface SentParameters {
+  parameters: Readonly<Record<string, string>>
+  control: ReadonlyMap<string, string>
+}
+
+/** Names that begin with an underscore control the request; parameters of a query cannot have them. */
+export function readParameters(sent: readonly [string, unknown][]): SentParameters {
+  const parameters: Record<string, string> = Object.create(null)
+  const control = new Map<string, string>()
+  for (const [name, value] of sent) {
+    const text = textOf(name, value)
+    if (Object.hasOwn(parameters, name) || control.has(name)) {
+      throw invalidParameter(name, `${name} was sent twice.`)
+    }
+    // Null in a body means that the parameter is omitted.
+    if (text === undefined) continue
+    if (name.startsWith('_')) control.set(name, text)
+    else parameters[name] = text
+  }
+  return { parameters, control }
+}
+
+function textOf(name: string, value: unknown): string | undefined {
+  if (value === null) return undefined
+  if (typeof value === 'string') {
+    if (value.isWellFormed()) return value
+    throw invalidParameter(name, `${name} ${notWellFormed}.`)
+  }
+  if (typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)) {
+    throw invalidParameter(name, `${name} is too large for a JSON number. Send it as text.`)
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  throw invalidParameter(name, `${name} must be text.`)
+}
+
+const controlNames = ['_format', '_version', '_strict', '_timestamps', '_explain']
+
+/** Whether the request asks for unknown parameters to be refused. */
+export function isStrict(control: ReadonlyMap<string, string>): boolean {
+  const value = control.get('_strict')
+  if (value === undefined || value === '0' || value === 'false') return false
+  if (value === '1' || value === 'true') return true
+  throw invalidParameter('_strict', '_strict must be 1 or 0.')
+}
+
+/** Throws if a name is neither a control parameter nor one of these. */
+export function refuseUnknown(sent: SentParameters, known: Iterable<string>): void {
+  refuse(Object.keys(sent.parameters), [...known])
+  refuse(sent.control.keys(), controlNames)
+}
+
+function refuse(names: Iterable<string>, known: readonly string[]): void {
+  for (const name of names) {
+    if (known.includes(name)) continue
+    const closest = closestName(name, known)
+    const hint = closest === undefined ? '' : ` Did you mean ${closest}?`
+    throw invalidParameter(name, `Unknown parameter "${name}".${hint}`)
+  }
+}

@@ -1,0 +1,56 @@
+import { invalidParameter, notAcceptable } from '../base/errors.ts'
+import { type OutputFormat, outputFormats, withIsoTimestamps } from '../endpoints/call/output-formats.ts'
+import { eventStreamType } from './streams/event-streams.ts'
+
+export interface ChosenFormat {
+  format: OutputFormat
+  /** Whether the result is followed as a stream of events. */
+  streamed: boolean
+}
+
+const [json] = outputFormats as [OutputFormat]
+
+/** Reads `_format` and `_timestamps`. `_format` takes precedence over Accept. */
+export function chooseFormat(
+  control: ReadonlyMap<string, string>,
+  accept: string | undefined,
+  mayStream: boolean,
+): ChosenFormat {
+  const named = control.get('_format')
+  const streamed = mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType
+  const format = streamed ? json : named === undefined ? acceptedFormat(accept) : namedFormat(named)
+  const timestamps = control.get('_timestamps')
+  if (timestamps === undefined) return { format, streamed }
+  if (timestamps !== 'iso') throw invalidParameter('_timestamps', '_timestamps must be iso.')
+  return { format: withIsoTimestamps(format), streamed }
+}
+
+function namedFormat(named: string): OutputFormat {
+  const format = outputFormats.find(({ name }) => name === named)
+  if (format) return format
+  throw notAcceptable(outputFormats.map(({ name }) => name))
+}
+
+function acceptedFormat(accept: string | undefined): OutputFormat {
+  if (accept === undefined || accept.trim() === '') return json
+  for (const type of acceptedTypes(accept)) {
+    if (type === '*/*' || type === 'application/*') return json
+    const format = outputFormats.find(({ contentType }) => contentType.split(';')[0] === type)
+    if (format) return format
+  }
+  throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
+}
+
+/** Accepted media types, the most preferred first. */
+function acceptedTypes(accept: string): string[] {
+  return accept
+    .split(',')
+    .map((part) => {
+      const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+      const quality = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1)
+      return { type, quality }
+    })
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ type }) => type)
+}
