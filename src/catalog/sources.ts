@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { closestName } from '../base/closest-name.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
@@ -112,10 +113,18 @@ export class Sources {
     return this.#byName.get(name) ?? this.list().find((source) => source.aliases.includes(name))
   }
 
-  get(name: string): Source {
+  /** An error names the closest source that the caller is allowed to know. */
+  get(name: string, mayKnow: (source: string) => boolean = () => false): Source {
     const source = this.find(name)
-    if (!source) throw sourceNotFound(name)
-    return source
+    if (source) return source
+    const known = this.list().filter((each) => mayKnow(each.name))
+    throw sourceNotFound(
+      name,
+      closestName(
+        name,
+        known.flatMap((each) => [each.name, ...each.aliases]),
+      ),
+    )
   }
 
   async create(newSource: NewSource, by: string): Promise<Source> {
@@ -129,7 +138,10 @@ export class Sources {
   change(name: string, change: SourceChange, by: string): Promise<Source> {
     const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     return lastWins(undefined, async () => {
-      const source = this.#nextVersion(this.get(name), changed)
+      const source = this.#nextVersion(
+        this.get(name, () => true),
+        changed,
+      )
       await this.#write(by, source)
       return source
     })
@@ -142,7 +154,7 @@ export class Sources {
 
   async delete(name: string, by: string): Promise<void> {
     const source = await lastWins(undefined, async () => {
-      const current = this.get(name)
+      const current = this.get(name, () => true)
       if (isBuiltIn(current.name)) {
         throw invalidParameter('name', `${current.name} is a built-in source and cannot be deleted.`)
       }

@@ -5,6 +5,7 @@ import { checkTokens, checkTree, isPlainName } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
+import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { didYouMean } from '../../sql/hints/sql-words.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
@@ -81,6 +82,7 @@ async function compile(
       const closest = didYouMean(closestName(name, [...views.names, ...subqueries]))
       throw invalidQuery(
         `"${name}" cannot be read here.${closest} Views that can be read: ${views.names.join(', ')}.`,
+        positionOfTable(name, own),
       )
     }
   }

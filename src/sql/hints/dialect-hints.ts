@@ -84,7 +84,8 @@ const functions: readonly DialectHint[] = [
   ['strpos charindex', "Write `position(s, 'a')`."],
   ['contains', "Write `position(s, 'a') > 0`."],
   ['contains_substr', "Write `positionCaseInsensitive(s, 'a') > 0`."],
-  ['len', 'Write `length(s)`.'],
+  ['len strlen', 'Write `length(s)`.'],
+  ['toint to_int int', 'Write `toInt64OrNull(s)`.'],
   ['btrim', 'Write `trim(s)`.'],
   ['chr', 'Write `char(65)`.'],
   ['to_hex', 'Write `lower(hex(s))`.'],
@@ -128,10 +129,11 @@ const functions: readonly DialectHint[] = [
   ['struct row named_struct', 'Write `tuple(s, x)`.'],
   // JSON
   [
-    'json_build_object jsonb_build_object json_object object_construct row_to_json',
+    'json_build_object jsonb_build_object json_object object_construct',
     "Write `toJSONString(map('key', s))`.",
   ],
   ['to_json to_jsonb to_json_string', 'Write `toJSONString(s)`.'],
+  ['row_to_json', 'Write `toJSONString((s, x))`.'],
   [
     'jsonb_array_elements jsonb_array_elements_text json_array_elements json_array_elements_text json_extract_array json_query_array',
     "Write `arrayJoin(JSONExtractArrayRaw(metadata, 'items'))`.",
@@ -150,7 +152,9 @@ export const pathFunctions: ReadonlySet<string> = new Set([
   ...['get_json_object', 'jsonb_path_query', 'jsonb_path_query_first', 'json_value_array'],
 ])
 
-const arrayJoin = 'Write `FROM edge_logs ARRAY JOIN metadata.items::Array(String) AS item`.'
+const arrayJoin =
+  'For an object, write `metadata.x::Nullable(String)`. ' +
+  'For an array, write `FROM edge_logs ARRAY JOIN metadata.items::Array(String) AS item`.'
 
 /** Table functions that do not exist. */
 const tableFunctions: readonly DialectHint[] = [
@@ -186,7 +190,7 @@ export const types: Readonly<Record<string, string>> = {
   struct: 'Tuple(String, Float64)',
   ...Object.fromEntries(
     [
-      ...['String', 'UUID', 'Date', 'Date32', 'DateTime64', 'Array(String)', 'Map(String, String)'],
+      ...['String', 'UUID', 'Date', 'Date32', 'DateTime64', 'Array(String)'],
       ...[
         'Int16',
         'Int32',
@@ -224,6 +228,11 @@ export const messageHints: readonly MessageHint[] = [
     says: /^Expected ALL or DISTINCT in SelectWithUnion/,
     words: 'union',
     hint: 'Write UNION ALL to keep all rows, or UNION DISTINCT to drop duplicates.',
+  },
+  {
+    says: /^Window function .* is found in WHERE/s,
+    words: 'where',
+    hint: 'WHERE cannot filter by a window function. Write QUALIFY instead of WHERE.',
   },
   { says: /support FINAL/, words: 'final', hint: 'Omit FINAL: every entry is stored once.' },
   {
@@ -340,7 +349,7 @@ export const clauses: readonly { words: readonly string[]; hint: string }[] = [
   },
   {
     words: ['PIVOT', '('],
-    hint: "PIVOT is not available. Write one column for each value: `countIf(s = 'a') AS a_count`.",
+    hint: "PIVOT is not available. Write one column for each value: `countIf(s = 'a')`.",
   },
   { words: ['UNPIVOT', '('], hint: 'UNPIVOT is not available. Write `arrayJoin([1, 2])`.' },
   { words: ['LIMIT', 'ALL'], hint: 'Omit LIMIT ALL.' },

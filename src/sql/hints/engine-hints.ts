@@ -35,6 +35,8 @@ const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
     (_, text) => untyped(text, 'Nullable(Float64)'),
   ],
   [/^ARRAY JOIN[\s\S]*with Array or Map type/, (_, text) => untyped(text, 'Array(String)')],
+  [/^ARRAY JOIN requires array argument/, (_, text) => untyped(text, 'Array(String)')],
+  [/converting '(?:\{\{ ?(\w+) ?\}\}|\$\{(\w+)\}|[@:](\w+))' to/, quotedParameter],
   [/^First argument for function 'arrayElement' must be array, got 'String'/, (_, text) => indexedText(text)],
   [/^Column '?(.+?)'? is not under aggregate function/, notGrouped],
 ]
@@ -82,6 +84,14 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
   const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
   const quoted = mayBeText ? ` If it is text, write ${sqlText(name)}.` : ''
   return { message: `There is no column ${name}.${didYouMean(closest)}${quoted}`, at }
+}
+
+/** '{{start}}' and '@start' */
+function quotedParameter(match: RegExpExecArray, { tokens, isSandbox }: RefusedSql): Hint {
+  const name = match[1] ?? match[2] ?? match[3]
+  const at = tokens.findIndex((token) => match[0].includes(`converting ${token.text} to`))
+  const written = tokens[at]?.text ?? 'this text'
+  return { message: parameterHint(written, name, isSandbox), at: at < 0 ? undefined : at }
 }
 
 /** Index of the first token of a name, or of its last part if the engine has added the rest. */

@@ -88,7 +88,7 @@ function firstColumn(text: RefusedSql, call: number | undefined): string | undef
 }
 
 /** Puts the author's column into the SQL of a hint that has one placeholder. */
-function filled(hint: string, column: string | undefined): string {
+export function filled(hint: string, column: string | undefined): string {
   if (column === undefined) return hint
   return hint.replace(/`([^`]*)`/g, (marked, sql: string) => {
     const places = codeTokens(sql).filter(
@@ -139,10 +139,14 @@ export function refuseSource(
   sources: Iterable<string>,
   subqueries: Iterable<string>,
 ): WellheadError {
-  const tokens = codeTokens(sql)
-  const at = tableAt(tokens, name)
   const hint = sourceHint(name, [...sources], [...subqueries])
-  return invalidQuery(`Unknown source "${name}". ${hint}`, positionOfToken(sql, tokens, at))
+  return invalidQuery(`Unknown source "${name}". ${hint}`, positionOfTable(name, sql))
+}
+
+/** The position of a name that is used as a table. */
+export function positionOfTable(name: string, sql: string) {
+  const tokens = codeTokens(sql)
+  return positionOfToken(sql, tokens, tableAt(tokens, name))
 }
 
 /** What to read instead of a table that does not exist. */

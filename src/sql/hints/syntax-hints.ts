@@ -3,7 +3,7 @@ import { functionNames } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { clauses, extractUnits } from './dialect-hints.ts'
-import { functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
+import { filled, functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
 import {
   argumentsOf,
   dottedName,
@@ -189,7 +189,7 @@ function comparedWithIs({ tokens }: RefusedSql, at: number): string | undefined 
 }
 
 /** FROM project.dataset.table and FROM edge-logs */
-function foreignTable({ tokens, tables }: RefusedSql, at: number): string | undefined {
+function foreignTable({ tokens, tables, isSandbox }: RefusedSql, at: number): string | undefined {
   if (!isKeyword(tokens[at - 1], 'FROM', 'JOIN')) return undefined
   const dotted = dottedName(tokens, at)
   if (!dotted) return undefined
@@ -201,7 +201,10 @@ function foreignTable({ tokens, tables }: RefusedSql, at: number): string | unde
     end = rest?.end ?? end + 2
   }
   const isForeign = name.split('.').length > 2 || name.includes('-')
-  return isForeign ? `Unknown source "${name}". ${sourceHint(name, tables)}` : undefined
+  if (!isForeign) return undefined
+  return isSandbox
+    ? `"${name}" cannot be read here. Views that can be read: ${tables.join(', ')}.`
+    : `Unknown source "${name}". ${sourceHint(name, tables)}`
 }
 
 function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | undefined {
@@ -211,7 +214,14 @@ function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | 
     ),
   )
   if (isSandbox && found?.hint.includes('@project')) return parameterHint('{%', undefined, isSandbox)
-  return found && shown(found.hint)
+  return found && shown(filled(found.hint, columnBefore(tokens, at)))
+}
+
+/** The column on the left of an operator. */
+function columnBefore(tokens: readonly CodeToken[], at: number): string | undefined {
+  const isQualified = isSymbol(tokens[at - 2], '.')
+  const name = dottedName(tokens, isQualified ? at - 3 : at - 1)
+  return name?.end === at && endsValue(tokens[at - 1]) ? name.name : undefined
 }
 
 function isCode(token: CodeToken | undefined): boolean {
@@ -251,7 +261,7 @@ const sorted = (word: string) => [...word].sort().join('')
 export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint | undefined {
   for (const at of [stopped - 1, stopped]) {
     const token = tokens[at]
-    if (token?.kind !== 'word' || token.text.length < 4 || token.text.length > 10) continue
+    if (token?.kind !== 'word' || token.text.length < 3 || token.text.length > 10) continue
     const word = token.text.toUpperCase()
     if (keywords.includes(word)) continue
     const keyword = keywords.find((each) => sorted(each) === sorted(word)) ?? closestName(word, keywords)

@@ -33,7 +33,8 @@ export function withHint(error: unknown, sql: string, { tables, isSandbox = fals
 }
 
 function hintFor(message: string, text: RefusedSql, offset: number | undefined): Hint | undefined {
-  if (!message.startsWith('Syntax error')) return engineHint(message, text)
+  // The engine reads metadata->'a' as a lambda.
+  if (!/^(?:Syntax error|Lambda )/.test(message)) return engineHint(message, text)
   const found = syntaxHint(text)
   if (found || offset === undefined) return found
   const stopped = text.tokens.findIndex(({ end }) => end > offset)

@@ -6,6 +6,7 @@ import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { hostileQueries } from './hostile-queries.ts'
+import { describeMistakes } from './mistakes.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
 
@@ -361,6 +362,8 @@ describe('requests to saved queries', () => {
   ])('saves %s', async (sql) => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)
   })
+
+  describeMistakes(() => service)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)
