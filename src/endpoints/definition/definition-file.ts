@@ -80,7 +80,12 @@ export function readDefinition(file: string, content: string): DefinitionReading
     const [own, ...rest] = path.map(String) as [string, ...string[]]
     const field = fileFields[own] ?? own
     const isUnreadable = Object.hasOwn(durationFields, field) && Number.isNaN(fields[own])
-    const reason = isUnreadable ? 'must be a duration such as 900s, 15m or 1h' : message
+    const isMissingId = own === 'id' && message === 'is missing'
+    const reason = isUnreadable
+      ? 'must be a duration such as 900s, 15m or 1h'
+      : isMissingId
+        ? 'is missing. Run wellhead check --fix to write one'
+        : message
     if (own === 'query') problems.push({ file, ...parts.queryAt, message: problemSentence(field, message) })
     else report(header.positionOf([field, ...rest]), [field, ...rest].join('.'), reason)
   }

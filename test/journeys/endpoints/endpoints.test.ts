@@ -7,6 +7,7 @@ import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { adHocSqlJourneys } from './ad-hoc-sql.ts'
 import { hostileQueries } from './hostile-queries.ts'
+import { describeMistakes } from './mistakes.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
 import { endpointWarnings } from './warnings.ts'
@@ -366,6 +367,7 @@ describe('requests to saved queries', () => {
 
   endpointWarnings(() => service, now)
   adHocSqlJourneys(() => service, clock)
+  describeMistakes(() => service)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)
