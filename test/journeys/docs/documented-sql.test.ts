@@ -17,7 +17,11 @@ const id = '11111111-2222-4333-8444-555555555555'
 
 const columns = new Map(builtInSources.map(({ name, hot_fields }) => [name, hot_fields]))
 // Sources that guides create are unknown here, and their paths are not checked.
-const known = { has: (name: string) => columns.has(name), typedColumns: (name: string) => columns.get(name) }
+const known = {
+  has: (name: string) => columns.has(name),
+  keys: () => columns.keys(),
+  typedColumns: (name: string) => columns.get(name),
+}
 const warningsOf = endpointWarnings(() => known)
 
 interface Statement {
