@@ -11,6 +11,7 @@ const slow = [
   'torture-load',
   'engine/guards',
   'getting-started',
+  'guides',
   'backup',
   'seed-sql',
   'old-data',

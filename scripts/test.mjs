@@ -14,9 +14,9 @@ const report = join(scratch, 'report.json')
 const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
-// Only tests of the console need a browser.
+// Only tests of the console and of the guides need a browser.
 const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
-if (chosen.length === 0 || chosen.some((file) => file.includes('console'))) {
+if (chosen.length === 0 || chosen.some((file) => /console|guides/.test(file))) {
   environment.CHROMIUM_PATH = ensureChromium()
 }
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]

@@ -142,12 +142,14 @@ export const deletedId = define(
   409,
   (id: string) => `The id ${id} belongs to a deleted endpoint and cannot be used again. Choose another.`,
 )
-export const breakingChange = define('breaking_change', 409, (changes: readonly BreakingChange[]) => ({
-  message:
-    `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers, so nothing was deployed. ` +
-    'Send "allow_breaking": true to deploy anyway.',
-  details: { changes },
-}))
+export const breakingChange = define(
+  'breaking_change',
+  409,
+  (changes: readonly BreakingChange[], remedy: string) => ({
+    message: `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers, so ${remedy}`,
+    details: { changes },
+  }),
+)
 export const versionConflict = define(
   'version_conflict',
   412,

@@ -42,7 +42,7 @@ export const newSourceShape = z.strictObject({
   name: sourceName,
   description: z.string().max(1000).default(''),
   aliases: z
-    .array(z.string().regex(/^[A-Za-z][\w.-]{0,127}$/))
+    .array(z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/))
     .max(16)
     .default([]),
   retention_days: z.int().min(1).max(3650).default(90),

@@ -6,7 +6,14 @@ import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
 import { shippedColumnsId } from './migrations.ts'
-import { maxTypedColumns, type NewSource, type Source, type SourceChange, sourceShape } from './source.ts'
+import {
+  maxTypedColumns,
+  type NewSource,
+  type Source,
+  type SourceChange,
+  sourceShape,
+  type TypedColumn,
+} from './source.ts'
 import {
   changeRetention,
   changeTypedColumns,
@@ -21,6 +28,8 @@ interface ReadableSources {
   has(name: string): boolean
   keys(): Iterable<string>
   columnOf(source: string, path: string): string | undefined
+  /** Undefined if there is no such source. */
+  typedColumns(source: string): readonly TypedColumn[] | undefined
 }
 
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
@@ -233,9 +242,11 @@ function readableSources(sources: readonly Source[]): ReadableSources {
       return [name, new Map(texts.map(({ path, column }) => [path, column]))]
     }),
   )
+  const typed = new Map(sources.map(({ name, hot_fields }) => [name, hot_fields]))
   return {
     has: (name) => columns.has(name),
     keys: () => columns.keys(),
     columnOf: (source, path) => columns.get(source)?.get(path),
+    typedColumns: (source) => typed.get(source),
   }
 }

@@ -4,9 +4,10 @@ import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import type { TextColumnOf } from '../../sql/paths.ts'
+import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
-import { sampleValues } from './parameter-declaration.ts'
+import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { sandboxViews } from './sandbox.ts'
@@ -24,6 +25,8 @@ export interface KnownSources {
   has(name: string): boolean
   keys(): Iterable<string>
   readonly columnOf?: TextColumnOf
+  /** For warnings. */
+  readonly typedColumns?: ColumnsOf
 }
 
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
@@ -47,7 +50,7 @@ async function compile(
   checkTokens(definition.query)
   if (definition.sandbox) sandboxViews(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
-  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), 0n)
+  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
   const unused = unusedSubqueries(compiled)
   if (unused !== undefined) {

@@ -7,6 +7,7 @@ import {
   parameterShape,
   parameterTypeNames,
   parameterTypes,
+  sampleValues,
 } from './parameter-declaration.ts'
 import { bindQuery, withNow } from './parameters.ts'
 
@@ -59,6 +60,18 @@ describe('the SQL', () => {
     const values = query.check({ a: 'x', now: '2020-01-01T00:00:00Z' })
     expect(values).toEqual({ a: 'x' })
     expect(withNow(values, 1_767_225_600_123_456n)).toEqual({ a: 'x', now: '1767225600.123456' })
+  })
+
+  test('is checked with its example, default or first allowed value', () => {
+    const declared = {
+      a: { type: 'integer', default: 60, example: 30 },
+      b: { type: 'integer', default: 60 },
+      c: { enum: ['x', 'y'], default: 'y' },
+      d: { enum: ['x', 'y'] },
+      e: { type: 'integer' },
+    }
+    const parsed = Object.entries(declared).map(([name, one]) => [name, parameterShape.parse(one)])
+    expect(sampleValues(Object.fromEntries(parsed))).toEqual({ a: '30', b: '60', c: 'y', d: 'x', e: '0' })
   })
 
   test('keeps text and comments that look like parameters', () => {

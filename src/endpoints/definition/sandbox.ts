@@ -15,7 +15,7 @@ import { codeTokens, possibleSources } from '../../sql/tokens.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
 import { leadingWith, subqueryNames, type WithClause, withoutUnused } from '../../sql/with.ts'
 import type { Endpoint } from './endpoint.ts'
-import { sampleValues } from './parameter-declaration.ts'
+import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { type BoundValues, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
@@ -102,7 +102,10 @@ async function compile(
       `The view ${ambiguous} cannot be read because a source has the same name. Rename the view.`,
     )
   }
-  const parameters = withNow(endpoint.compiled.check(sampleValues(endpoint.definition.parameters)), 0n)
+  const parameters = withNow(
+    endpoint.compiled.check(sampleValues(endpoint.definition.parameters)),
+    sampleNowMicros,
+  )
   const statement = { sql: compose(views, read, text), parameters }
   checkPlace(await parseSql(engine, statement, limits()), nodes, read.length)
   await checkViews(checking, endpoint, views, read, parameters)

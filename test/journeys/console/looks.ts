@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { examples } from '../../../console/src/playground/examples.ts'
 import { ask } from '../../support/callers.ts'
 import { faultsOf, openConsole } from './browser.ts'
 import { projects } from './data.ts'
@@ -33,6 +34,22 @@ const pages: [string, (page: Page) => Promise<void>][] = [
   ],
   ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
   ['/console/new-endpoint', (page) => page.getByText('The query is valid.').waitFor()],
+  [
+    '/console/playground',
+    async (page) => {
+      // A narrow page hides the schema.
+      await page.getByRole('button', { name: 'Schema and history' }).click()
+      await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
+      await page
+        .getByRole('button', { name: /^metadata/ })
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: examples[2].title }).click()
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('columnheader', { name: 'request_url' }).waitFor()
+    },
+  ],
   [
     '/console/explore?range=24h',
     async (page) => {
@@ -76,7 +93,7 @@ export function consoleLooks(stage: Stage): void {
       const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
       await ask(stage.service(), token, 'POST', '/api/endpoints', looks)
       const changed = { query: "SELECT 2 AS one, 'b' AS text -- second", max_rows: 5 }
-      await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks', changed)
+      await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks?breaking=true', changed)
       const tab = await openConsole(stage.browser(), stage.service(), '/', {
         ...admin(),
         width: 360,

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { scratchDirectory } from '../../support/scratch.ts'
+import { freePort } from './free-port.ts'
 import { isShown, readTranscript } from './transcript.ts'
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
@@ -55,12 +53,3 @@ test('docs/getting-started.md shows what its commands really do', { timeout: 560
     directory.remove()
   }
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -12,9 +12,9 @@ import { sql } from '@codemirror/lang-sql'
 import { bracketMatching } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { unifiedMergeView } from '@codemirror/merge'
-import { Annotation, Compartment, EditorState, type Extension } from '@codemirror/state'
+import { Annotation, Compartment, EditorState, type Extension, Text } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
-import { useEffect, useRef } from 'react'
+import { type Ref, useEffect, useImperativeHandle, useRef } from 'react'
 import { clickhouse, wordCompletion } from './sql-dialect.ts'
 import { parameterMarks, sqlTheme } from './sql-theme.ts'
 
@@ -39,9 +39,17 @@ export interface SqlEditorProps {
   onChange?: (value: string) => void
   onRun?: () => void
   problem?: SqlProblem | undefined
+  warnings?: readonly SqlProblem[] | undefined
   names?: SqlNames
   /** An older text. The differences are marked. */
   original?: string
+  control?: Ref<SqlEditorControl>
+}
+
+export interface SqlEditorControl {
+  /** Replaces the selection with a name, and moves the focus to the editor. */
+  insert: (text: string) => void
+  focus: () => void
 }
 
 /** In a shadow root, because the content security policy of the page forbids the style elements of the editor. */
@@ -53,15 +61,35 @@ export default function SqlEditorView(props: SqlEditorProps) {
   const names = useRef(new Compartment())
   const reported = useRef<string[]>([])
 
+  useImperativeHandle(
+    props.control,
+    () => ({
+      insert: (text) => {
+        const editor = view.current
+        if (!editor) return
+        const { state } = editor
+        const { from } = state.selection.main
+        // Keeps a name apart from the word before it.
+        const gap = /[\w`"')]/.test(state.sliceDoc(from - 1, from)) ? ' ' : ''
+        editor.dispatch(state.replaceSelection(gap + text), { scrollIntoView: true, userEvent: 'input' })
+        editor.focus()
+      },
+      focus: () => view.current?.focus(),
+    }),
+    [],
+  )
+
   // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is created once; the effects below update it
   useEffect(() => {
     const element = host.current as HTMLDivElement
     const root = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
+    const doc = textOf(props.value)
     const editor = new EditorView({
       root,
       parent: root,
       state: EditorState.create({
-        doc: props.value,
+        doc,
+        selection: { anchor: doc.length },
         extensions: extensions(latest, reported.current, names.current),
       }),
     })
@@ -75,8 +103,10 @@ export default function SqlEditorView(props: SqlEditorProps) {
     if (reported.current.splice(0, reported.current.lastIndexOf(props.value) + 1).length > 0) return
     if (!editor || editor.state.doc.toString() === props.value) return
     reported.current.length = 0
+    const insert = textOf(props.value)
     editor.dispatch({
-      changes: { from: 0, to: editor.state.doc.length, insert: props.value },
+      changes: { from: 0, to: editor.state.doc.length, insert },
+      selection: { anchor: insert.length },
       annotations: fromOutside.of(true),
     })
   }, [props.value])
@@ -90,10 +120,12 @@ export default function SqlEditorView(props: SqlEditorProps) {
     if (editor.hasFocus && /\bmetadata\.\w*$/.test(before)) startCompletion(editor)
   }, [props.names])
 
+  const { problem, warnings } = props
   useEffect(() => {
     const editor = view.current
-    if (editor) editor.dispatch(setDiagnostics(editor.state, diagnosticsOf(editor.state, props.problem)))
-  }, [props.problem])
+    if (!editor) return
+    editor.dispatch(setDiagnostics(editor.state, diagnosticsOf(editor.state, problem, warnings)))
+  }, [problem, warnings])
 
   return <div className="editor" ref={host} style={{ minHeight: props.height }} />
 }
@@ -185,10 +217,25 @@ function language(names: SqlNames | undefined): Extension {
   return [support, support.language.data.of({ autocomplete: complete })]
 }
 
-function diagnosticsOf(state: EditorState, problem: SqlProblem | undefined): Diagnostic[] {
-  if (!problem) return []
-  const line = state.doc.line(Math.min(Math.max(1, problem.line), state.doc.lines))
-  const from = Math.min(line.from + problem.column - 1, line.to)
-  const word = /^[\w.]+|^\S/.exec(state.doc.sliceString(from, line.to))?.[0].length ?? 0
-  return [{ from, to: from + word, severity: 'error', message: problem.message }]
+/** Text may be inserted before the user places the cursor, so the cursor starts at its end. */
+function textOf(value: string): Text {
+  return Text.of(value.split(/\r\n?|\n/))
+}
+
+function diagnosticsOf(
+  state: EditorState,
+  problem: SqlProblem | undefined,
+  warnings: readonly SqlProblem[] = [],
+): Diagnostic[] {
+  const marked = (severity: 'error' | 'warning', { message, line: number, column }: SqlProblem) => {
+    const line = state.doc.line(Math.min(Math.max(1, number), state.doc.lines))
+    const from = Math.min(line.from + column - 1, line.to)
+    const word = /^@?[\w.]+|^\S/.exec(state.doc.sliceString(from, line.to))?.[0].length ?? 0
+    return { from, to: from + word, severity, message }
+  }
+  const all = [
+    ...(problem ? [marked('error', problem)] : []),
+    ...warnings.map((one) => marked('warning', one)),
+  ]
+  return all.sort((one, other) => one.from - other.from)
 }

@@ -48,6 +48,7 @@ export function sqlTheme(height: number): Extension {
         color: color('text'),
       },
       '.cm-diagnostic-error': { borderLeftColor: color('danger') },
+      '.cm-diagnostic-warning': { borderLeftColor: color('warn') },
       // Differences have a faint background, so that the text on it stays readable; changed words are underlined.
       '.cm-insertedLine, &.cm-merge-b .cm-changedLine': {
         backgroundColor: 'color-mix(in srgb, var(--good) 10%, transparent)',

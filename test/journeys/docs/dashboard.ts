@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import type { RunningService } from '../../support/service.ts'
+import { openBrowser } from '../console/browser.ts'
+import { codeIn, readGuide, tableRows } from './guide-page.ts'
+
+interface DashboardTest {
+  service(): RunningService
+  pagePort(): number
+  setTime(ms: number): void
+}
+
+/** Runs the backend and the page of docs/guides/customer-dashboard.md. */
+export function describeDashboard({ service, pagePort, setTime }: DashboardTest): void {
+  const { page, blocks } = readGuide('customer-dashboard.md')
+  const code = (language: string) => {
+    const block = blocks.find((one) => one.language === language && one.note === '')
+    if (block === undefined) throw new Error(`The page has no ${language}.`)
+    return block.text
+  }
+  const post = (path: string, body: string) =>
+    service().call(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+  const send = async (project: string) => {
+    const metadata = { request: { path: '/cart' }, response: { status_code: 200, origin_time: 12 } }
+    expect((await post('/api/logs?source=edge_logs', JSON.stringify({ project, metadata }))).status).toBe(200)
+  }
+
+  async function withBackend(use: (origin: string) => Promise<void>): Promise<void> {
+    const directory = scratchDirectory()
+    writeFileSync(join(directory.path, 'backend.mjs'), code('js'))
+    writeFileSync(join(directory.path, 'dashboard.html'), code('html'))
+    const backend = spawn(process.execPath, ['backend.mjs'], {
+      cwd: directory.path,
+      env: {
+        PATH: process.env.PATH,
+        PORT: String(pagePort()),
+        WELLHEAD_URL: service().url,
+        WELLHEAD_TOKEN: service().adminToken.token,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    try {
+      await once(backend.stdout, 'data')
+      await use(`http://127.0.0.1:${pagePort()}`)
+    } finally {
+      backend.kill()
+      await once(backend, 'exit')
+      directory.remove()
+    }
+  }
+
+  describe('docs/guides/customer-dashboard.md', () => {
+    test('shows a customer the requests of the own project, live, and nothing else', async () => {
+      setTime(Date.now())
+      const reading = readDefinition('dashboard.requests.sql', code('sql'))
+      if ('problems' in reading) throw new Error(JSON.stringify(reading.problems))
+      expect((await post('/api/endpoints', JSON.stringify(reading.definition))).status).toBe(201)
+      await send('shop')
+      await send('other')
+      await withBackend(async (origin) => {
+        await expectLivePage(origin, () => send('shop'))
+
+        expect((await fetch(`${origin}/token`)).status).toBe(401)
+        const session = await fetch(`${origin}/token`, { headers: { Cookie: 'session=alice' } })
+        const { token, url } = (await session.json()) as { token: string; url: string }
+        await expectTable(url, token, origin)
+
+        setTime(Date.now() + 6 * 60_000)
+        const expired = await fetch(`${url}/api/whoami`, { headers: { 'X-API-KEY': token } })
+        expect(expired.status).toBe(401)
+      })
+    })
+  })
+
+  /** Opens the page in a browser, and waits for a result that includes what happens meanwhile. */
+  async function expectLivePage(origin: string, happen: () => Promise<void>): Promise<void> {
+    const browser = await openBrowser()
+    try {
+      const context = await browser.newContext()
+      await context.addCookies([{ name: 'session', value: 'alice', url: origin }])
+      const tab = await context.newPage()
+      tab.setDefaultTimeout(90_000)
+      await tab.goto(origin)
+      const total = `[...document.querySelectorAll('#rows tr')].reduce((sum, row) => sum + Number(row.cells[1].textContent), 0)`
+      await tab.waitForFunction(`${total} === 1`)
+      expect(await tab.textContent('#status')).toBe('Live')
+      expect(await tab.locator('#rows tr').count()).toBe(6)
+      await happen()
+      await tab.waitForFunction(`${total} === 2`)
+    } finally {
+      await browser.close()
+    }
+  }
+
+  /** Sends the requests of the table "What the customer can see" as a page of the origin would. */
+  async function expectTable(url: string, token: string, origin: string): Promise<void> {
+    const rows = tableRows(page, 'Request', 'Response')
+    expect(rows.length).toBeGreaterThan(8)
+    for (const [requests, response] of rows) {
+      for (const request of codeIn(requests)) {
+        const [method = '', path] = request.split(' ')
+        const answer = await fetch(url + path, {
+          method,
+          headers: { 'X-API-KEY': token, Origin: origin },
+          ...(method === 'POST' && { body: '{}' }),
+        })
+        expect(`${request}: ${answer.status}`).toBe(`${request}: ${response?.slice(0, 3)}`)
+        expect(answer.headers.get('Access-Control-Allow-Origin')).toBe(origin)
+        if (path?.endsWith('/dashboard.requests')) {
+          const { result } = (await answer.json()) as { result: { requests: number }[] }
+          expect(result.reduce((sum, { requests: count }) => sum + count, 0)).toBe(2)
+        } else if (path === '/openapi.json') {
+          const { paths } = (await answer.json()) as { paths: Record<string, unknown> }
+          const called = Object.keys(paths).filter((name) => name.startsWith('/api/endpoints/query/'))
+          expect(called.filter((name) => !name.includes('{'))).toEqual([
+            '/api/endpoints/query/dashboard.requests',
+          ])
+        } else {
+          await answer.body?.cancel()
+        }
+      }
+    }
+  }
+}
