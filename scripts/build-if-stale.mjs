@@ -15,7 +15,9 @@ function fingerprint() {
       .filter((entry) => entry.isFile() && !/\.(?:test|d)\.ts$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name)),
   )
-  for (const file of [...files.sort(), join(root, 'tsconfig.json'), join(root, 'tsconfig.build.json')]) {
+  // The console shows the page of warnings.
+  const others = ['tsconfig.json', 'tsconfig.build.json', 'docs/reference/warnings.md']
+  for (const file of [...files.sort(), ...others.map((name) => join(root, name))]) {
     hash.update(file).update(readFileSync(file))
   }
   return hash.digest('hex')

@@ -8,8 +8,10 @@ import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from '../endpoints/call/query-queue.ts'
 import { Sandboxes } from '../endpoints/call/sandboxes.ts'
 import { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
+import { endpointWarnings } from '../endpoints/manage/endpoint-warnings.ts'
 import { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { LiveResults } from '../live/live-results.ts'
+import { PathSamples } from '../sources/path-samples.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -17,6 +19,10 @@ import type { ServiceOptions } from './service-options.ts'
 const gatherFreshCallsMs = 2
 
 const maxSandboxes = 1000
+
+/** Limits of reading entries for warnings. */
+const samples = { withinMs: 1_000, maxSources: 100 }
+
 const maxLiveResultBytes = 64 * 2 ** 20
 
 /** Limits of the file of warm keys, which a restart computes ahead of requests. */
@@ -70,11 +76,17 @@ export function createEndpoints(
     onFailure: ({ endpoint, error }) =>
       log.warn({ endpoint, code: codeOf(error) }, 'a live result could not be refreshed'),
   })
+  const warningsOf = endpointWarnings(
+    readable,
+    new PathSamples({ engine, time, ...samples, withinMs: samples.withinMs * settings.enginePatience }),
+    (error) => log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
+  )
   endpoints.onChange((id) => cache.drop(id))
   endpoints.onChange((id) => results.drop(id))
   return {
     endpoints,
-    admin: new EndpointAdmin({ engine, catalog, endpoints, sources: readable, clock, log }),
+    admin: new EndpointAdmin({ engine, catalog, endpoints, sources: readable, warningsOf, clock, log }),
+    warningsOf,
     queue,
     runner,
     cache,

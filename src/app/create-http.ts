@@ -5,6 +5,7 @@ import { FailedAttempts } from '../access/failed-attempts.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
+import { Replays } from '../endpoints/manage/replays.ts'
 import { readConsoleFiles } from '../http/routes/console.ts'
 import { createServer } from '../http/server.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
@@ -21,12 +22,13 @@ export type Phase = 'starting' | 'open' | 'stopping'
 
 const maxPendingLogBytes = 256 * 2 ** 20
 const maxFailingAddresses = 10_000
+const replayWithinMs = 60_000
 
 /** The server, and the parts that only its routes use. */
 export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,
-  { endpoints, admin, runner, calls, results }: EndpointParts,
+  { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -70,8 +72,17 @@ export function createHttp(
     streams,
     queries: { endpoints, calls, results },
     endpoints: admin,
-    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, clock }),
-    drafts: new EndpointDrafts({ engine, runner, sources: readable }),
+    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, warningsOf, clock }),
+    replays: new Replays({
+      engine,
+      runner,
+      cache,
+      endpoints,
+      sources: readable,
+      time,
+      withinMs: replayWithinMs * settings.enginePatience,
+    }),
+    drafts: new EndpointDrafts({ engine, runner, sources: readable, warningsOf }),
     search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),

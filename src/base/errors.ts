@@ -101,12 +101,14 @@ export const forbidden = define('forbidden', 403, (message: string) => message)
 export const endpointNotFound = define(
   'endpoint_not_found',
   404,
-  (reference: string) => `No endpoint has the id or name "${reference}".`,
+  (reference: string, closest?: string) =>
+    `No endpoint has the id or name "${reference}".${closest === undefined ? '' : ` Did you mean ${closest}?`}`,
 )
 export const sourceNotFound = define(
   'source_not_found',
   404,
-  (name: string) => `No source has the name "${name}".`,
+  (name: string, closest?: string) =>
+    `No source has the name "${name}".${closest === undefined ? '' : ` Did you mean ${closest}?`}`,
 )
 export const notFound = define(
   'not_found',
@@ -140,12 +142,14 @@ export const deletedId = define(
   409,
   (id: string) => `The id ${id} belongs to a deleted endpoint and cannot be used again. Choose another.`,
 )
-export const breakingChange = define('breaking_change', 409, (changes: readonly BreakingChange[]) => ({
-  message:
-    `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers, so nothing was deployed. ` +
-    'Send "allow_breaking": true to deploy anyway.',
-  details: { changes },
-}))
+export const breakingChange = define(
+  'breaking_change',
+  409,
+  (changes: readonly BreakingChange[], remedy: string) => ({
+    message: `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers, so ${remedy}`,
+    details: { changes },
+  }),
+)
 export const versionConflict = define(
   'version_conflict',
   412,

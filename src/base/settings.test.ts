@@ -34,6 +34,7 @@ describe('readSettings', () => {
       statistics: true,
       metrics: 'token',
       logLevel: 'info',
+      logFormat: 'auto',
     })
   })
 
@@ -67,6 +68,7 @@ describe('readSettings', () => {
       WELLHEAD_STATISTICS: 'off',
       WELLHEAD_METRICS: 'open',
       WELLHEAD_LOG_LEVEL: 'debug',
+      WELLHEAD_LOG_FORMAT: 'json',
     })
     expect(settings).toEqual({
       host: '0.0.0.0',
@@ -87,6 +89,7 @@ describe('readSettings', () => {
       statistics: false,
       metrics: 'open',
       logLevel: 'debug',
+      logFormat: 'json',
     })
   })
 

@@ -190,6 +190,14 @@ const definitions = {
     expected: `one of ${logLevels.join(', ')}`,
     description: 'Minimum level of log lines.',
   },
+  logFormat: {
+    env: 'WELLHEAD_LOG_FORMAT',
+    schema: z.enum(['auto', 'json', 'text']),
+    default: 'auto',
+    expected: 'auto, json or text',
+    description:
+      'Form of log lines: json, text for people, or auto for text on a terminal and json elsewhere.',
+  },
 } satisfies Record<string, SettingDefinition>
 
 type Definitions = typeof definitions

@@ -143,6 +143,14 @@ export class ResultCache {
       .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
   }
 
+  /** Keys of all results of a group, whether warmed or not. */
+  keysOf(group: string): WarmKey[] {
+    return this.#entries
+      .values()
+      .filter(({ request }) => request.group === group)
+      .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
+  }
+
   /**
    * Computes what was warm before a restart, in this order. This does not count as use, so that results nobody
    * requests are forgotten however often the service restarts.

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { collect, collectPair, instant, wholeNumber } from './arguments.ts'
+import {
+  collect,
+  collectPair,
+  durationDays,
+  durationSeconds,
+  instant,
+  pastInstant,
+  wholeNumber,
+} from './arguments.ts'
 
 test('collects repeated options', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b'])
@@ -41,4 +49,27 @@ test.each<[string, string?]>([
   const read = () => instant(() => Date.UTC(2026, 0, 1))(text)
   if (expected) expect(read()).toBe(expected)
   else expect(read).toThrow('such as 30d')
+})
+
+test('reads a time in the past as a duration before now', () => {
+  const read = pastInstant(() => Date.UTC(2026, 0, 2))
+  expect(read('1d')).toBe('2026-01-01T00:00:00.000Z')
+  expect(read('1970-01-01')).toBe('1970-01-01T00:00:00.000Z')
+  for (const text of ['yesterday', '-1d', '1d ', '999999999w'])
+    expect(() => read(text)).toThrow('such as 30d')
+})
+
+test('durations have bounds, and may be a number of seconds', () => {
+  const read = durationSeconds(0, 86_400)
+  expect(['1d', '30m', '90', '0'].map(read)).toEqual([86_400, 1_800, 90, 0])
+  for (const text of ['2d', '1.5h', '-1', 'soon', '']) {
+    expect(() => read(text)).toThrow('It must be a duration from 0s to 1d, such as 30m, 12h or 1d.')
+  }
+})
+
+test('retention is a duration of whole days', () => {
+  const read = durationDays(1, 3650)
+  expect(['90d', '48h', '2w'].map(read)).toEqual([90, 2, 14])
+  for (const text of ['90', '12h', '0d', '4000d', 'ever'])
+    expect(() => read(text)).toThrow('from 1d to 3650d')
 })

@@ -1,5 +1,9 @@
 import { InvalidArgumentError } from 'commander'
+import { formatDuration, parseDuration } from '../base/duration.ts'
 import { parseIsoTimestamp } from '../base/timestamps.ts'
+
+/** The latest time that Date can represent. */
+const maxDateMs = 8.64e15
 
 export function collect(value: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), value]
@@ -28,18 +32,45 @@ export function wholeNumber(min: number, max: number): (value: string) => number
 
 export const versionNumber = wholeNumber(1, 999_999_999)
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
-
-/** Parses a time span from now, such as 30d, or an ISO 8601 time; returns ISO 8601. */
-export function instant(nowMs: () => number): (value: string) => string {
+/** Parses a duration such as 1d, or a number of seconds; returns seconds. */
+export function durationSeconds(min: number, max: number): (value: string) => number {
   return (value) => {
-    const span = /^(\d{1,6})([smhdw])$/.exec(value)
-    if (span) {
-      return new Date(nowMs() + Number(span[1]) * unitMs[span[2] as keyof typeof unitMs]).toISOString()
-    }
+    const seconds = /^\d{1,9}$/.test(value) ? Number(value) : (parseDuration(value) ?? Number.NaN)
+    if (seconds >= min && seconds <= max) return seconds
+    throw new InvalidArgumentError(
+      `It must be a duration from ${formatDuration(min)} to ${formatDuration(max)}, such as 30m, 12h or 1d.`,
+    )
+  }
+}
+
+/** Parses a duration of whole days such as 90d; returns days. */
+export function durationDays(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const days = (parseDuration(value) ?? Number.NaN) / 86_400
+    if (Number.isInteger(days) && days >= min && days <= max) return days
+    throw new InvalidArgumentError(
+      `It must be a duration of whole days from ${min}d to ${max}d, such as 90d.`,
+    )
+  }
+}
+
+/** Parses a duration from now, such as 30d, or an ISO 8601 time; returns ISO 8601. */
+export function instant(nowMs: () => number): (value: string) => string {
+  return timeFrom((seconds) => nowMs() + seconds * 1000)
+}
+
+/** Parses a duration before now, such as 1h, or an ISO 8601 time; returns ISO 8601. */
+export function pastInstant(nowMs: () => number): (value: string) => string {
+  return timeFrom((seconds) => nowMs() - seconds * 1000)
+}
+
+function timeFrom(atMs: (seconds: number) => number): (value: string) => string {
+  return (value) => {
+    const seconds = parseDuration(value)
     const isDay = /^\d{4}-\d{2}-\d{2}$/.test(value)
     const micros = parseIsoTimestamp(isDay ? `${value}T00:00:00Z` : value)
-    if (micros !== undefined) return new Date(Number(micros / 1000n)).toISOString()
+    const ms = seconds === undefined ? Number(micros ?? Number.NaN) / 1000 : atMs(seconds)
+    if (Math.abs(ms) <= maxDateMs) return new Date(ms).toISOString()
     throw new InvalidArgumentError('It must be a time such as 30d, 12h, or 2027-01-31T12:00:00Z.')
   }
 }

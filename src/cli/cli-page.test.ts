@@ -10,7 +10,8 @@ const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url
 function commandsOf(command: Command, words: readonly string[] = []): [string, Command][] {
   const name = [...words, command.name()]
   if (command.commands.length === 0) return [[name.join(' '), command]]
-  return command.commands.flatMap((inner) => commandsOf(inner, name))
+  const shown = command.createHelp().visibleCommands(command)
+  return command.commands.filter((inner) => shown.includes(inner)).flatMap((inner) => commandsOf(inner, name))
 }
 
 // The flags of serve are settings, which have their own page.

@@ -7,11 +7,14 @@ import { addBackupCommands } from './commands/backup-commands.ts'
 import { addEndpointCommands } from './commands/endpoint-commands.ts'
 import { addLogsCommands } from './commands/logs-commands.ts'
 import { addSourceCommands } from './commands/source-commands.ts'
+import { addSqlCommand } from './commands/sql-command.ts'
 import { addTokenCommands } from './commands/token-commands.ts'
+import { addCompletionCommand } from './completion/completion-command.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { startHere } from './help.ts'
 import { addServeCommand, serveCommand } from './serve/serve-command.ts'
-import { addDeployCommands } from './workspace/deploy-commands.ts'
+import { addDeployCommand } from './workspace/deploy-command.ts'
+import { addDiffCommand } from './workspace/diff-command.ts'
 import { addPullCommand } from './workspace/pull-command.ts'
 import { addWorkspaceCommands } from './workspace/workspace-commands.ts'
 
@@ -40,13 +43,16 @@ export function createProgram(io: CommandIo): Command {
   addServeCommand(program)
   addTokenCommands(program, io)
   addEndpointCommands(program, io)
+  addSqlCommand(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
   addWorkspaceCommands(program, io)
-  addDeployCommands(program, io)
+  addDiffCommand(program, io)
+  addDeployCommand(program, io)
   addPullCommand(program, io)
   addBackupCommands(program, io)
   addDoctorCommand(program, io)
+  addCompletionCommand(program, io)
   return program
 }
 

@@ -12,20 +12,37 @@ export interface ServiceRequest {
   headers?: Readonly<Record<string, string>>
 }
 
+interface SqlPosition {
+  line: number
+  column: number
+}
+
+interface FailureDetails {
+  status: number
+  code: string
+  retryAfterSeconds?: number | undefined
+  position?: SqlPosition | undefined
+  changes?: readonly string[]
+  cause?: unknown
+}
+
 export class ServiceFailure extends CommandFailure {
   /** 0 without a response. */
   readonly status: number
   readonly code: string
   readonly retryAfterSeconds: number | undefined
+  /** Where the SQL of the request is wrong. */
+  readonly position: SqlPosition | undefined
+  /** Changes that would break callers. */
+  readonly changes: readonly string[]
 
-  constructor(
-    message: string,
-    details: { status: number; code: string; retryAfterSeconds?: number | undefined; cause?: unknown },
-  ) {
+  constructor(message: string, details: FailureDetails) {
     super(message, undefined, { cause: details.cause })
+    this.changes = details.changes ?? []
     this.status = details.status
     this.code = details.code
     this.retryAfterSeconds = details.retryAfterSeconds
+    this.position = details.position
   }
 }
 
@@ -119,7 +136,10 @@ const errorBody = z.looseObject({
     code: z.string(),
     message: z.string(),
     parameter: z.string().optional(),
+    line: z.int().optional(),
+    column: z.int().optional(),
     request_id: z.string().optional(),
+    changes: z.array(z.looseObject({ message: z.string() })).optional(),
   }),
 })
 
@@ -127,7 +147,7 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const { status } = response
   const body = errorBody.safeParse(await response.json().catch(() => undefined))
   if (!body.success) return unexpectedResponse(url, status)
-  const { code, message, parameter, request_id } = body.data.error
+  const { code, message, parameter, line, column, request_id, changes } = body.data.error
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
@@ -138,6 +158,8 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
     status,
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
+    position: line === undefined || column === undefined ? undefined : { line, column },
+    changes: changes?.map((change) => visible(change.message)) ?? [],
   })
 }
 

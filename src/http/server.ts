@@ -25,6 +25,7 @@ import type { Tracing } from '../base/tracing.ts'
 import type { Deployments } from '../endpoints/manage/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
+import type { Replays } from '../endpoints/manage/replays.ts'
 import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
@@ -56,8 +57,10 @@ import { addOtlpRoutes } from './routes/logs/otlp.ts'
 import { addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
 import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
+import { addReplayRoutes } from './routes/replays.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
+import { addSqlRoutes } from './routes/sql.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
 import { addTokenRoutes } from './routes/tokens.ts'
 import { addUsageRoutes } from './routes/usage.ts'
@@ -82,6 +85,7 @@ export interface ServerOptions extends StatusRoutes {
   queries: QueryRoutes
   endpoints: EndpointAdmin
   deployments: Deployments
+  replays: Replays
   drafts: EndpointDrafts
   search: LogSearch
   usage: SourceUsage
@@ -216,6 +220,7 @@ function addRoutes(
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)
+  addReplayRoutes(server, options.replays)
   addDeploymentRoutes(server, options.deployments)
   addSourceRoutes(server, options.sources)
   addTailRoutes(server, options)
@@ -223,6 +228,7 @@ function addRoutes(
   addBackupRoutes(server, options.backups)
   addWhoamiRoutes(server, endpoints)
   addDraftRoutes(server, options.drafts)
+  addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
   addSearchRoutes(server, options.search)
   addStatusRoutes(server, options)

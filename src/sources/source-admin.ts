@@ -15,7 +15,7 @@ const exampleEntries = 300
 const maxExampleEntryBytes = 64_000
 const maxExampleBytes = 2_000_000
 /** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
-const pathSettings = {
+export const pathSettings = {
   ...outwardJson,
   type_json_skip_duplicated_paths: 1,
   json_type_escape_dots_in_keys: 1,
@@ -62,7 +62,7 @@ export class SourceAdmin {
   }
 
   get(name: string): Source {
-    return this.#sources.get(name)
+    return this.#sources.get(name, () => true)
   }
 
   create(source: unknown, by: string): Promise<Source> {
@@ -72,7 +72,7 @@ export class SourceAdmin {
   /** Refuses to remove a typed column that endpoints read. */
   change(name: string, fields: unknown, by: string): Promise<Source> {
     const change = readShape(sourceChangeShape, fields)
-    const { name: source, hot_fields: current } = this.#sources.get(name)
+    const { name: source, hot_fields: current } = this.#sources.get(name, () => true)
     const kept = new Set((change.hot_fields ?? current).map(({ column }) => column))
     for (const { column } of current.filter(({ column }) => !kept.has(column))) {
       const readers = this.#options.readersOf(source, column)
@@ -87,7 +87,7 @@ export class SourceAdmin {
 
   /** Deletes the entries as well, so the caller has to repeat the name. */
   async delete(name: string, confirm: unknown, by: string): Promise<void> {
-    const source = this.#sources.get(name)
+    const source = this.#sources.get(name, () => true)
     if (confirm !== source.name) {
       throw invalidParameter(
         'confirm',
@@ -99,7 +99,7 @@ export class SourceAdmin {
 
   /** The paths of metadata in the newest entries, with their types and typed columns. */
   async schema(name: string): Promise<SourcePath[]> {
-    const source = this.#sources.get(name)
+    const source = this.#sources.get(name, () => true)
     const [seen, filled, examples] = await Promise.all([
       this.#paths(source.name),
       this.#filled(source.name),
@@ -160,7 +160,7 @@ export class SourceAdmin {
 
   /** The newest entries, newest first, as JSON written by the engine. */
   async recent(name: string, limit: unknown): Promise<Buffer> {
-    const source = this.#sources.get(name)
+    const source = this.#sources.get(name, () => true)
     const count = limit === undefined ? 100 : Number(limit)
     if (!Number.isInteger(count) || count < 1 || count > maxRecent) {
       throw invalidParameter('limit', `limit must be an integer from 1 to ${maxRecent}.`)

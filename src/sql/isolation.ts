@@ -51,10 +51,10 @@ export const callerSqlSettings = {
   function_range_max_elements_in_block: 10_000_000,
 } as const
 
-/** Entries before one instant, or from another one on. */
+/** Entries before one instant, or from another one on if there is one. */
 export interface TimeRange {
   beforeMicros: bigint
-  fromMicros: bigint
+  fromMicros?: bigint
 }
 
 interface RowFilter {
@@ -71,7 +71,8 @@ export function rowFilterSettings(tables: Iterable<string>, { project, range }: 
   if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)
   if (range) {
     const { beforeMicros, fromMicros } = range
-    conditions.push(`(timestamp < ${instant(beforeMicros)} OR timestamp >= ${instant(fromMicros)})`)
+    const before = `timestamp < ${instant(beforeMicros)}`
+    conditions.push(fromMicros === undefined ? before : `(${before} OR timestamp >= ${instant(fromMicros)})`)
   }
   // On a cluster, the rows are in local tables behind those that queries name.
   return tableFilterSettings(

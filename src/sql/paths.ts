@@ -32,7 +32,7 @@ export interface JsonPath {
   cast: string | null
 }
 
-interface FoundPath {
+export interface FoundPath {
   path: MetadataPath
   scope: SelectScope | undefined
   /** Whether it names a column that a subquery selects. */
@@ -83,9 +83,12 @@ export function jsonPaths(sql: string, columnOf: TextColumnOf = () => undefined)
   return [...paths.values()]
 }
 
-function findPaths(sql: string, tokens: readonly CodeToken[]): FoundPath[] {
+export function findPaths(
+  sql: string,
+  tokens: readonly CodeToken[],
+  scopes: SqlScopes = scopesOf(tokens),
+): FoundPath[] {
   if (!sql.includes(metadata)) return []
-  const scopes = scopesOf(tokens)
   const lambdas = lambdasOf(tokens)
   const isParameter = (at: number) =>
     lambdas.some(

@@ -15,6 +15,13 @@ export interface ReadTable {
 /** One SELECT of a statement, without its subqueries. */
 export interface SelectScope {
   parent: SelectScope | undefined
+  /** Index of its first token, and of the one after its last. */
+  first: number
+  end: number
+  /** Depth of its own tokens. */
+  depth: number
+  /** Index of the bracket that opens it, or the set of SELECTs that it is part of; -1 at the top. */
+  open: number
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
@@ -57,7 +64,10 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
     for (let from = first; from < end; ) {
       let to = from + 1
       while (to < end && !(keyword(to, 'UNION', 'INTERSECT', 'EXCEPT') && isSetOperator(tokens, to))) to++
-      const scope: SelectScope = { parent, tables: [], certain: true, items: [] }
+      const scope: SelectScope = {
+        ...{ parent, first: from, end: to, depth, open: first - 1 },
+        ...{ tables: [], certain: true, items: [] },
+      }
       for (let at = from; at < to; at++) of[at] = scope
       const select = find(from, to, 'SELECT')
       const fromAt = find(from, to, 'FROM')

@@ -1,11 +1,13 @@
 import { connection } from './connection.ts'
 import { session } from './session.ts'
+import type { ContractChange } from './shapes.ts'
 
 interface ErrorBody {
   message?: string
   parameter?: string
   line?: number
   column?: number
+  changes?: ContractChange[]
   request_id?: string
 }
 
@@ -15,6 +17,8 @@ export class ApiError extends Error {
   readonly parameter: string | undefined
   readonly line: number | undefined
   readonly column: number | undefined
+  /** Changes that would break callers. */
+  readonly changes: readonly ContractChange[] | undefined
   readonly requestId: string | undefined
 
   constructor(status: number, error: ErrorBody) {
@@ -23,6 +27,7 @@ export class ApiError extends Error {
     this.parameter = error.parameter
     this.line = error.line
     this.column = error.column
+    this.changes = error.changes
     this.requestId = error.request_id
   }
 }

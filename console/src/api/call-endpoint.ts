@@ -24,8 +24,8 @@ export function callEndpoint(
   values: Record<string, string>,
   signal: AbortSignal,
 ): Promise<CallResult> {
-  const query = new URLSearchParams(values).toString()
-  return resultOf(`/api/endpoints/query/${at(name)}${query && `?${query}`}`, { signal })
+  const query = new URLSearchParams({ ...values, _strict: '1' })
+  return resultOf(`/api/endpoints/query/${at(name)}?${query}`, { signal })
 }
 
 export function previewEndpoint(

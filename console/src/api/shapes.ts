@@ -15,6 +15,8 @@ export type TypedColumn = Source['hot_fields'][number]
 export type SourcePath = Schemas['SourcePath']
 export type JsonPath = Schemas['JsonPath']
 export type SlowCall = Pick<Schemas['SlowCall'], 'engine_ms' | 'rows_read' | 'version'>
+export type Replay = Schemas['Replay']
+export type ReplayedRequest = Replay['requests'][number]
 export type Plan = Schemas['Plan']
 export type Entry = Schemas['StoredEntry']
 export type Status = Schemas['Status']
@@ -30,6 +32,12 @@ export type DraftCheck = Result<paths['/api/endpoints/check']['post']>
 export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']>
 export type ValueCount = Result<paths['/api/sources/{name}/values']['post']>[number]
 export type Row = Record<string, unknown>
+
+/** A change that breaks callers, as errors list it. */
+export interface ContractChange {
+  kind: string
+  message: string
+}
 
 /** A row of the endpoint `wellhead.endpoint-stats`. */
 export interface EndpointStat {

@@ -1,11 +1,14 @@
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { ApiError, api, at } from '../api/api.ts'
+import { api, at } from '../api/api.ts'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
-import { Confirm } from '../ui/dialog.tsx'
+import { Confirm, Dialog, DialogForm } from '../ui/dialog.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
+import { BreakingDialog } from './save/breaking-dialog.tsx'
+import { ReplayDialog } from './save/replay-dialog.tsx'
+import { useSave } from './save/use-save.ts'
 
 interface EndpointActionsProps {
   draft: EndpointDraft
@@ -22,22 +25,10 @@ export function EndpointActions(props: EndpointActionsProps) {
   const { draft, saved, isChanged, hasProblem, isBehind, onSaved, onDiscard } = props
   const [, navigate] = useLocation()
   const [deleting, setDeleting] = useState(false)
-  const save = useMutation({
-    mutationFn: () =>
-      saved
-        ? api<Endpoint>(`/api/endpoints/${saved.id}`, {
-            method: 'PATCH',
-            body: draft,
-            headers: { 'If-Match': `"${saved.version}"` },
-          })
-        : api<Endpoint>('/api/endpoints', { body: draft }),
-    // Fetches the newer version, which shows the conflict.
-    onError: (error) => {
-      if (saved && error instanceof ApiError && error.status === 412) {
-        queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] })
-      }
-    },
-    onSuccess: (created) => {
+  const saving = useSave({
+    draft,
+    saved,
+    onSaved: (created) => {
       onSaved(created)
       queryClient.setQueryData(queries.endpoint(created.name).queryKey, created)
       invalidate('endpoints', 'whoami')
@@ -54,19 +45,27 @@ export function EndpointActions(props: EndpointActionsProps) {
       navigate('/console/endpoints')
     },
   })
-  const { reset } = save
+  const { busy, error, question, note, cancel } = saving
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new conflict matters
   useEffect(() => {
     // The conflict is shown instead of the error.
-    if (isBehind) reset()
-  }, [isBehind, reset])
-  const canSave =
-    (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !save.isPending
+    if (isBehind) cancel()
+  }, [isBehind])
+  const canSave = (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !busy
   return (
     <>
-      {save.error && (
-        <span className="badge bad" role="alert">
-          {save.error.message}
+      {error && !question && (
+        <span className="badge bad verdict" role="alert">
+          {error.message}
         </span>
+      )}
+      <span className="faint" role="status">
+        {busy === 'trying' ? 'Trying recent requests …' : note && !isChanged ? `Saved. ${note}` : ''}
+      </span>
+      {busy === 'trying' && !question && (
+        <button type="button" className="button plain" onClick={() => saving.save()}>
+          Save without trying
+        </button>
       )}
       {isChanged && (
         <button type="button" className="button plain" onClick={onDiscard}>
@@ -78,9 +77,10 @@ export function EndpointActions(props: EndpointActionsProps) {
           Delete
         </button>
       )}
-      <button type="button" className="button primary" disabled={!canSave} onClick={() => save.mutate()}>
-        {save.isPending ? 'Saving …' : saved ? 'Save as new version' : 'Create endpoint'}
+      <button type="button" className="button primary" disabled={!canSave} onClick={saving.start}>
+        {busy === 'saving' ? 'Saving …' : saved ? 'Save as new version' : 'Create endpoint'}
       </button>
+      <SaveQuestions saving={saving} />
       {deleting && saved && (
         <Confirm
           title={`Delete ${saved.name}?`}
@@ -93,4 +93,49 @@ export function EndpointActions(props: EndpointActionsProps) {
       )}
     </>
   )
+}
+
+function SaveQuestions({ saving }: { saving: ReturnType<typeof useSave> }) {
+  const { busy, question, error, save, showValues, cancel } = saving
+  const isPending = busy !== undefined
+  switch (question?.kind) {
+    case undefined:
+      return null
+    case 'replay':
+      return (
+        <ReplayDialog
+          replay={question.replay}
+          isPending={isPending}
+          error={error}
+          onSave={() => save()}
+          onShowValues={showValues}
+          onClose={cancel}
+        />
+      )
+    case 'no-replay':
+      return (
+        <Dialog title="Recent requests were not tried" onClose={cancel}>
+          <DialogForm
+            action="Save as new version"
+            disabled={isPending}
+            error={error ?? question.failure}
+            onSubmit={() => save()}
+            onClose={cancel}
+          >
+            <p>It is not known whether callers would notice this change.</p>
+          </DialogForm>
+        </Dialog>
+      )
+    case 'breaking':
+      return (
+        <BreakingDialog
+          changes={question.changes}
+          action="Save anyway"
+          isPending={isPending}
+          error={error}
+          onConfirm={() => save({ breaking: true })}
+          onClose={cancel}
+        />
+      )
+  }
 }

@@ -11,6 +11,7 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'warm_seconds'
   | 'timeout_seconds'
   | 'sandbox'
+  | 'strict'
 >
 
 export const newDraft: EndpointDraft = {
@@ -24,6 +25,7 @@ export const newDraft: EndpointDraft = {
   warm_seconds: null,
   timeout_seconds: 30,
   sandbox: false,
+  strict: false,
 }
 
 const draftFields = Object.keys(newDraft) as (keyof EndpointDraft)[]

@@ -58,6 +58,11 @@ export function EndpointSettings({ draft, used, named, onChange }: EndpointSetti
           checked={draft.sandbox}
           onChange={(sandbox) => set({ sandbox })}
         />
+        <CheckField
+          label="Refuse requests with parameters that this endpoint does not have"
+          checked={draft.strict}
+          onChange={(strict) => set({ strict })}
+        />
       </div>
       <div className="card">
         <div className="card-head">

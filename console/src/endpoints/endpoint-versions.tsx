@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api } from '../api/api.ts'
+import { ApiError, api } from '../api/api.ts'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
 import { ago } from '../ui/format.ts'
@@ -8,6 +8,7 @@ import { Table } from '../ui/table.tsx'
 import { useAddress } from '../ui/use-address.ts'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { draftOf, type EndpointDraft, fieldChanges } from './endpoint-draft.ts'
+import { BreakingDialog } from './save/breaking-dialog.tsx'
 
 /** Every version, and what it changed. */
 export function EndpointVersions({ saved }: { saved: Endpoint }) {
@@ -25,11 +26,14 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
   const shown = versions.find(({ version }) => version === chosen) ?? versions[0]
   const before = versions.find(({ version }) => version === (shown?.version ?? 0) - 1)
   const restore = useMutation({
-    mutationFn: (version: number) =>
-      api<Endpoint>(`/api/endpoints/${saved.id}/versions/${version}/restore`, {
-        method: 'POST',
-        headers: { 'If-Match': `"${saved.version}"` },
-      }),
+    mutationFn: ({ version, breaking = false }: { version: number; breaking?: boolean }) =>
+      api<Endpoint>(
+        `/api/endpoints/${saved.id}/versions/${version}/restore${breaking ? '?breaking=true' : ''}`,
+        {
+          method: 'POST',
+          headers: { 'If-Match': `"${saved.version}"` },
+        },
+      ),
     onError: () => queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] }),
     onSuccess: (restored) => {
       setAddress({ _shown: undefined }, 'replace')
@@ -37,6 +41,7 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
       invalidate('endpoints')
     },
   })
+  const changes = restore.error instanceof ApiError ? restore.error.changes : undefined
   if (!shown) return null
   return (
     <div className="versions">
@@ -63,12 +68,21 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
             type="button"
             className="button"
             disabled={shown.version === saved.version || restore.isPending}
-            onClick={() => restore.mutate(shown.version)}
+            onClick={() => restore.mutate({ version: shown.version })}
           >
             {shown.version === saved.version ? 'Current version' : `Restore version ${shown.version}`}
           </button>
         </div>
-        {restore.error && <Failure error={restore.error} />}
+        {restore.error && !changes && <Failure error={restore.error} />}
+        {changes && (
+          <BreakingDialog
+            changes={changes}
+            action="Restore anyway"
+            isPending={restore.isPending}
+            onConfirm={() => restore.mutate({ version: shown.version, breaking: true })}
+            onClose={restore.reset}
+          />
+        )}
         {before && <FieldChanges before={draftOf(before)} after={draftOf(shown)} />}
         <SqlEditor
           key={shown.version}

@@ -8,6 +8,7 @@ import { useAddress } from '../ui/use-address.ts'
 import { ColumnSuggestions } from './editor/column-suggestions.tsx'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { useSqlNames } from './editor/use-sql-names.ts'
+import { type SqlWarning, WarningList } from './editor/warning-list.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
 import { EndpointConflict } from './endpoint-conflict.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
@@ -27,13 +28,16 @@ const tabs: readonly (readonly [Tab, string])[] = [
   ['settings', 'Settings'],
 ]
 
+const noWarnings: readonly SqlWarning[] = []
+
 /** Edits an endpoint and runs it, before it is saved as well. */
 export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
   const isDraft = base === undefined || isChanged
   useLeaveGuard(isChanged)
-  const { checked, problem, waiting } = useDraftCheck(draft, isDraft)
+  const { checked, problem, waiting } = useDraftCheck(draft, true)
+  const warnings = (!problem && checked?.warnings) || noWarnings
   const { names, seenAt, isPending } = useSqlNames(draft.query)
   const used = checked?.parameters
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
@@ -104,6 +108,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                 onChange={(query) => setDraft((now) => ({ ...now, query }))}
                 onRun={begin}
                 problem={marked}
+                warnings={warnings}
                 names={editorNames}
               />
               <Verdict
@@ -111,6 +116,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                 state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
                 format={() => formatQuery(draft, setDraft)}
               />
+              <WarningList warnings={warnings} />
             </div>
             <form
               className="card"

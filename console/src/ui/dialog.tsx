@@ -3,12 +3,14 @@ import { Failure } from './states.tsx'
 
 interface DialogProps {
   title: string
+  /** For tables. */
+  isWide?: boolean
   onClose: () => void
   children: ReactNode
 }
 
 /** Blocks the page behind it. Escape closes it. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, isWide = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   // A layout effect is cleaned up while the element is still there, so closing it returns the focus.
@@ -20,6 +22,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={dialog}
+      className={isWide ? 'wide' : ''}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()

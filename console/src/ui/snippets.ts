@@ -6,11 +6,12 @@ export interface Snippet {
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
+/** The requests are strict, so that a mistyped parameter is refused and not ignored. */
 export function callSnippets(origin: string, name: string, values: Record<string, string>): Snippet[] {
-  const query = new URLSearchParams(values).toString()
+  const parameters = { ...values, _strict: '1' }
   const address = `${origin}/api/endpoints/query/${encodeURIComponent(name)}`
-  const url = `${address}${query && `?${query}`}`
-  const pairs = Object.entries(values).map(
+  const url = `${address}?${new URLSearchParams(parameters)}`
+  const pairs = Object.entries(parameters).map(
     ([key, value]) => `        ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`,
   )
   return [
@@ -29,7 +30,9 @@ const { result } = await response.json()`,
 
 response = requests.get(
     ${JSON.stringify(address)},
-${pairs.length > 0 ? `    params={\n${pairs.join('')}    },\n` : ''}    headers={"X-API-KEY": os.environ["WELLHEAD_TOKEN"]},
+    params={
+${pairs.join('')}    },
+    headers={"X-API-KEY": os.environ["WELLHEAD_TOKEN"]},
 )
 response.raise_for_status()
 rows = response.json()["result"]`,

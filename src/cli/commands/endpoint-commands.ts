@@ -1,22 +1,25 @@
 import type { Command } from 'commander'
+import { formatDuration } from '../../base/duration.ts'
 import { versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
+import { plural } from '../output/format-amount.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
+import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
 import { addEndpointRun } from './endpoint-run.ts'
 
-const seconds = (value: number | null) => (value === null ? null : `${value} s`)
+const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
 
 const columns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
-  { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => seconds(cache_seconds) },
-  { title: 'WARM', align: 'right', of: ({ warm_seconds }) => seconds(warm_seconds) },
+  { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => duration(cache_seconds) },
+  { title: 'WARM', align: 'right', of: ({ warm_seconds }) => duration(warm_seconds) },
   { title: 'UPDATED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
@@ -48,12 +51,16 @@ interface ShowOptions {
 }
 
 export function addEndpointCommands(program: Command, io: CommandIo): void {
-  const endpoint = program.command('endpoint').description('list, show, run, restore and delete endpoints')
+  const endpoint = program
+    .command('endpoint')
+    .description('create, list, show, run, restore and delete endpoints')
   addExamples(
     endpoint,
     'wellhead endpoint list',
     'wellhead endpoint run usage.api-counts project=acme interval=daily',
   )
+
+  addEndpointNew(endpoint, io)
 
   const list = addServiceCommand(endpoint, 'list', 'list endpoints')
   addServiceAction(list, io, {
@@ -93,10 +100,23 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
   const restore = addServiceCommand(endpoint, 'restore', 'restore an older version as the newest one')
     .argument('<name>', 'name or id')
     .argument('<version>', 'version number', versionNumber)
+    .option('--breaking', 'restore a version even if that breaks callers')
   addServiceAction(restore, io, {
-    examples: ['wellhead endpoint restore logs.all 3'],
-    request: (client, name: string, version: number) =>
-      client.json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse),
+    examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
+    request: (client, name: string, version: number, { breaking }: { breaking?: true }) =>
+      client
+        .json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse, {
+          query: { breaking: String(breaking ?? false) },
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof ServiceFailure) || error.changes.length === 0) throw error
+          const { changes } = error
+          const list = changes.map((change) => `\n  breaking  ${change}`).join('')
+          throw new CommandFailure(
+            `${plural(changes.length, 'change')} would break callers; nothing was changed. ` +
+              `Use --breaking to restore version ${version} anyway.${list}`,
+          )
+        }),
     print: (restored, _name, version) =>
       io.stderr.write(`Restored version ${version} of ${restored.name} as version ${restored.version}.\n`),
   })
@@ -124,8 +144,8 @@ async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<vo
     ['version', found.version],
     ['changed', `${shortTime(found.updated_at)} by ${found.updated_by}`],
     ['max rows', found.max_rows],
-    ['cache', seconds(found.cache_seconds)],
-    ['warm', seconds(found.warm_seconds)],
+    ['cache', duration(found.cache_seconds)],
+    ['warm', duration(found.warm_seconds)],
     ['sandbox', found.sandbox ? 'yes' : 'no'],
     ['strict', found.strict ? 'yes' : 'no'],
   ])

@@ -15,6 +15,7 @@ import { Progress } from '../output/progress.ts'
 import { visible } from '../output/visible.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { addLogsSearchCommand } from './logs-search-command.ts'
 import { addLogsTailCommand } from './logs-tail-command.ts'
 
 const entryBounds = { maxEntryBytes: 8 * 2 ** 20, maxDocumentBytes: 12 * 2 ** 20 }
@@ -48,8 +49,13 @@ listed with their line, and the exit code is 1.
 `
 
 export function addLogsCommands(program: Command, io: CommandIo): void {
-  const logs = program.command('logs').description('send and follow log entries')
-  addExamples(logs, 'wellhead logs send access.ndjson.gz --source edge_logs')
+  const logs = program.command('logs').description('send, search and follow log entries')
+  addExamples(
+    logs,
+    'wellhead logs send access.ndjson.gz --source edge_logs',
+    'wellhead logs search edge_logs timeout --since 12h',
+    'wellhead logs tail edge_logs -n 20',
+  )
 
   const description = 'send entries from files or standard input: NDJSON or JSON, plain or gzip'
   const send = addServiceCommand(logs, 'send', description)
@@ -82,6 +88,7 @@ export function addLogsCommands(program: Command, io: CommandIo): void {
       if (tally.rejected > 0) throw new CommandFailure('')
     },
   })
+  addLogsSearchCommand(logs, io)
   addLogsTailCommand(logs, io)
 }
 
@@ -122,7 +129,7 @@ async function sendInputs(
           maxAttempts,
           wasReached: tally.batches > 0,
           pause: (ms) => delay(ms, undefined, { signal: io.signal }),
-          onWait: ({ message }, ms) => note(`${message} Retrying in ${Math.ceil(ms / 1000)} s.`),
+          onWait: ({ message }, ms) => note(`${message} Retrying in ${Math.ceil(ms / 1000)}s.`),
         })
         tally.batches++
         tally.accepted += sent.accepted

@@ -6,12 +6,17 @@ import { readEventStream } from '../logs/event-stream-reader.ts'
 import { ServiceClient } from '../service-client.ts'
 import { tailSource, withTimeout } from './logs-tail-command.ts'
 
+const refuse = (status: number) => (response: ServerResponse) =>
+  void response.writeHead(status).end(JSON.stringify({ error: { code: 'c', message: `It is ${status}.` } }))
+
 let close = () => {}
+let respondToSearch: (response: ServerResponse) => void = refuse(404)
 afterEach(() => close())
 
 async function serve(...responses: ((response: ServerResponse) => void)[]) {
   const requests: { url: string; lastId: string | undefined }[] = []
   const server = createServer(({ url = '', headers }, response) => {
+    if (url.endsWith('/search')) return respondToSearch(response)
     requests.push({ url, lastId: headers['last-event-id'] as string | undefined })
     response.setHeader('Content-Type', 'text/event-stream')
     responses.shift()?.(response)
@@ -26,15 +31,13 @@ async function serve(...responses: ((response: ServerResponse) => void)[]) {
 
 const entry = (id: string, message: string) =>
   `event: entry\nid: ${id}\ndata: {"id":"x","timestamp":1767225600123456,"project":"p\\u001b","event_message":"${message}","metadata":{"a":1}}\n\n`
-const refuse = (status: number) => (response: ServerResponse) =>
-  void response.writeHead(status).end(JSON.stringify({ error: { code: 'c', message: `It is ${status}.` } }))
 
-function openTail(url: string, isTerminal = false) {
+function openTail(url: string, isTerminal = false, choices: object = {}) {
   const stop = new AbortController()
   const io = memoryIo({ signal: stop.signal, stdout: memoryOutput({ isTerminal }) })
   const pausesMs: number[] = []
   const client = new ServiceClient({ url, token: 't' }, io)
-  const options = { source: 'edge_logs', text: 'a b' }
+  const options = { source: 'edge_logs', texts: ['a b'], ...choices }
   const ended = tailSource(client, options, io, async (ms) => void pausesMs.push(ms))
   return { io, ended, stop: () => stop.abort(), pausesMs }
 }
@@ -69,6 +72,67 @@ describe('logs tail', () => {
     stop()
     await ended
     expect(io.stdout.text()).toBe('2026-01-01T00:00:00.123Z  p\\u001b  one\\u001b[2J\n')
+  })
+
+  const stored = (id: string, message: string) =>
+    `{"id":"${id}","timestamp":1767225600123456,"project":"p","event_message":"${message}","metadata":{"big":18446744073709551615}}`
+
+  test('shows the newest entries first, and each entry once', async () => {
+    const { url, requests } = await serve(
+      (response) => void response.end(`${entry('1', 'two').replace('"x"', '"b"')}${entry('2', 'three')}`),
+      (response) => void response.write(entry('3', 'four')),
+    )
+    respondToSearch = (response) => void response.end(`[\n${stored('b', 'two')},\n${stored('a', 'one')}\n]\n`)
+    const { io, ended, stop } = openTail(url, false, { texts: [], lines: 2 })
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('four'), { timeout: 10_000 })
+    stop()
+    await ended
+    const lines = io.stdout.text().trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).event_message)).toEqual(['one', 'two', 'three', 'four'])
+    expect(lines[0]).toContain('18446744073709551615')
+    expect(requests.map(({ lastId }) => lastId)).toEqual([undefined, '2'])
+  })
+
+  test('shows the newest entries after a failed attempt, and ends without the right to see them', async () => {
+    const wait = (response: ServerResponse) => void response.write(': hello\n\n')
+    const { url } = await serve(wait, wait)
+    let searches = 0
+    respondToSearch = (response) =>
+      ++searches === 1 ? refuse(503)(response) : void response.end(`[\n${stored('a', 'one')}\n]\n`)
+    const { io, ended, stop } = openTail(url, false, { lines: 1 })
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('one'), { timeout: 10_000 })
+    stop()
+    await ended
+    expect(io.stderr.text()).toBe('It is 503. (c) Reconnecting.\n')
+    close()
+    respondToSearch = refuse(403)
+    const other = await serve(wait)
+    await expect(openTail(other.url, false, { lines: 1 }).ended).rejects.toThrow('It is 403.')
+  })
+
+  test('filters what the service cannot filter, and keeps the position of filtered entries', async () => {
+    const { url, requests } = await serve(
+      (response) =>
+        void response.end(`${entry('1', 'a long one')}${entry('2', 'long')}${entry('3', 'a long two')}`),
+      (response) =>
+        void response.write(
+          `event: missed\ndata: {"count":2}\n\n${entry('4', 'long')}${entry('5', 'A LONG end')}`,
+        ),
+    )
+    const where = [{ path: 'a', is: 'eq', value: '1' }]
+    const { io, ended, stop } = openTail(url, false, { texts: ['a', 'long'], where })
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('end'), { timeout: 10_000 })
+    stop()
+    await ended
+    const lines = io.stdout.text().trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).event_message)).toEqual([
+      'a long one',
+      'a long two',
+      'A LONG end',
+    ])
+    expect(requests[0]?.url).toBe('/api/sources/edge_logs/tail?text=long')
+    expect(requests[1]?.lastId).toBe('3')
+    expect(io.stderr.text()).toContain('Skipped up to 2 entries')
   })
 
   test.each([401, 403, 404])('ends with the message of the service after status %i', async (status) => {

@@ -2,25 +2,22 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { collect, wholeNumber } from '../arguments.ts'
+import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
+import { addFilterOptions, type FilterOptions, type LoggedEntry, matches } from '../logs/entry-filter.ts'
+import { entryText } from '../logs/entry-text.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
+import { newestEntries } from '../logs/search-entries.ts'
 import { plural } from '../output/format-amount.ts'
-import { visible } from '../output/visible.ts'
 import { type ServiceClient, ServiceFailure, unexpectedResponse } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-interface TailOptions {
-  source: string
-  project?: string
-  text?: string
+interface TailOptions extends FilterOptions {
+  source?: string
+  text?: string[]
+  lines?: number
   json?: true
-}
-
-interface TailedEntry {
-  timestamp: number
-  project: string
-  event_message: string
-  metadata: object
 }
 
 const longestPauseMs = 30_000
@@ -34,34 +31,55 @@ standard error. Stop with Ctrl-C.
 
 export function addLogsTailCommand(logs: Command, io: CommandIo): void {
   const tail = addServiceCommand(logs, 'tail', 'show new entries as they are stored')
-    .requiredOption('--source <name>', 'source to follow')
-    .option('--project <project>', 'only entries of this project')
-    .option('--text <text>', 'only entries whose message contains this text, ignoring case')
+    .argument('[source]', 'source to follow')
+    .argument('[text...]', 'only entries whose message contains each of these texts, ignoring case')
+    .option('-n, --lines <count>', 'first show this many of the newest entries', wholeNumber(0, 10_000))
+  addFilterOptions(tail)
+    .option('--source <name>', 'the source, if it is not the first argument')
+    .option('--text <text>', 'same as the argument; repeatable', collect)
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
     .addHelpText('after', tailHelp)
   addServiceAction(tail, io, {
     examples: [
-      'wellhead logs tail --source edge_logs --text /rest/v1',
-      'wellhead logs tail --source edge_logs --project demo | jq .metadata',
+      'wellhead logs tail edge_logs -n 20 /rest/v1',
+      'wellhead logs tail edge_logs --project demo --where "response.status_code>=500"',
+      'wellhead logs tail edge_logs --project demo | jq .metadata',
     ],
-    request: (client, options: TailOptions) =>
-      tailSource(client, options, io, (ms) => delay(ms, undefined, { signal: io.signal })),
+    request: (client, argument: string | undefined, words: string[], options: TailOptions) => {
+      const [source, ...texts] =
+        options.source === undefined
+          ? [argument, ...words]
+          : [options.source, ...(argument === undefined ? [] : [argument, ...words])]
+      if (source === undefined) throw usageFailure('Name the source to follow: wellhead logs tail <source>.')
+      const tailed = { ...options, source, texts: [...texts, ...(options.text ?? [])] as string[] }
+      return tailSource(client, tailed, io, (ms) => delay(ms, undefined, { signal: io.signal }))
+    },
   })
+}
+
+interface Tailed extends FilterOptions {
+  source: string
+  texts: readonly string[]
+  lines?: number
+  json?: true
 }
 
 /** Follows a source until the command is stopped or the service rejects the request. */
 export async function tailSource(
-  client: Pick<ServiceClient, 'request' | 'url'>,
-  options: TailOptions,
+  client: Pick<ServiceClient, 'request' | 'read' | 'parse' | 'url'>,
+  { source, texts, project, where = [], lines = 0, json }: Tailed,
   io: CommandIo,
   pause: (ms: number) => Promise<void>,
 ): Promise<void> {
-  const asJson = options.json === true || !io.stdout.isTerminal
-  const query = {
-    ...(options.project !== undefined && { project: options.project }),
-    ...(options.text !== undefined && { text: options.text }),
-  }
-  const path = `/api/sources/${encodeURIComponent(options.source)}/tail`
+  const asJson = json === true || !io.stdout.isTerminal
+  // The service filters by one text; the longest is the rarest.
+  const [text] = texts.toSorted((one, other) => other.length - one.length)
+  const query = { ...(project !== undefined && { project }), ...(text !== undefined && { text }) }
+  const isFiltered = texts.length > 1 || where.length > 0
+  const path = `/api/sources/${encodeURIComponent(source)}/tail`
+  /** Entries that the stream may repeat because they were stored while the newest ones were read. */
+  const shown = new Set<string>()
+  let missing = lines
   let lastId: string | undefined
   let retryMs = 2_000
   for (let failures = 0, wasReached = false; !io.signal.aborted; ) {
@@ -86,41 +104,59 @@ export async function tailSource(
         throw unexpectedResponse(client.url, response.status, 'the body is not an event stream')
       }
       wasReached = true
+      // The stream is open, so it contains everything that this does not find.
+      if (missing > 0) await showNewest().catch((error) => closed(response, error))
       for await (const event of readEventStream(withTimeout(response.body as ReadableStream, maxSilenceMs))) {
         failures = 0
         lastId = event.id ?? lastId
         retryMs = event.retryMs ?? retryMs
-        await printEvent(event, asJson, io)
+        await printEvent(event)
       }
       return 'The service ended the stream.'
     }
   }
+
+  async function showNewest(): Promise<void> {
+    const search = { project, text: texts, filters: where }
+    const bounds = { count: missing, nowMs: io.clock.now() }
+    for (const { entry, json } of await newestEntries(client, source, search, bounds)) {
+      shown.add(keyOf(entry))
+      await io.stdout.write(`${asJson ? json : entryText(entry, io.stdout)}\n`)
+    }
+    missing = 0
+  }
+
+  async function printEvent({ event, data }: StreamEvent): Promise<void> {
+    switch (event) {
+      case 'entry': {
+        if (asJson && !isFiltered && shown.size === 0) return io.stdout.write(`${data}\n`)
+        const entry = JSON.parse(data) as LoggedEntry
+        if ((isFiltered && !matches(entry, texts, where)) || shown.delete(keyOf(entry))) return
+        return io.stdout.write(`${asJson ? data : entryText(entry, io.stdout)}\n`)
+      }
+      case 'missed': {
+        const { count } = JSON.parse(data) as { count: number }
+        const missed = `${isFiltered ? 'up to ' : ''}${plural(count, 'entry', 'entries')}`
+        return io.stderr.write(`Skipped ${missed} that arrived faster than they were read.\n`)
+      }
+      case 'reset':
+        return io.stderr.write('Entries may be missing here: the service cannot resume at the last entry.\n')
+    }
+  }
+}
+
+function keyOf({ timestamp, id }: LoggedEntry): string {
+  return `${timestamp} ${id}`
+}
+
+async function closed(response: Response, error: unknown): Promise<never> {
+  await response.body?.cancel()
+  throw error
 }
 
 function isTemporary(error: unknown): boolean {
   if (!(error instanceof ServiceFailure)) return true
   return error.status === 0 || error.status === 429 || error.status >= 500
-}
-
-async function printEvent({ event, data }: StreamEvent, asJson: boolean, io: CommandIo): Promise<void> {
-  switch (event) {
-    case 'entry':
-      return io.stdout.write(`${asJson ? data : entryText(JSON.parse(data), io)}\n`)
-    case 'missed': {
-      const { count } = JSON.parse(data) as { count: number }
-      const missed = plural(count, 'entry', 'entries')
-      return io.stderr.write(`Skipped ${missed} that arrived faster than they were read.\n`)
-    }
-    case 'reset':
-      return io.stderr.write('Entries may be missing here: the service cannot resume at the last entry.\n')
-  }
-}
-
-function entryText({ timestamp, project, event_message, metadata }: TailedEntry, io: CommandIo): string {
-  const { colors } = io.stdout
-  const text = event_message === '' ? colors.dim(visible(JSON.stringify(metadata))) : visible(event_message)
-  const projects = project === '' ? [] : [colors.cyan(visible(project))]
-  return [colors.dim(new Date(timestamp / 1000).toISOString()), ...projects, text].join('  ')
 }
 
 /** Fails if the service sends nothing for this long. Time during which the output is blocked, as by a pager, does not count. */

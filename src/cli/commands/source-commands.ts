@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { z } from 'zod'
 import type { TypedColumn } from '../../catalog/source.ts'
-import { collect, wholeNumber } from '../arguments.ts'
+import { collect, durationDays, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -9,46 +8,35 @@ import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type SourceResponse, sourceList, sourceResponse } from '../service-responses.ts'
+import { addSourceSchemaCommand, type PathList, pathList, printPaths } from './source-schema-command.ts'
 
 interface SourceOptions {
   description?: string
   alias?: string[]
+  /** In days. */
+  retention?: number
   retentionDays?: number
   hotField?: TypedColumn[]
   removeHotField?: string[]
 }
+
+const retentionDays = durationDays(1, 3650)
 
 const hotFieldHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
 
 const columns: readonly ListColumn<SourceResponse>[] = [
   { title: 'NAME', of: ({ name }) => name },
-  { title: 'DAYS', align: 'right', of: ({ retention_days }) => retention_days },
+  { title: 'RETENTION', align: 'right', of: ({ retention_days }) => `${retention_days}d` },
   { title: 'ALIASES', of: ({ aliases }) => aliases.join(' ') || null },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-const pathList = z.array(
-  z.looseObject({
-    path: z.string(),
-    types: z.array(z.string()),
-    entries: z.int(),
-    column: z.string().nullable(),
-  }),
-)
-
-type PathList = z.output<typeof pathList>
-
-const pathColumns: readonly ListColumn<PathList[number]>[] = [
-  { title: 'PATH', of: ({ path }) => path },
-  { title: 'ENTRIES', align: 'right', of: ({ entries }) => entries },
-  { title: 'COLUMN', of: ({ column }) => column },
-  { title: 'TYPES', of: ({ types }) => types.join(' ') },
-]
-
 export function addSourceCommands(program: Command, io: CommandIo): void {
-  const source = program.command('source').description('list, show, create, update and delete log sources')
-  addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention-days 365')
+  const source = program
+    .command('source')
+    .description('list, show, create, update and delete sources, and list their metadata paths')
+  addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
 
   const list = addServiceCommand(source, 'list', 'list sources')
   addServiceAction(list, io, {
@@ -57,19 +45,18 @@ export function addSourceCommands(program: Command, io: CommandIo): void {
     print: (sources) => printList(io, columns, sources, 'No sources.'),
   })
 
+  addSourceSchemaCommand(source, io)
+
   const show = addServiceCommand(source, 'show', 'show a source')
     .argument('<name>', 'source name')
-    .option('--schema', 'list the metadata paths of the newest entries and their types')
+    .option('--schema', 'same as wellhead source schema')
   addServiceAction(show, io, {
-    examples: ['wellhead source show edge_logs', 'wellhead source show edge_logs --schema'],
+    examples: ['wellhead source show edge_logs'],
     request: (client, name: string, { schema }: { schema?: true }): Promise<PathList | SourceResponse> =>
       schema
         ? client.json('GET', `${pathOf(name)}/schema`, pathList)
         : client.json('GET', pathOf(name), sourceResponse),
-    print: (found) =>
-      Array.isArray(found)
-        ? printList(io, pathColumns, found, 'The entries have no metadata.')
-        : printSource(io, found),
+    print: (found) => (Array.isArray(found) ? printPaths(io, found) : printSource(io, found)),
   })
 
   addCreate(source, io)
@@ -94,11 +81,12 @@ function addCreate(source: Command, io: CommandIo): void {
     .argument('<name>', 'lowercase letters, digits and _')
     .option('--description <text>', 'what the source contains')
     .option('--alias <name>', 'another name of the source; repeatable', collect)
-    .option('--retention-days <n>', 'how long entries are kept (default: 90)', wholeNumber(1, 3650))
+    .option('--retention <duration>', 'how long entries are kept, such as 90d (default: 90d)', retentionDays)
+    .option('--retention-days <n>', 'same as --retention, as a number of days', wholeNumber(1, 3650))
     .option('--hot-field <column=path>', hotFieldHelp, collectHotField)
   addServiceAction(create, io, {
     examples: [
-      'wellhead source create audit_logs --retention-days 365',
+      'wellhead source create audit_logs --retention 365d',
       'wellhead source create web_logs --hot-field request_url=request.url,searched --hot-field status=status,number',
     ],
     request: (client, name: string, options: SourceOptions) => {
@@ -106,7 +94,7 @@ function addCreate(source: Command, io: CommandIo): void {
         name,
         description: options.description,
         aliases: options.alias,
-        retention_days: options.retentionDays,
+        retention_days: retentionOf(options),
         hot_fields: options.hotField,
       }
       return client.json('POST', '/api/sources', sourceResponse, { json })
@@ -118,22 +106,23 @@ function addCreate(source: Command, io: CommandIo): void {
 function addUpdate(source: Command, io: CommandIo): void {
   const update = addServiceCommand(source, 'update', 'update a source')
     .argument('<name>', 'source name')
-    .option('--retention-days <n>', 'how long entries are kept', wholeNumber(1, 3650))
+    .option('--retention <duration>', 'how long entries are kept, such as 90d', retentionDays)
+    .option('--retention-days <n>', 'same as --retention, as a number of days', wholeNumber(1, 3650))
     .option('--hot-field <column=path>', hotFieldHelp, collectHotField)
     .option('--remove-hot-field <column>', 'remove the column of a hot field; repeatable', collect)
   addServiceAction(update, io, {
     examples: [
-      'wellhead source update web_logs --retention-days 30',
+      'wellhead source update web_logs --retention 30d',
       'wellhead source update web_logs --hot-field country=request.cf.country --remove-hot-field status',
     ],
     request: async (client, name: string, options: SourceOptions) => {
       const { hot_fields: current } = await client.json('GET', pathOf(name), sourceResponse)
-      const { hotField: added = [], removeHotField: removed = [], retentionDays } = options
+      const { hotField: added = [], removeHotField: removed = [] } = options
       const unknown = removed.filter((column) => current.every((field) => field.column !== column))
       if (unknown.length > 0) throw usageFailure(`${name} has no hot field ${unknown.join(', ')}.`)
       const replaced = new Set([...removed, ...added.map(({ column }) => column)])
       const json = {
-        retention_days: retentionDays,
+        retention_days: retentionOf(options),
         ...(replaced.size > 0 && {
           hot_fields: [...current.filter(({ column }) => !replaced.has(column)), ...added],
         }),
@@ -142,6 +131,13 @@ function addUpdate(source: Command, io: CommandIo): void {
     },
     print: (updated) => printSource(io, updated),
   })
+}
+
+function retentionOf({ retention, retentionDays }: SourceOptions): number | undefined {
+  if (retention !== undefined && retentionDays !== undefined) {
+    throw usageFailure('Use --retention or --retention-days, not both.')
+  }
+  return retention ?? retentionDays
 }
 
 function collectHotField(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {
@@ -166,7 +162,7 @@ function printSource(io: CommandIo, source: SourceResponse): Promise<void> {
     ['id', source.id],
     ['description', source.description || null],
     ['aliases', source.aliases.join(' ') || null],
-    ['retention', `${source.retention_days} days`],
+    ['retention', `${source.retention_days}d`],
     ['hot fields', hotFields.join(' ') || null],
     ['updated', shortTime(source.updated_at)],
   ])

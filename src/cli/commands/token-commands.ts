@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { collect, collectPair, instant, wholeNumber } from '../arguments.ts'
-import type { CommandIo } from '../command-io.ts'
+import { collect, collectPair, durationSeconds, instant, wholeNumber } from '../arguments.ts'
+import { usageFailure } from '../command-failure.ts'
+import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface CreateOptions {
@@ -16,13 +18,24 @@ interface CreateOptions {
   requestsPerMinute?: number
 }
 
-const overlapSeconds = wholeNumber(0, 30 * 86_400)
+interface UpdateOptions extends Omit<CreateOptions, 'scope' | 'project' | 'requestsPerMinute'> {
+  scope?: string[]
+  /** False: no project. */
+  project?: string | false
+  removeParameter?: string[]
+  requestsPerMinute?: number | 'none'
+}
+
+const ratePerMinute = wholeNumber(1, 1_000_000)
+const scopeHelp = 'admin, query, query:<endpoint>, ingest or ingest:<source>; repeatable'
 
 const tokenResponse = z.looseObject({
   id: z.string(),
   description: z.string(),
   scopes: z.array(z.string()),
   project: z.string().nullable(),
+  parameters: z.record(z.string(), z.string()),
+  requests_per_minute: z.number().nullable(),
   expires_at: z.string().nullable(),
   last_used_at: z.string().nullable(),
 })
@@ -38,7 +51,7 @@ const columns: readonly ListColumn<z.output<typeof tokenResponse>>[] = [
 ]
 
 export function addTokenCommands(program: Command, io: CommandIo): void {
-  const token = program.command('token').description('create, list, rotate and revoke access tokens')
+  const token = program.command('token').description('create, list, update, rotate and revoke access tokens')
   addExamples(
     token,
     'wellhead token create --scope query --project acme --description "Acme dashboards"',
@@ -53,11 +66,17 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
     print: (tokens) => printList(io, columns, tokens, 'No access tokens besides the admin token.'),
   })
 
+  addUpdate(token, io)
+
   const rotate = addServiceCommand(token, 'rotate', 'replace the secret of an access token')
     .argument('<id>', 'token id')
-    .option('--overlap <seconds>', 'how long the old secret keeps working (default: one day)', overlapSeconds)
+    .option(
+      '--overlap <duration>',
+      'how long the old secret keeps working, such as 12h (default: 1d)',
+      durationSeconds(0, 30 * 86_400),
+    )
   addServiceAction(rotate, io, {
-    examples: ['wellhead token rotate 0b8f… --overlap 3600'],
+    examples: ['wellhead token rotate 0b8f… --overlap 1h'],
     request: (client, id: string, { overlap }: { overlap?: number }) =>
       client.json('POST', `${pathOf(id)}/rotate`, newTokenResponse, { json: { overlap_seconds: overlap } }),
     print: (rotated) => printSecret(io, rotated),
@@ -80,11 +99,7 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
 
 function addCreate(token: Command, io: CommandIo): void {
   const create = addServiceCommand(token, 'create', 'create an access token; its secret is shown only once')
-    .requiredOption(
-      '--scope <scope>',
-      'admin, query, query:<endpoint>, ingest or ingest:<source>; repeatable',
-      collect,
-    )
+    .requiredOption('--scope <scope>', scopeHelp, collect)
     .option('--description <text>', 'purpose of the token')
     .option('--project <project>', 'limit the token to this project')
     .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
@@ -93,7 +108,7 @@ function addCreate(token: Command, io: CommandIo): void {
       'lifetime such as 30d or 12h, or a time in ISO 8601 (default: never)',
       instant(io.clock.now),
     )
-    .option('--requests-per-minute <n>', 'rate limit (default: none)', wholeNumber(1, 1_000_000))
+    .option('--requests-per-minute <n>', 'rate limit (default: none)', ratePerMinute)
   addServiceAction(create, io, {
     examples: [
       'wellhead token create --scope query --project acme --parameter project_tier=PRO --expires 90d',
@@ -115,14 +130,77 @@ function addCreate(token: Command, io: CommandIo): void {
   })
 }
 
+function addUpdate(token: Command, io: CommandIo): void {
+  const expiry = instant(io.clock.now)
+  const update = addServiceCommand(token, 'update', 'change an access token; its secret stays the same')
+    .argument('<id>', 'token id')
+    .option('--scope <scope>', `replaces all scopes: ${scopeHelp}`, collect)
+    .option('--description <text>', 'purpose of the token')
+    .option('--project <project>', 'limit the token to this project')
+    .option('--no-project', 'remove the limit to a project')
+    .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
+    .option('--remove-parameter <name>', 'stop setting this parameter; repeatable', collect)
+    .option(
+      '--expires <time>',
+      'lifetime from now such as 30d or 12h, a time in ISO 8601, or never',
+      (value) => (value === 'never' ? value : expiry(value)),
+    )
+    .option('--requests-per-minute <n>', 'rate limit, or none', (value) =>
+      value === 'none' ? value : ratePerMinute(value),
+    )
+  addServiceAction(update, io, {
+    examples: [
+      'wellhead token update 0b8f… --expires 90d --requests-per-minute 600',
+      'wellhead token update 0b8f… --scope query:logs.all --no-project',
+    ],
+    request: async (client, id: string, options: UpdateOptions) => {
+      const json = {
+        scopes: options.scope,
+        description: options.description,
+        project: options.project === false ? null : options.project,
+        expires_at: options.expires === 'never' ? null : options.expires,
+        requests_per_minute: options.requestsPerMinute === 'none' ? null : options.requestsPerMinute,
+        parameters: await changedParameters(client, id, options),
+      }
+      if (Object.values(json).every((value) => value === undefined)) {
+        throw usageFailure('There is nothing to change. See "wellhead help token update" for the flags.')
+      }
+      return client.json('PATCH', pathOf(id), tokenResponse, { json })
+    },
+    print: (updated) => printToken(io.stdout, updated),
+  })
+}
+
+/** The API replaces all parameters together. */
+async function changedParameters(
+  client: ServiceClient,
+  id: string,
+  { parameter: added = {}, removeParameter: removed = [] }: UpdateOptions,
+): Promise<Record<string, string> | undefined> {
+  if (Object.keys(added).length === 0 && removed.length === 0) return undefined
+  const { parameters: current } = await client.json('GET', pathOf(id), tokenResponse)
+  const unknown = removed.filter((name) => !Object.hasOwn(current, name))
+  if (unknown.length > 0) throw usageFailure(`The token does not set the parameter ${unknown.join(', ')}.`)
+  const kept = Object.entries(current).filter(([name]) => !removed.includes(name))
+  return Object.fromEntries([...kept, ...Object.entries(added)])
+}
+
+function printToken(output: CommandOutput, token: z.output<typeof tokenResponse>): Promise<void> {
+  const parameters = Object.entries(token.parameters).map(([name, value]) => `${name}=${value}`)
+  return printFields(output, [
+    ['id', token.id],
+    ['description', token.description || null],
+    ['scopes', token.scopes.join(' ')],
+    ['project', token.project],
+    ['parameters', parameters.join(' ') || null],
+    ['expires', shortTime(token.expires_at) ?? 'never'],
+    ['requests per minute', token.requests_per_minute ?? 'no limit'],
+  ])
+}
+
 /** Prints only the secret to standard output, so that scripts can capture it. */
 async function printSecret(io: CommandIo, created: z.output<typeof newTokenResponse>): Promise<void> {
-  await printFields(io.stderr, [
-    ['id', created.id],
-    ['scopes', created.scopes.join(' ')],
-    ['project', created.project],
-    ['expires', created.expires_at ?? 'never'],
-  ])
+  await printToken(io.stderr, created)
   await io.stderr.write('The secret is shown only once:\n')
   await io.stdout.write(`${created.token}\n`)
 }

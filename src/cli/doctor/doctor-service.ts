@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { z } from 'zod'
+import { formatAge } from '../../base/duration.ts'
 import type { Settings } from '../../base/settings.ts'
 import type { CommandIo } from '../command-io.ts'
 import { findService } from '../find-service.ts'
@@ -122,7 +123,11 @@ export function judgeClock(nowMs: number, { serviceMs, newestMs }: Clocks): Find
   // The Date header has whole seconds.
   if (serviceMs !== undefined && Math.abs(serviceMs - nowMs) > maxDriftMs) {
     const seconds = Math.round(Math.abs(serviceMs - nowMs) / 1000)
-    return warning('clock', `The clocks of the service and of this machine differ by ${seconds} s.`, advice)
+    return warning(
+      'clock',
+      `The clocks of the service and of this machine differ by ${formatAge(seconds)}.`,
+      advice,
+    )
   }
   return ok('clock', now)
 }

@@ -54,13 +54,13 @@ test.each([
   expect(stringWidth(cutToWidth(text, width))).toBeLessThanOrEqual(width)
 })
 
-test('shows timestamps as dates, objects as JSON and null as an empty cell', () => {
+test('shows objects as JSON and null as an empty cell', () => {
   const rows = [
-    { timestamp: 1_763_197_200_123_456, n: 1, metadata: { a: [1] }, none: null },
-    { timestamp: 1_763_197_200_000_000, n: 20, metadata: {}, none: null },
+    { timestamp: '2025-11-15T09:00:00.123456Z', n: 1, metadata: { a: [1] }, none: null },
+    { timestamp: '2025-11-15T09:00:00.000000Z', n: 20, metadata: {}, none: null },
   ]
   expect(formatRows(rows, memoryOutput()).split('\n')).toEqual([
-    '                  timestamp   n  metadata   none',
+    'timestamp                     n  metadata   none',
     '2025-11-15T09:00:00.123456Z   1  {"a":[1]}',
     '2025-11-15T09:00:00.000000Z  20  {}',
     '',

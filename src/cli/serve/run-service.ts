@@ -6,17 +6,19 @@ import type { Settings } from '../../base/settings.ts'
 import { version } from '../../base/version.ts'
 import { projects } from '../../demo/world.ts'
 import { exitCodes } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
+import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { ServiceClient } from '../service-client.ts'
 import { removeServiceFile, writeServiceFile } from '../service-file.ts'
+import { readableLog } from './readable-log.ts'
 import { runDemo } from './run-demo.ts'
 import { explainStartProblem } from './start-problems.ts'
 
 const demoHistoryMs = 7 * 86_400_000
 
 export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
-  const log = createLog(settings.logLevel)
-  const { signal } = io
+  const { signal, stdout } = io
+  const isText = settings.logFormat === 'text' || (settings.logFormat === 'auto' && stdout.isTerminal)
+  const log = isText ? createLog(settings.logLevel, readableLog(stdout)) : createLog(settings.logLevel)
   const stopping = once(signal, 'abort').then(() => log.info({ signal: signal.reason }, 'stopping'))
   let service: Service
   try {
@@ -35,7 +37,7 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   }
   if (!signal.aborted) {
     publishAddress(service, settings, log, io)
-    await io.stderr.write(greeting(service, settings))
+    await io.stderr.write(banner(service, settings, demo, io.stderr.colors))
     if (demo) void fillDemo(service, settings, io)
     await stopping
   }
@@ -81,17 +83,28 @@ export function shownToken({ adminToken, dataDir }: Pick<Settings, 'adminToken' 
   return adminToken === undefined ? `$(cat ${dataDir}/admin-token)` : '$WELLHEAD_ADMIN_TOKEN'
 }
 
-function greeting(service: Service, settings: Settings): string {
-  const lines = [`Wellhead ${version} is listening on ${service.url}`]
-  if (service.adminToken.made) {
-    lines.push(
-      '',
-      `  Admin token (shown only once, stored in ${settings.dataDir}/admin-token):`,
-      `  ${service.adminToken.token}`,
-      '',
-      '  Try it:',
-      `  curl -H 'X-API-KEY: ${service.adminToken.token}' '${service.url}/api/endpoints/query/logs.all?project=demo'`,
-    )
-  }
-  return `${lines.join('\n')}\n\n`
+/** The token is shown only if this start created it. */
+export function banner(
+  { url, adminToken }: Pick<Service, 'url' | 'adminToken'>,
+  settings: Pick<Settings, 'adminToken' | 'dataDir'>,
+  demo: boolean,
+  { bold }: CommandOutput['colors'],
+): string {
+  const file = `${settings.dataDir}/admin-token`
+  const where = settings.adminToken === undefined ? `stored in ${file}` : 'set by WELLHEAD_ADMIN_TOKEN'
+  const token = adminToken.made ? `${adminToken.token}  (shown only once, ${where})` : where
+  // Returns a whole series, even without entries.
+  const path = '/api/endpoints/query/functions.invocation-stats?project=demo&interval=1hr'
+  const header = adminToken.made ? `'X-API-KEY: ${adminToken.token}'` : `"X-API-KEY: ${shownToken(settings)}"`
+  const next = demo
+    ? '  Sending sample traffic of the last seven days …'
+    : `  Try it:\n  curl -H ${header} '${url}${path}'`
+  return `${bold(`Wellhead ${version} is listening on ${url}`)}
+
+  Console      ${url}/
+  Admin token  ${token}
+
+${next}
+
+`
 }

@@ -17,7 +17,7 @@ export interface ComputationParts {
 }
 
 /** On whose behalf a query runs. */
-type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace'>
+type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace' | 'blame'>
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
 export const refresher = { caller: 'wellhead:warming', purpose: 'renewal' } as const
@@ -53,10 +53,10 @@ export class Computation {
     return this.#parts.runner.explain(await this.#bind(requester))
   }
 
-  async #bind({ caller, signal, purpose, engineTime, trace }: Requester): Promise<BoundCall> {
+  async #bind({ caller, signal, purpose, engineTime, trace, ...own }: Requester): Promise<BoundCall> {
     const { endpoint, values, sql, format, project } = this.#call
     const { sandboxes, runner } = this.#parts
-    const blame = blameFor(this.#call, caller)
+    const blame = own.blame ?? blameFor(this.#call, caller)
     const bound = { endpoint, values, format, project, caller, signal, purpose, engineTime, trace, blame }
     if (sql === undefined) return bound
     let checkMs = 0

@@ -29,7 +29,7 @@ interface EndpointRunnerOptions {
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-export type RunPurpose = 'call' | 'renewal' | 'follow' | 'preview'
+export type RunPurpose = 'call' | 'renewal' | 'follow' | 'preview' | 'replay'
 
 export interface BoundCall {
   endpoint: Endpoint
@@ -140,7 +140,7 @@ export class EndpointRunner {
     { caller, signal, purpose }: Pick<BoundCall, 'caller' | 'signal' | 'purpose'>,
     work: () => Promise<T>,
   ): Promise<T> {
-    const background = purpose === 'renewal' || purpose === 'follow'
+    const background = purpose === 'renewal' || purpose === 'follow' || purpose === 'replay'
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 

@@ -99,7 +99,7 @@ function counting(
     const counts = new Map<bigint, number>()
     if (wholeBuckets) for (let b = from; b <= start(nowMicros); b += bucket) counts.set(b, 0)
     for (const micros of entries) {
-      if (range && micros >= range.beforeMicros && micros < range.fromMicros) continue
+      if (range && micros >= range.beforeMicros && micros < (range.fromMicros ?? 0n)) continue
       read++
       if (micros < from || (wholeBuckets && start(micros) > start(nowMicros))) continue
       counts.set(start(micros), (counts.get(start(micros)) ?? 0) + 1)

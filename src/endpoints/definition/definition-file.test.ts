@@ -121,7 +121,9 @@ warm: 300s
   })
 
   test('a missing field, at the header', () => {
-    expect(problems('\n/*\nmax_rows: 5\n*/\nSELECT 1')).toEqual(['usage.sql:2: id is missing.'])
+    expect(problems('\n/*\nmax_rows: 5\n*/\nSELECT 1')).toEqual([
+      'usage.sql:2: id is missing. Run wellhead check --fix to write one.',
+    ])
     expect(problems('/* */ SELECT 1')).toEqual([
       'usage.sql:1: header must be a list of fields, such as "max_rows: 1000".',
     ])
@@ -169,7 +171,7 @@ warm: 300s
       'parameters: { v: { enum: ["1.10", 1.10] } }',
       'parameters.v.enum would be read as 1.1: put 1.10 in quotes.',
     ],
-    ...['900', '900 s', '-5s', '1.5h', '1d', '5S', '', 'true', '[5s]'].map((cache) => {
+    ...['900', '900 s', '-5s', '1.5h', '1y', '5S', '', 'true', '[5s]'].map((cache) => {
       return [`cache: ${cache}`, 'cache must be a duration such as 900s, 15m or 1h.']
     }),
     ['timeout: 0s', 'timeout must be a whole number of seconds from 1 to 3600.'],

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Document, Scalar, visit } from 'yaml'
+import { parseDuration } from '../../base/duration.ts'
 import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
@@ -63,7 +64,7 @@ export function readDefinition(file: string, content: string): DefinitionReading
   const fields: Record<string, unknown> = { name: basename(file, '.sql'), query: parts.query }
   for (const [field, value] of Object.entries(header.fields)) {
     const own = durationFields[field]
-    if (own !== undefined) fields[own] = parseDuration(value)
+    if (own !== undefined) fields[own] = durationOf(value)
     else if (Object.hasOwn(fields, field) || Object.hasOwn(fileFields, field)) {
       report(header.positionOf([field]), field, 'is not allowed in a file')
     } else fields[field] = value
@@ -79,7 +80,12 @@ export function readDefinition(file: string, content: string): DefinitionReading
     const [own, ...rest] = path.map(String) as [string, ...string[]]
     const field = fileFields[own] ?? own
     const isUnreadable = Object.hasOwn(durationFields, field) && Number.isNaN(fields[own])
-    const reason = isUnreadable ? 'must be a duration such as 900s, 15m or 1h' : message
+    const isMissingId = own === 'id' && message === 'is missing'
+    const reason = isUnreadable
+      ? 'must be a duration such as 900s, 15m or 1h'
+      : isMissingId
+        ? 'is missing. Run wellhead check --fix to write one'
+        : message
     if (own === 'query') problems.push({ file, ...parts.queryAt, message: problemSentence(field, message) })
     else report(header.positionOf([field, ...rest]), [field, ...rest].join('.'), reason)
   }
@@ -87,30 +93,38 @@ export function readDefinition(file: string, content: string): DefinitionReading
   return { problems: problems.sort((a, b) => a.line - b.line) }
 }
 
-const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 }
+/** Where a file declares a parameter; undefined if it does not. */
+export function declarationPosition(content: string, parameter: string): TextPosition | undefined {
+  const parts = splitFile(content)
+  if (parts === undefined) return undefined
+  const { document, positionOf } = readYamlFields(parts.header, '')
+  const path = ['parameters', parameter]
+  return document.hasIn(path) ? within(parts.headerAt, positionOf(path)) : undefined
+}
 
-/** Seconds of a duration such as "900s", "15m" or "1h". Anything else becomes NaN, which the shape refuses. */
-function parseDuration(value: unknown): number | null {
+/** Seconds of a duration. Anything else becomes NaN, which the shape refuses. */
+function durationOf(value: unknown): number | null {
   if (value === 'none') return null
-  const [, amount, unit = ''] = /^(\d{1,9})([smh])$/.exec(typeof value === 'string' ? value : '') ?? []
-  return Number(amount) * (unitSeconds[unit] ?? Number.NaN)
+  return (typeof value === 'string' ? parseDuration(value) : undefined) ?? Number.NaN
 }
 
 interface FileParts {
   /** Text inside the comment, and where it starts. */
   header: string
+  headerStart: number
   headerAt: TextPosition
   query: string
   queryAt: TextPosition
 }
 
-function splitFile(content: string): FileParts | undefined {
+export function splitFile(content: string): FileParts | undefined {
   for (const { kind, start, end } of sqlTokens(content)) {
     if (kind === 'space') continue
     if (kind !== 'comment' || !content.startsWith('/*', start)) return undefined
     const query = content.slice(end)
     return {
       header: content.slice(start + 2, end - 2),
+      headerStart: start + 2,
       headerAt: positionOf(content, start + 2),
       query,
       queryAt: positionOf(content, end + Math.max(0, query.search(/\S/))),

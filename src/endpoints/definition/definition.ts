@@ -118,6 +118,9 @@ export const definitionShape = fields
 
 export type EndpointDefinition = z.output<typeof definitionShape>
 
+/** Author of the versions that the service ships. Other authors are ids of tokens. */
+export const shippedBy = 'wellhead'
+
 interface FieldProblem {
   path: PropertyKey[]
   /** Follows the name of the field: "must be …", "is missing". */
@@ -143,7 +146,7 @@ export function problemSentence(field: string, message: string): string {
 }
 
 /** Fields that clients send back as they read them, and that only the service sets. */
-const readOnly = ['version', 'columns', 'created_at', 'updated_at', 'updated_by'] as const
+const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by'] as const
 
 /** The fields of a request body without those that only the service sets. */
 export function writableFields(body: unknown): Record<string, unknown> {
@@ -163,6 +166,14 @@ export function parseDefinition(fields: unknown): EndpointDefinition {
   const [problem] = fieldProblems(parsed.error)
   const field = problem?.path.join('.') ?? ''
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
+}
+
+/** The definition of an endpoint with other fields. */
+export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
+  if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
+    throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
+  }
+  return parseDefinition({ ...fields, id })
 }
 
 /** Parsed definitions have their fields in the same order, so their JSON can be compared. */

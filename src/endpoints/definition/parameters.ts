@@ -43,9 +43,7 @@ export function bindQuery(
 ): CompiledQuery {
   const names = new Set<string>()
   const edits: SqlEdit[] = []
-  for (const { kind, start, end } of sqlTokens(sql)) {
-    if (kind !== 'parameter') continue
-    const name = sql.slice(start + 1, end)
+  for (const { name, start, end } of parameterTokens(sql)) {
     if (name.startsWith('_')) {
       const message = `@${name} is not allowed. Parameter names that start with _ are reserved for the service.`
       throw invalidQuery(message, positionOf(sql, start))
@@ -75,6 +73,18 @@ export function bindQuery(
       return Object.freeze(Object.fromEntries(values))
     },
   }
+}
+
+function* parameterTokens(sql: string) {
+  for (const { kind, start, end } of sqlTokens(sql)) {
+    if (kind === 'parameter') yield { name: sql.slice(start + 1, end), start, end }
+  }
+}
+
+/** Names of the parameters that the SQL uses except @now. */
+export function usedParameters(sql: string): string[] {
+  const names = [...parameterTokens(sql)].map(({ name }) => name)
+  return [...new Set(names)].filter((name) => name !== reservedName)
 }
 
 /** Adds the time of the request. It is not sent by the caller and is not part of the cache key. */

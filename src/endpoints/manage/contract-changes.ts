@@ -1,3 +1,4 @@
+import { breakingChange } from '../../base/errors.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import {
@@ -83,6 +84,20 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
     add('description_changed', 'compatible', 'The description of the endpoint changed.')
   }
   return changes
+}
+
+interface ChangedContract {
+  /** Name of the endpoint. */
+  name: string
+  changes: readonly ContractChange[]
+}
+
+/** Throws if a change breaks callers. The remedy follows "… would break callers, so". */
+export function refuseBreaking(changed: readonly ChangedContract[], remedy: string): void {
+  const found = changed.flatMap(({ name, changes }) =>
+    changes.filter(({ breaking }) => breaking).map((change) => ({ endpoint: name, ...change })),
+  )
+  if (found.length > 0) throw breakingChange(found, remedy)
 }
 
 type Effect = 'breaking' | 'compatible'

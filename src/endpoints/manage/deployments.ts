@@ -1,28 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import {
-  breakingChange,
-  deletedId,
-  invalidParameter,
-  nameTaken,
-  versionConflict,
-  WellheadError,
-} from '../../base/errors.ts'
+import { deletedId, invalidParameter, nameTaken, versionConflict, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { Warning } from '../../sql/warnings/warning.ts'
 import {
   type EndpointDefinition,
   isSameDefinition,
   parseDefinition,
   writableFields,
 } from '../definition/definition.ts'
-import { type ContractChange, contractChanges } from './contract-changes.ts'
+import { type ContractChange, contractChanges, refuseBreaking } from './contract-changes.ts'
+import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
 
 interface DeploymentsOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
+  warningsOf: WarningsOf
 }
 
 const maxDeployedEndpoints = 500
@@ -44,6 +40,8 @@ export interface DeployedEndpoint {
   /** Version of the endpoint after the deployment. */
   version: number
   changes: ContractChange[]
+  /** What is probably wrong in its SQL. */
+  warnings: Warning[]
 }
 
 export interface DeploymentView {
@@ -65,6 +63,8 @@ interface Step extends DeployedEndpoint {
 /** Another client can change the same endpoints at the same time, so a deployment without versions is retried. */
 const maxAttempts = 5
 
+const remedy = 'nothing was deployed. Send "allow_breaking": true to deploy anyway.'
+
 /** Deploys a set of definitions atomically. */
 export class Deployments {
   readonly #options: DeploymentsOptions
@@ -79,7 +79,7 @@ export class Deployments {
       const steps = await this.#plan(endpoints)
       const view = { dry_run, endpoints: steps.map(({ stored: _, ...shown }) => shown) }
       if (dry_run) return view
-      if (!allow_breaking) refuseBreaking(steps)
+      if (!allow_breaking) refuseBreaking(steps, remedy)
       const changes = steps.flatMap(({ action, stored, version }) =>
         action === 'unchanged' ? [] : [storedChange(stored, version)],
       )
@@ -141,22 +141,16 @@ export class Deployments {
 
   async #step({ definition, typed, current }: DesiredEndpoint): Promise<Step> {
     const stored = await compileStored(this.#options, definition, typed, current?.createdAt)
+    const warnings = await this.#options.warningsOf(definition, typed)
     const { id, name } = definition
-    if (!current) return { name, id, action: 'created', version: 1, changes: [], stored }
+    if (!current) return { name, id, action: 'created', version: 1, changes: [], warnings, stored }
     const { version } = current
     if (isSameDefinition(definition, current.definition)) {
-      return { name, id, action: 'unchanged', version, changes: [], stored }
+      return { name, id, action: 'unchanged', version, changes: [], warnings, stored }
     }
     const changes = contractChanges(current, stored)
-    return { name, id, action: 'updated', version: version + 1, changes, stored }
+    return { name, id, action: 'updated', version: version + 1, changes, warnings, stored }
   }
-}
-
-function refuseBreaking(steps: readonly Step[]): void {
-  const found = steps.flatMap(({ name, changes }) =>
-    changes.filter(({ breaking }) => breaking).map((change) => ({ endpoint: name, ...change })),
-  )
-  if (found.length > 0) throw breakingChange(found)
 }
 
 /** Adds to an error which of the sent endpoints it is about. */

@@ -5,14 +5,19 @@ import { type Catalog, lastWins, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
+import type { Warning } from '../../sql/warnings/warning.ts'
 import { withoutUnused } from '../../sql/with.ts'
 import {
+  changedDefinition,
   type EndpointDefinition,
   isSameDefinition,
   parseDefinition,
+  shippedBy,
   writableFields,
 } from '../definition/definition.ts'
 import { shownParameters } from '../definition/parameter-declaration.ts'
+import { contractChanges, refuseBreaking } from './contract-changes.ts'
+import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 import {
   type CompileOptions,
@@ -25,14 +30,28 @@ import {
 interface EndpointAdminOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
+  warningsOf: WarningsOf
   log: Log
 }
 
 /** An endpoint as the management API shows it. */
 export type EndpointView = ReturnType<typeof view>
 
-/** Author of the records of shipped endpoints. Other records name the id of a token. */
-const shippedBy = 'wellhead'
+export interface ChangeTerms {
+  /** Id of the token that makes the change. */
+  by: string
+  /** Version that the change is based on. Undefined: any version. */
+  expected: number | undefined
+  /** Whether the change may break callers. */
+  breaking: boolean
+}
+
+const remedy = 'nothing was changed. Add ?breaking=true to change the endpoint anyway.'
+
+/** An endpoint after a change, with what is probably wrong in its SQL. */
+export interface ChangedEndpoint extends EndpointView {
+  warnings: Warning[]
+}
 
 /** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {
@@ -98,30 +117,30 @@ export class EndpointAdmin {
     )
   }
 
-  async create(body: unknown, by: string): Promise<EndpointView> {
+  async create(body: unknown, by: string): Promise<ChangedEndpoint> {
     const fields = writableFields(body)
     const definition = parseDefinition({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
     const stored = await compileStored(this.#options, definition, String(fields.query))
     await this.#options.catalog.append(by, storedChange(stored, 1))
-    return this.get(definition.id)
+    return this.#changed(definition, String(fields.query))
   }
 
   /** Replaces the whole definition; omitted fields get their defaults. */
-  replace(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
-    return this.#change(reference, expected, by, () => writableFields(body))
+  replace(reference: string, body: unknown, terms: ChangeTerms): Promise<ChangedEndpoint> {
+    return this.#change(reference, terms, () => writableFields(body))
   }
 
   /** Changes only the fields of the body. */
-  patch(reference: string, body: unknown, by: string, expected: number | undefined): Promise<EndpointView> {
-    return this.#change(reference, expected, by, (current) => ({ ...current, ...writableFields(body) }))
+  patch(reference: string, body: unknown, terms: ChangeTerms): Promise<ChangedEndpoint> {
+    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body) }))
   }
 
-  restore(reference: string, version: number, by: string, expected: number | undefined) {
+  restore(reference: string, version: number, terms: ChangeTerms): Promise<ChangedEndpoint> {
     const old = this.#options.endpoints.version(reference, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
-    return this.#change(reference, expected, by, () => old.definition)
+    return this.#change(reference, terms, () => old.definition)
   }
 
   async delete(reference: string, by: string, expected: number | undefined): Promise<void> {
@@ -136,23 +155,27 @@ export class EndpointAdmin {
 
   async #change(
     reference: string,
-    expected: number | undefined,
-    by: string,
+    { by, expected, breaking }: ChangeTerms,
     next: (current: EndpointDefinition) => Record<string, unknown>,
-  ): Promise<EndpointView> {
+  ): Promise<ChangedEndpoint> {
     return lastWins(expected, async () => {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
-      const { id } = current.definition
       const fields = next(current.definition)
-      if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
-        throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
-      }
-      const definition = parseDefinition({ ...fields, id })
+      const definition = changedDefinition(current.definition, fields)
+      const owner = this.#options.endpoints.findByName(definition.name)
+      if (owner && owner.definition.id !== definition.id) throw nameTaken(definition.name)
       const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
+      if (!breaking) {
+        refuseBreaking([{ name: current.definition.name, changes: contractChanges(current, stored) }], remedy)
+      }
       await this.#options.catalog.append(by, storedChange(stored, current.version + 1))
-      return this.get(id)
+      return this.#changed(definition, String(fields.query))
     })
+  }
+
+  async #changed(definition: EndpointDefinition, typed: string): Promise<ChangedEndpoint> {
+    return { ...this.get(definition.id), warnings: await this.#options.warningsOf(definition, typed) }
   }
 
   /** A shipped endpoint that does not fit the stored ones and their sources is skipped, so that the service starts. */

@@ -1,16 +1,22 @@
 import { z } from 'zod'
+import { closestName } from '../../base/closest-name.ts'
+import { invalidParameter, missingParameter, type WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import type { EndpointRunner } from '../call/endpoint-runner.ts'
-import { outputFormats } from '../call/output-formats.ts'
-import { parseDefinition, writableFields } from '../definition/definition.ts'
+import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
+import { type OutputFormat, outputFormats } from '../call/output-formats.ts'
+import { definitionShape, parseDefinition, reservedName, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
+import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
+import { usedParameters } from '../definition/parameters.ts'
+import type { WarningsOf } from './endpoint-warnings.ts'
 
 interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
   sources: () => KnownSources
+  warningsOf: WarningsOf
 }
 
 export const previewShape = z.strictObject({
@@ -19,6 +25,21 @@ export const previewShape = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({}),
 })
+
+const sqlValue = z
+  .union([z.string(), z.number(), z.boolean(), z.null()], must('text, a number, true, false or null'))
+  .refine((value) => typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value), {
+    error: 'is too large for a JSON number. Send it as text and convert it in the SQL',
+  })
+
+export const sqlShape = z.strictObject(
+  {
+    query: text,
+    parameters: z.record(z.string(), sqlValue, must('an object with a value for each parameter')).default({}),
+    max_rows: definitionShape.shape.max_rows,
+  },
+  must('a JSON object'),
+)
 
 const draftId = '00000000-0000-4000-8000-000000000000'
 const draftName = 'draft'
@@ -36,10 +57,12 @@ export class EndpointDrafts {
     this.#options = options
   }
 
-  /** Errors have their position in the SQL as it was typed. */
+  /** Errors and warnings have their position in the SQL as it was typed. */
   async check(body: unknown, caller: string, signal: AbortSignal) {
-    const { columns, compiled } = await this.#compile(body, caller, signal)
-    return { columns, parameters: compiled.names }
+    const { columns, compiled, definition } = await this.#compile(body, caller, signal)
+    const typed = String(writableFields(body).query)
+    const warnings = await this.#options.warningsOf(definition, typed)
+    return { columns, parameters: compiled.names, warnings }
   }
 
   async preview(body: unknown, caller: string, signal: AbortSignal) {
@@ -58,6 +81,33 @@ export class EndpointDrafts {
     return { columns: endpoint.columns, answer }
   }
 
+  /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
+  async run(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal): Promise<RunResult> {
+    const { query, parameters, max_rows } = readShape(sqlShape, body)
+    const used = usedParameters(query)
+    const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
+    const missing = used.find((name) => !Object.hasOwn(parameters, name))
+    if (missing !== undefined) {
+      throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
+    }
+    const fields = { query, parameters: declarationsOf(parameters), max_rows }
+    const endpoint = await this.#compile(fields, caller, signal)
+    // Errors of the SQL come first: in `:project`, they explain why the value is not used.
+    if (unused !== undefined) throw unusedParameter(unused, used)
+    const sent = Object.entries(parameters).flatMap(([name, value]) =>
+      value === null ? [] : [[name, String(value)] as const],
+    )
+    return this.#options.runner.run({
+      endpoint,
+      values: endpoint.compiled.check(Object.fromEntries(sent)),
+      format,
+      caller,
+      project: undefined,
+      signal,
+      purpose: 'preview',
+    })
+  }
+
   async #compile(body: unknown, caller: string, signal: AbortSignal): Promise<Endpoint> {
     const { engine, runner, sources } = this.#options
     const fields = writableFields(body)
@@ -72,4 +122,10 @@ export class EndpointDrafts {
       throw errorInTypedText(error, String(fields.query))
     }
   }
+}
+
+function unusedParameter(name: string, used: readonly string[]): WellheadError {
+  const closest = closestName(name, used)
+  const hint = closest === undefined ? `The SQL does not use @${name}.` : `Did you mean ${closest}?`
+  return invalidParameter(name, `Unknown parameter "${name}". ${hint}`)
 }

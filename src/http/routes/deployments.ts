@@ -9,7 +9,7 @@ import {
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { deploymentEndpoint } from './endpoints.ts'
+import { deploymentEndpoint, warnings } from './endpoints.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -39,6 +39,7 @@ const deployedEndpoint = z.object<FieldShapes<DeployedEndpoint>>({
   action: z.enum(['created', 'updated', 'unchanged']).describe('What the deployment did.'),
   version: z.int().min(1).describe('Version after the deployment.'),
   changes: z.array(contractChange).describe('Changes that callers may notice.'),
+  warnings,
 })
 
 const deploymentAnswer = z.object<FieldShapes<DeploymentView>>({
@@ -54,7 +55,13 @@ nameComponents('output', {
 })
 
 const example = {
-  endpoints: [{ name: 'requests.count', query: 'SELECT count() AS n FROM edge_logs', expected_version: 0 }],
+  endpoints: [
+    {
+      name: 'requests.count',
+      query: 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY',
+      expected_version: 0,
+    },
+  ],
   dry_run: true,
 }
 

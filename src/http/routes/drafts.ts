@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { describeFields } from '../openapi/json-schema.ts'
 import { sendResult } from '../send-result.ts'
-import { columns, endpointChange } from './endpoints.ts'
+import { columns, endpointChange, warnings } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const draft = {
-  query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
+  query: 'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY',
   parameters: { project: { required: true } },
 }
 const preview = describeFields(previewShape, {
@@ -23,12 +23,12 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
   const errors = [422, 504]
   route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {
-    description: 'Errors have the line and column in the SQL as it was sent.',
+    description: 'Errors and warnings have the line and column in the SQL as it was sent.',
     body: jsonBody(endpointChange, draft),
     responses: {
       200: json(
-        'The endpoint is valid: its columns, and the parameters that its SQL uses.',
-        z.object({ columns, parameters: z.array(z.string()) }),
+        'The endpoint is valid: its columns, the parameters that its SQL uses, and warnings.',
+        z.object({ columns, parameters: z.array(z.string()), warnings }),
       ),
     },
     errors,

@@ -1,15 +1,16 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
 import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
-import type { EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
+import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
+import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
+import { allowsBreaking, changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
@@ -62,14 +63,26 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   updated_by: z.string().describe('Id of the token that created this version.'),
 }
 
-const endpoint = describeFields(
-  z.object({ ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }),
-  endpointTexts,
-)
+const shown = { ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }
+const endpoint = describeFields(z.object(shown), endpointTexts)
+
+const warning = z.object<FieldShapes<Warning>>({
+  code: z.enum(warningCodes).describe('What is probably wrong, for programs.'),
+  message: z.string().describe('What is probably wrong and what to write instead, for people.'),
+  line: z.int().min(1).describe('Line in the SQL as it was sent, from 1.'),
+  column: z.int().min(1).describe('Column in the SQL as it was sent, from 1.'),
+})
+export const warnings = z
+  .array(warning)
+  .describe('SQL that is valid but probably wrong. It does not prevent saving.')
+const changedEndpoint = describeFields(z.object({ ...shown, warnings }), endpointTexts)
 
 /** Read-only fields are ignored, so that callers can send back what they read. */
 const readOnly = Object.fromEntries(
-  Object.entries(view).map(([name, shape]) => [name, shape.optional().meta({ readOnly: true })]),
+  Object.entries({ ...view, warnings }).map(([name, shape]) => [
+    name,
+    shape.optional().meta({ readOnly: true }),
+  ]),
 )
 const sent = {
   ...definitionShape.shape,
@@ -118,9 +131,16 @@ nameComponents('input', {
   EndpointChange: endpointChange,
   DeploymentEndpoint: deploymentEndpoint,
 })
-nameComponents('output', { Parameter: parameter, Endpoint: endpoint, JsonPath: jsonPath, SlowCall: slowCall })
+nameComponents('output', {
+  Parameter: parameter,
+  Endpoint: endpoint,
+  ChangedEndpoint: changedEndpoint,
+  Warning: warning,
+  JsonPath: jsonPath,
+  SlowCall: slowCall,
+})
 
-const params = z.object({
+export const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
 })
 const version = z
@@ -130,11 +150,14 @@ const version = z
   .meta({ description: 'The version.', type: 'integer', pattern: undefined, minimum: 1, example: 1 })
 const example = {
   name: 'slowest-requests',
-  query: 'SELECT timestamp, event_message FROM edge_logs WHERE project = @project LIMIT 20',
+  query:
+    'SELECT timestamp, request_path, origin_time FROM edge_logs ' +
+    'WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY ORDER BY origin_time DESC LIMIT 20',
   parameters: { project: { required: true } },
 }
-const changed = { 200: json('The endpoint after the change.', endpoint, ['ETag']) }
+const changed = { 200: json('The endpoint after the change.', changedEndpoint, ['ETag']) }
 const changeErrors = [409, 412, 422]
+const changing = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
 
 /** Managing endpoints. */
 export function addEndpointRoutes(
@@ -152,7 +175,7 @@ export function addEndpointRoutes(
   route('POST /api/endpoints', 'createEndpoint', 'Create an endpoint', {
     description: 'Checks the SQL before it stores anything.',
     body: jsonBody(endpointFields, example),
-    responses: { 201: json('The endpoint.', endpoint, ['ETag', 'Location']) },
+    responses: { 201: json('The endpoint.', changedEndpoint, ['ETag', 'Location']) },
     errors: [409, 422],
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
@@ -166,29 +189,29 @@ export function addEndpointRoutes(
     handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
   })
   route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
-    description: 'Omitted fields get their defaults. The change creates a new version.',
+    description: `Omitted fields get their defaults. ${changing}`,
     params,
+    query: allowsBreaking,
     headers: ifMatch,
     body: jsonBody(endpointFields, example),
     responses: changed,
     errors: changeErrors,
     handler: async (request, reply) => {
-      const { params, body } = request
-      const expected = expectedVersion(request)
-      return withVersion(reply, await admin.replace(params.reference, body, changedBy(request), expected))
+      const { params, body, query } = request
+      return withVersion(reply, await admin.replace(params.reference, body, termsOf(request, query)))
     },
   })
   route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
-    description: 'The change creates a new version.',
+    description: changing,
     params,
+    query: allowsBreaking,
     headers: ifMatch,
     body: jsonBody(endpointChange, { max_rows: 100 }),
     responses: changed,
     errors: changeErrors,
     handler: async (request, reply) => {
-      const { params, body } = request
-      const expected = expectedVersion(request)
-      return withVersion(reply, await admin.patch(params.reference, body, changedBy(request), expected))
+      const { params, body, query } = request
+      return withVersion(reply, await admin.patch(params.reference, body, termsOf(request, query)))
     },
   })
   route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
@@ -205,15 +228,15 @@ export function addEndpointRoutes(
     handler: async ({ params }) => admin.versions(params.reference),
   })
   route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
-    description: 'Creates a new version with the fields of the old one.',
+    description: `Restores the fields of the old version. ${changing}`,
     params: params.extend({ version }),
+    query: allowsBreaking,
     headers: ifMatch,
     responses: changed,
     errors: [400, 409, 412, 422],
     handler: async (request, reply) => {
       const { reference, version } = request.params
-      const expected = expectedVersion(request)
-      return withVersion(reply, await admin.restore(reference, version, changedBy(request), expected))
+      return withVersion(reply, await admin.restore(reference, version, termsOf(request, request.query)))
     },
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
@@ -232,4 +255,8 @@ export function addEndpointRoutes(
     responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
     handler: async ({ params }) => slowCalls.of(endpoints.get(params.reference).definition.id),
   })
+}
+
+function termsOf(request: FastifyRequest, { breaking }: { breaking: boolean }): ChangeTerms {
+  return { by: changedBy(request), expected: expectedVersion(request), breaking }
 }

@@ -22,6 +22,15 @@ export function expectedVersion(request: FastifyRequest): number | undefined {
   return Number(version)
 }
 
+/** Query parameter of routes that can break callers. */
+export const allowsBreaking = z.object({
+  breaking: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'Whether to make changes that break callers.', type: 'boolean', default: false }),
+})
+
 /** Sets the version as ETag, for the next If-Match. */
 export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
   reply.header('ETag', `"${resource.version}"`)

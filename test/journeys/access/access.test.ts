@@ -4,6 +4,7 @@ import { openService, type RunningService } from '../../support/service.ts'
 import { attackJourneys } from './attack.ts'
 import { deploymentJourneys } from './deployment.ts'
 import { endpointManagementJourneys } from './endpoint-management.ts'
+import { replayJourneys } from './replay.ts'
 import { routeMatrix } from './route-matrix.ts'
 import { sandboxJourneys } from './sandbox.ts'
 import { statusJourneys } from './status.ts'
@@ -30,5 +31,6 @@ routeMatrix(() => service)
 statusJourneys(() => service)
 attackJourneys(() => service, clock)
 sandboxJourneys(() => service, clock)
+replayJourneys(() => service, clock)
 // Last, because it keeps the engine busy.
 tenantJourneys(() => service, clock)

@@ -49,14 +49,14 @@ export function endpointManagementJourneys(running: () => RunningService): void 
       expect(await call('greet?_version=1')).toEqual({ result: [{ word: 'one' }] })
       expect((await admin('GET', '/api/endpoints/query/greet?_version=3')).status).toBe(400)
 
-      const renamed = await admin('PUT', `/api/endpoints/${made.body.id}`, {
+      const renamed = await admin('PUT', `/api/endpoints/${made.body.id}?breaking=true`, {
         ...changed.body,
         name: 'greet.all',
       })
       expect(renamed.body).toMatchObject({ name: 'greet.all', version: 3 })
       expect((await admin('GET', '/api/endpoints/query/greet')).status).toBe(404)
 
-      const restored = await admin('POST', '/api/endpoints/greet.all/versions/1/restore')
+      const restored = await admin('POST', '/api/endpoints/greet.all/versions/1/restore?breaking=true')
       expect(restored.body).toMatchObject({ name: 'greet', version: 4, query: "SELECT 'one' AS word" })
       const versions = (await admin('GET', '/api/endpoints/greet/versions')).body
       expect(versions.map(({ version, name }: { version: number; name: string }) => [version, name])).toEqual(
@@ -101,6 +101,71 @@ export function endpointManagementJourneys(running: () => RunningService): void 
       expect((await admin('DELETE', path, undefined, { 'If-Match': '"2"' })).status).toBe(204)
     })
 
+    test('PUT, PATCH and restore refuse changes that break callers, unless they are allowed', async () => {
+      const one = { name: 'contract', query: "SELECT 1 AS n, 'a' AS word" }
+      const less = { name: 'contract', query: 'SELECT 1 AS n' }
+      const path = '/api/endpoints/contract'
+      await admin('POST', '/api/endpoints', one)
+      const changes = [
+        {
+          endpoint: 'contract',
+          kind: 'column_removed',
+          breaking: true,
+          column: 'word',
+          message: 'Column word was removed.',
+        },
+      ]
+      const doors: [method: string, path: string, body?: object][] = [
+        ['PUT', path, less],
+        ['PATCH', path, { query: less.query }],
+        ['POST', `${path}/versions/1/restore`],
+      ]
+      for (const [index, [method, address, body]] of doors.entries()) {
+        // The last door restores the columns of the second version.
+        if (index === 2) await admin('PATCH', path, { query: "SELECT 1 AS n, 'a' AS word, 2 AS more" })
+        const { version } = (await admin('GET', path)).body
+        for (const suffix of ['', '?breaking=false']) {
+          const refused = await admin(method, address + suffix, body)
+          const kept =
+            index === 2 ? [{ ...changes[0], column: 'more', message: 'Column more was removed.' }] : changes
+          expect([refused.status, refused.body.error.code]).toEqual([409, 'breaking_change'])
+          expect(refused.body.error.changes).toEqual(kept)
+          expect(refused.body.error.message).toBe(
+            'A change would break callers, so nothing was changed. Add ?breaking=true to change the endpoint anyway.',
+          )
+        }
+        for (const suffix of ['?breaking=maybe', '?breaking=', '?breaking=true&breaking=true']) {
+          const malformed = await admin(method, address + suffix, body)
+          expect([suffix, malformed.status, malformed.body.error.parameter]).toEqual([
+            suffix,
+            400,
+            'breaking',
+          ])
+        }
+        expect((await admin('GET', path)).body.version).toBe(version)
+        const allowed = await admin(method, `${address}?breaking=true`, body)
+        expect([allowed.status, allowed.body.version]).toEqual([200, version + 1])
+        await admin('PUT', path, one)
+      }
+      expect((await admin('PATCH', path, { description: 'compatible' })).status).toBe(200)
+      await admin('DELETE', path)
+    })
+
+    test('of concurrent compatible changes, one is refused if it breaks what the other added', async () => {
+      await admin('POST', '/api/endpoints', { name: 'grown', query: 'SELECT 1 AS n' })
+      const both = await Promise.all(
+        ['left', 'right'].map((name) =>
+          admin('PATCH', '/api/endpoints/grown', { query: `SELECT 1 AS n, 'a' AS ${name}` }),
+        ),
+      )
+      expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+      expect(both.find(({ status }) => status === 409)?.body.error).toMatchObject({
+        code: 'breaking_change',
+        changes: [{ kind: 'column_renamed' }],
+      })
+      await admin('DELETE', '/api/endpoints/grown')
+    })
+
     test('of concurrent requests for the same name, one succeeds', async () => {
       const claims = await Promise.all(
         Array.from({ length: 5 }, (_, i) =>
@@ -109,7 +174,9 @@ export function endpointManagementJourneys(running: () => RunningService): void 
       )
       expect(claims.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
       expect(claims.find(({ status }) => status === 409)?.body.error.code).toBe('name_taken')
-      expect((await admin('PATCH', '/api/endpoints/claimed', { name: 'logs.all' })).status).toBe(409)
+      expect((await admin('PATCH', '/api/endpoints/claimed', { name: 'logs.all' })).body.error.code).toBe(
+        'name_taken',
+      )
       await admin('DELETE', '/api/endpoints/claimed')
     })
 

@@ -139,7 +139,9 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       const narrower = query.replace('@project)', "@project AND id LIKE '%/1')")
       expect((await admin('PATCH', '/api/endpoints/sandbox.mine', { query: narrower })).status).toBe(200)
       expect(await outcome(count)).toEqual(['fwd=miss', 1])
-      expect((await admin('PATCH', '/api/endpoints/sandbox.mine', { sandbox: false })).status).toBe(200)
+      expect(
+        (await admin('PATCH', '/api/endpoints/sandbox.mine?breaking=true', { sandbox: false })).status,
+      ).toBe(200)
       expect(await outcome('SELECT 42 AS n')).toEqual(['fwd=miss', 1])
     })
 

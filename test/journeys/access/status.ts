@@ -245,6 +245,7 @@ function halfServer(lines: string[], open: () => boolean) {
     queries: { endpoints: { onChange: () => {} }, calls: unreached } as never,
     endpoints: unreached,
     deployments: unreached,
+    replays: unreached,
     drafts: unreached,
     search: unreached,
     usage: unreached,

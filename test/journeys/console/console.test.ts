@@ -12,6 +12,7 @@ import { consoleLogs } from './logs.ts'
 import { consoleLooks } from './looks.ts'
 import { consoleJourneys } from './pages.ts'
 import { consolePlayground } from './playground.ts'
+import { consoleSaving } from './saving.ts'
 import { consoleColumns } from './typed-columns.ts'
 
 let service: RunningService
@@ -134,6 +135,7 @@ describe('finding entries', () => {
 consoleJourneys(stage)
 consoleLogs(stage)
 consoleEndpointJourneys(stage)
+consoleSaving(stage)
 consoleColumns(stage)
 consolePlayground(stage)
 consoleLooks(stage)

@@ -1,9 +1,9 @@
-import type { Page, Route } from 'playwright-core'
+import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { many } from '../../support/engines.ts'
 import { projects } from './data.ts'
-import { onPage, type Stage } from './pages.ts'
+import { onPage, type Stage, write } from './pages.ts'
 
 /** The left edges of the titles and of the cells of the first row. */
 const edges = `(() => {
@@ -20,12 +20,6 @@ const headOffset = `(() => {
 
 /** A busy machine takes longer than the default second. */
 const patience = { timeout: 30_000 }
-
-async function write(page: Page, text: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'SQL of the endpoint' }).click()
-  await page.keyboard.press('Control+A')
-  await page.keyboard.insertText(text)
-}
 
 export function consoleEndpointJourneys(stage: Stage): void {
   const visit = onPage(stage)
@@ -69,7 +63,7 @@ export function consoleEndpointJourneys(stage: Stage): void {
       await visit('/console/endpoints/console.two', admin(), async (page) => {
         await write(page, query.replace('count()', 'count() + 1'))
         await page.getByText('The query is valid.').waitFor()
-        await change('PATCH', '/api/endpoints/console.two', { max_rows: 7 })
+        await change('PATCH', '/api/endpoints/console.two?breaking=true', { max_rows: 7 })
         await page.getByRole('button', { name: 'Save as new version' }).click()
         await page.getByText('Version 2 was saved while you edited version 1.', { exact: false }).waitFor()
         await page.getByRole('button', { name: 'Apply my changes to version 2' }).click()

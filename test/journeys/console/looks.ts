@@ -93,7 +93,7 @@ export function consoleLooks(stage: Stage): void {
       const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
       await ask(stage.service(), token, 'POST', '/api/endpoints', looks)
       const changed = { query: "SELECT 2 AS one, 'b' AS text -- second", max_rows: 5 }
-      await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks', changed)
+      await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks?breaking=true', changed)
       const tab = await openConsole(stage.browser(), stage.service(), '/', {
         ...admin(),
         width: 360,

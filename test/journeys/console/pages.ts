@@ -27,6 +27,13 @@ export function onPage({ service, browser }: Stage) {
   }
 }
 
+/** Replaces the SQL of an endpoint's page. */
+export async function write(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'SQL of the endpoint' }).click()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText(text)
+}
+
 const [shop, notes] = projects
 
 export function consoleJourneys(stage: Stage): void {
@@ -79,21 +86,19 @@ export function consoleJourneys(stage: Stage): void {
     test('marks a syntax error, runs an unsaved query, saves versions and restores one', () =>
       visit('/console/new-endpoint', admin(), async (page) => {
         const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
-        const write = async (text: string) => {
-          await editor.click()
-          await page.keyboard.press('Control+A')
-          await page.keyboard.insertText(text)
-        }
         await page.getByLabel('Name').fill('console.made')
-        await write('SELECT\n  count() AS n\nFRM edge_logs\nWHERE project = @project')
+        await write(page, 'SELECT\n  count() AS n\nFRM edge_logs\nWHERE project = @project')
         await page.getByText(/^Line 3, column \d+: Syntax error/).waitFor()
         await page.locator('.cm-lintRange-error').waitFor()
         expect(await page.getByRole('button', { name: 'Create endpoint' }).isDisabled()).toBe(true)
-        await write('SELECT 1 +')
+        await write(page, 'SELECT 1 +')
         await page
           .getByText('Line 1, column 11: Syntax error at the end of the query.', { exact: true })
           .waitFor()
-        await write('SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project')
+        await write(
+          page,
+          'SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project',
+        )
         await page.getByText('The query is valid.').waitFor()
         await page.getByLabel('project', { exact: false }).first().fill(shop)
         await editor.click()
@@ -101,9 +106,11 @@ export function consoleJourneys(stage: Stage): void {
         await page.getByRole('cell', { name: '55', exact: true }).waitFor()
         await page.getByRole('button', { name: 'Create endpoint' }).click()
         await page.getByText('version 1', { exact: true }).waitFor()
-        await write('SELECT count() + 1 AS n\nFROM edge_logs\nWHERE project = @project')
+        await write(page, 'SELECT count() + 1 AS n\nFROM edge_logs\nWHERE project = @project')
         await page.getByText('The query is valid.').waitFor()
         await page.getByRole('button', { name: 'Save as new version' }).click()
+        await page.getByText('newest was removed').waitFor()
+        await page.getByRole('button', { name: 'Save anyway' }).click()
         await page.getByText('version 2', { exact: true }).waitFor()
         await page.getByRole('button', { name: 'Versions' }).click()
         await page.getByRole('heading', { name: 'Changes in version 2' }).waitFor()

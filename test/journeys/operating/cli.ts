@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -66,6 +67,43 @@ export function cliJourneys(service: () => LocalService): void {
         stderr: expect.stringMatching(/^wellhead: .*\(forbidden, request [\w-]+\)\n$/),
       })
       const id = token?.id as string
+      const update = (...flags: string[]) => run(['token', 'update', id, ...flags])
+      expect(
+        await data(
+          ...['token', 'update', id, '--scope', 'query', '--no-project', '--expires', 'never'],
+          ...[
+            '--parameter',
+            'limit=5',
+            '--remove-parameter',
+            'project_tier',
+            '--requests-per-minute',
+            'none',
+          ],
+        ),
+      ).toMatchObject({
+        ...{ id, scopes: ['query'], project: null, parameters: { limit: '5' }, description: 'dashboards' },
+        ...{ expires_at: null, requests_per_minute: null },
+      })
+      expect((await update('--expires', '1d', '--description', 'boards')).stdout).toMatch(
+        /^description +boards\n(.*\n)*parameters +limit=5\nexpires +\d{4}-.*Z\n/m,
+      )
+      expect(await update()).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing to change') })
+      expect(await update('--expires', 'soon')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('It must be a time such as 30d, 12h'),
+      })
+      expect(await update('--remove-parameter', 'nope')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('does not set the parameter nope'),
+      })
+      expect((await update('--scope', 'everything')).stderr).toContain('(invalid_parameter')
+      expect((await run(['token', 'update', randomUUID(), '--no-project'])).stderr).toContain(
+        'No access token has the id',
+      )
+      expect(await run(['token', 'update', id, '--scope', 'admin'], { environment: as })).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('(forbidden'),
+      })
       const rotated = await run(['token', 'rotate', id, '--overlap', '0'])
       expect(rotated.stdout).toMatch(/^wh_\w{38}\n$/)
       expect((await run(['token', 'revoke', id])).code).toBe(2)
@@ -80,7 +118,8 @@ export function cliJourneys(service: () => LocalService): void {
 
     test('shows, runs, restores and deletes an endpoint', async () => {
       const query =
-        "SELECT number AS n, concat('a,', toString(number)) AS t FROM numbers(3) WHERE number < @most"
+        "SELECT number AS n, concat('a,', toString(number)) AS t, 1767225600123456 AS big, " +
+        "fromUnixTimestamp64Micro(1767225600123456, 'UTC') AS at FROM numbers(3) WHERE number < @most"
       const put = (body: object, method = 'POST', path = '/api/endpoints') =>
         fetch(service().url + path, {
           method,
@@ -94,14 +133,24 @@ export function cliJourneys(service: () => LocalService): void {
       const form = async (...more: string[]) => (await run([...call, ...more])).stdout
       expect(JSON.parse(await form())).toEqual({
         result: [
-          { n: 0, t: 'a,0' },
-          { n: 1, t: 'a,1' },
+          { n: 0, t: 'a,0', big: 1767225600123456, at: 1767225600123456 },
+          { n: 1, t: 'a,1', big: 1767225600123456, at: 1767225600123456 },
         ],
       })
-      expect(await form('--format', 'csv')).toBe('"n","t"\n0,"a,0"\n1,"a,1"\n')
-      expect(await form('--format', 'table')).toBe('n  t\n0  a,0\n1  a,1\n')
+      expect(await form('--format', 'csv')).toMatch(
+        /^"n","t","big","at"\n0,"a,0",1767225600123456,1767225600123456\n/,
+      )
+      expect(await form('--format', 'table')).toBe(
+        'n  t                 big  at\n' +
+          '0  a,0  1767225600123456  2026-01-01T00:00:00.123456Z\n' +
+          '1  a,1  1767225600123456  2026-01-01T00:00:00.123456Z\n',
+      )
+      expect((await run([...call, 'mosst=1'])).stderr).toMatch(
+        /Unknown parameter "mosst".*most.*\(invalid_parameter/,
+      )
+      expect((await run([...call, 'mosst=1', '--lenient'])).code).toBe(0)
       expect(await form('--format', 'parquet', '--output', 'out.parquet')).toBe('')
-      expect((await run(call)).stderr).toMatch(/^2 rows, \d+ ms, from the cache, \d+ s old\n$/)
+      expect((await run(call)).stderr).toMatch(/^2 rows, \d+ ms, from the cache, \d+s old\n$/)
       expect((await run([...call, '--fresh'])).stderr).toMatch(/computed\n$/)
       expect((await run([...call, '--explain'])).stdout).toMatch(/^\{/)
       expect(await run(['endpoint', 'run', 'cli.numbers'])).toMatchObject({
@@ -121,13 +170,71 @@ export function cliJourneys(service: () => LocalService): void {
         version: 3,
         description: '',
       })
-      expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +60 s/m)
+      expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +1m/m)
+      const more = { query: query.replace(' FROM', ', 1 AS more FROM') }
+      expect((await put(more, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
+      expect(await run(['endpoint', 'restore', 'cli.numbers', '3'])).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr:
+          'wellhead: 1 change would break callers; nothing was changed. Use --breaking to restore version 3 anyway.\n' +
+          '  breaking  Column more was removed.\n',
+      })
+      expect(await data('endpoint', 'restore', 'cli.numbers', '3', '--breaking')).toMatchObject({
+        version: 5,
+      })
       expect((await run(['endpoint', 'delete', 'cli.numbers', '--yes'])).code).toBe(0)
       expect((await run(call)).stderr).toContain('(endpoint_not_found')
     })
 
+    test('runs SQL from an argument, a file and standard input', async () => {
+      const query = "SELECT number AS n, concat('a,', @word) AS t FROM numbers(3) WHERE number < @most"
+      const values = ['-p', 'most=2', '-p', 'word=x=y']
+      const first = await run(['sql', query, ...values])
+      expect(JSON.parse(first.stdout).result).toEqual([
+        { n: 0, t: 'a,x=y' },
+        { n: 1, t: 'a,x=y' },
+      ])
+      expect([first.code, first.stderr]).toEqual([0, expect.stringMatching(/^2 rows, \d+ ms, not cached\n$/)])
+      const named = file('question.sql', `/* a header */\n${query}`)
+      expect((await run(['sql', '--file', named, ...values, '--format', 'csv'])).stdout).toBe(
+        '"n","t"\n0,"a,x=y"\n1,"a,x=y"\n',
+      )
+      const piped = { input: "SELECT 'a' AS x, @digits AS y, @none AS z" }
+      const cut = ['--max-rows', '1', '--format', 'table', '-p', 'digits="2"', '-p', 'none=null']
+      expect(await run(['sql', ...cut], piped)).toMatchObject({ code: 0, stdout: 'x  y  z\na  2\n' })
+      expect(await run(['sql', '-', '--output', 'rows.parquet', '--format', 'parquet'], piped)).toMatchObject(
+        {
+          code: 1,
+          stderr: expect.stringContaining('Parameter "digits" is required.'),
+        },
+      )
+      const doubtful = await run(['sql', 'SELECT id\nFROM edge_logs\nLIMIT @most', '-p', 'most=1'])
+      expect(doubtful.code).toBe(0)
+      expect(doubtful.stderr).toMatch(/\n\nWarning: .* \(no_order\)\n3 \| LIMIT @most\n {2}\| \^\n/)
+      expect(doubtful.stderr).toContain('(unbounded_time)')
+      expect(doubtful.stderr).not.toContain('parameter')
+      const many = await run(['sql', 'SELECT number AS n FROM numbers(9)', '--max-rows', '4'])
+      expect(many.stderr).toMatch(/^4 rows, .*, truncated at the maximum number of rows\n$/)
+    })
+
+    test('shows where SQL is wrong', async () => {
+      const wrong = await run(['sql', 'SELECT id,\n  nothing_like_it\nFROM edge_logs'])
+      expect([wrong.code, wrong.stdout]).toEqual([1, ''])
+      expect(wrong.stderr).toMatch(
+        /^wellhead: .*\(invalid_query, request [\w-]+\)\n\n2 \| {3}nothing_like_it\n {2}\| {3}\^\n$/,
+      )
+      const typo = await run(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
+      expect(typo.stderr).toContain('Did you mean word? (invalid_parameter, parameter wrd')
+      expect((await run(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
+      expect((await run(['sql', '--file', 'missing.sql'])).stderr).toBe(
+        'wellhead: Cannot read missing.sql: it does not exist.\n',
+      )
+      expect((await run(['sql'], { input: Buffer.from([0xff]) })).stderr).toContain('not valid UTF-8')
+    })
+
     test('sends entries from lines, arrays and gzip, and reports rejected entries with their line', async () => {
-      expect(await data('source', 'create', 'cli_logs', '--retention-days', '30')).toMatchObject({
+      expect(await data('source', 'create', 'cli_logs', '--retention', '30d')).toMatchObject({
         name: 'cli_logs',
         retention_days: 30,
       })

@@ -7,6 +7,7 @@ import { scratchDirectory } from '../../support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../support/service-process.ts'
 import { openTraceReceiver } from '../../support/trace-receiver.ts'
 import { cliJourneys } from './cli.ts'
+import { logCommandJourneys } from './cli-entries.ts'
 import { deployCommandJourneys } from './deploy-command.ts'
 
 describe('a service', () => {
@@ -51,7 +52,10 @@ describe('a service', () => {
     expect(call?.[1]).toBe(token)
     const response = await fetch(call?.[2] as string, { headers: { 'X-API-KEY': token } })
     expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({ result: [] })
+    const { result } = (await response.json()) as { result: object[] }
+    expect(result.length).toBeGreaterThan(10)
+    expect(service.stderr()).toContain(`Console      ${url}/\n`)
+    expect((await fetch(`${url}/`)).headers.get('content-type')).toContain('text/html')
     const status = await fetch(`${url}/api/status`, { headers: { 'X-API-KEY': token } })
     expect(await status.json()).toMatchObject({ ready: true, engine: { ready: true, restarts: 0 } })
   })
@@ -147,6 +151,7 @@ describe('a service', () => {
   })
 
   cliJourneys(() => ({ url, token, dataDir: directory.path }))
+  logCommandJourneys(() => ({ url, token, dataDir: directory.path }))
   deployCommandJourneys(() => ({ url, token, dataDir: directory.path }))
 
   test('continues the trace of a caller, logs it and sends spans to a collector', async () => {
@@ -190,11 +195,17 @@ describe('a service', () => {
     await service.exit
     await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false), { timeout: 10_000 })
 
-    service = spawnService(args, collected())
+    service = spawnService(args, { ...collected(), WELLHEAD_LOG_FORMAT: 'text' })
     url = await service.ready()
     expect(service.stderr()).not.toContain('wh_')
+    expect(service.stderr()).toContain(`Admin token  stored in ${directory.path}/admin-token`)
     const { result } = await ask('/api/endpoints/query/wellhead.top-callers?interval=1day', token)
     expect(result).toContainEqual(expect.objectContaining({ token_id: made.id, calls: 20, errors: 0 }))
+    await vi.waitFor(() =>
+      expect(service.stdout()).toMatch(
+        /^\d\d:\d\d:\d\d\.\d{3} {2}info {3}GET \/api\/endpoints\/query\/wellhead\.top-callers {2}200 {2}[\d.]+ ms$/m,
+      ),
+    )
   })
 
   test('stops on SIGTERM with exit code 0', async () => {

@@ -135,7 +135,7 @@ test('of two concurrent deployments that share an endpoint, one succeeds and the
 })
 
 test('a start does not revert changed or deleted endpoints', async () => {
-  await admin(one, 'PATCH', '/api/endpoints/logs.all', { max_rows: 5 })
+  await admin(one, 'PATCH', '/api/endpoints/logs.all?breaking=true', { max_rows: 5 })
   await admin(one, 'DELETE', '/api/endpoints/usage.api-counts')
   const third = await openOn()
   expect((await admin(third, 'GET', '/api/endpoints/logs.all')).body).toMatchObject({

@@ -1,4 +1,5 @@
-import { useId } from 'react'
+import { useId, useState } from 'react'
+import { WarningHelp } from './warning-help.tsx'
 
 /** SQL that is valid but probably does not mean what its author intends. */
 export interface SqlWarning {
@@ -11,6 +12,7 @@ export interface SqlWarning {
 /** Shows nothing if there are no warnings. */
 export function WarningList({ warnings }: { warnings: readonly SqlWarning[] }) {
   const id = useId()
+  const [explained, setExplained] = useState<string>()
   if (warnings.length === 0) return null
   return (
     <section className="note-box warn" aria-labelledby={id}>
@@ -18,10 +20,14 @@ export function WarningList({ warnings }: { warnings: readonly SqlWarning[] }) {
       <ul className="warnings">
         {warnings.map(({ code, message, line, column }) => (
           <li key={`${line} ${column} ${code} ${message}`}>
-            Line {line}, column {column}: {message} <code>{code}</code>
+            Line {line}, column {column}: {message}{' '}
+            <button type="button" className="link mono" onClick={() => setExplained(code)}>
+              {code}
+            </button>
           </li>
         ))}
       </ul>
+      {explained !== undefined && <WarningHelp code={explained} onClose={() => setExplained(undefined)} />}
     </section>
   )
 }

@@ -159,7 +159,7 @@ function EnginePlan({ name, values }: { name: string; values: Record<string, str
   const query = useQuery({
     queryKey: ['plan', name, values],
     queryFn: ({ signal }) => {
-      const parameters = new URLSearchParams({ ...values, _explain: '1' })
+      const parameters = new URLSearchParams({ ...values, _strict: '1', _explain: '1' })
       return api<Plan>(`/api/endpoints/query/${at(name)}?${parameters}`, { signal })
     },
     retry: false,

@@ -1,0 +1,35 @@
+import type { ContractChange } from '../../api/shapes.ts'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
+
+interface BreakingDialogProps {
+  changes: readonly ContractChange[]
+  action: string
+  isPending: boolean
+  error?: Error | null | undefined
+  onConfirm: () => void
+  onClose: () => void
+}
+
+/** Asks before a change that breaks callers. */
+export function BreakingDialog(props: BreakingDialogProps) {
+  const { changes, action, isPending, error, onConfirm, onClose } = props
+  return (
+    <Dialog title="This change breaks callers" onClose={onClose}>
+      <DialogForm
+        action={action}
+        tone="danger"
+        disabled={isPending}
+        error={error ?? null}
+        onSubmit={onConfirm}
+        onClose={onClose}
+      >
+        <p>Programs that call the current version may fail or get something else:</p>
+        <ul className="warnings">
+          {changes.map(({ kind, message }) => (
+            <li key={`${kind} ${message}`}>{message}</li>
+          ))}
+        </ul>
+      </DialogForm>
+    </Dialog>
+  )
+}

@@ -1,0 +1,95 @@
+import { useEffect, useRef, useState } from 'react'
+import { ApiError, api } from '../../api/api.ts'
+import { queryClient } from '../../api/queries.ts'
+import type { ContractChange, Endpoint, Replay } from '../../api/shapes.ts'
+import { changedFields, draftOf, type EndpointDraft } from '../endpoint-draft.ts'
+import { isNoteworthy, replaySummary } from './replay-summary.ts'
+
+/** Fields that decide which rows a request gets. */
+const replayed: readonly (keyof EndpointDraft)[] = ['query', 'parameters', 'max_rows']
+
+export type SaveQuestion =
+  | { kind: 'replay'; replay: Replay }
+  | { kind: 'no-replay'; failure: Error }
+  | { kind: 'breaking'; changes: readonly ContractChange[] }
+
+interface SaveState {
+  busy?: 'trying' | 'saving'
+  /** What the user is asked before the draft is saved. */
+  question?: SaveQuestion
+  error?: Error
+  /** What recent requests showed. */
+  note?: string
+}
+
+interface SaveOptions {
+  draft: EndpointDraft
+  /** Undefined for a new endpoint. */
+  saved: Endpoint | undefined
+  onSaved: (saved: Endpoint) => void
+}
+
+/**
+ * Saves a draft. A change of the rows is first tried with recent requests; the user is asked if they would notice it, or if
+ * the service refuses it as breaking.
+ */
+export function useSave({ draft, saved, onSaved }: SaveOptions) {
+  const [state, setState] = useState<SaveState>({})
+  const trial = useRef<AbortController>(undefined)
+  // A result belongs to the draft that was tried.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every change of the draft ends the trial
+  useEffect(() => () => trial.current?.abort(), [draft])
+
+  const save = async ({ breaking = false, note }: { breaking?: boolean; note?: string } = {}) => {
+    trial.current?.abort()
+    setState(({ question }) => ({ busy: 'saving', ...(question && { question }) }))
+    try {
+      const created = saved
+        ? await api<Endpoint>(`/api/endpoints/${saved.id}${breaking ? '?breaking=true' : ''}`, {
+            method: 'PATCH',
+            body: draft,
+            headers: { 'If-Match': `"${saved.version}"` },
+          })
+        : await api<Endpoint>('/api/endpoints', { body: draft })
+      setState(note === undefined ? {} : { note })
+      onSaved(created)
+    } catch (thrown) {
+      const error = thrown as Error
+      if (error instanceof ApiError && error.changes) {
+        return setState({ question: { kind: 'breaking', changes: error.changes } })
+      }
+      const isConflict = error instanceof ApiError && error.status === 412
+      setState(({ question }) => ({ error, ...(question && !isConflict && { question }) }))
+      // Fetches the newer version, which shows the conflict.
+      if (saved && isConflict) queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] })
+    }
+  }
+
+  const tryRequests = async (showValues: boolean) => {
+    trial.current?.abort()
+    trial.current = new AbortController()
+    const { signal } = trial.current
+    setState(({ question }) => ({ busy: 'trying', ...(showValues && question && { question }) }))
+    try {
+      const path = `/api/endpoints/${saved?.id}/replay`
+      const body = { endpoint: draft, show_values: showValues }
+      const replay = await api<Replay>(path, { body, signal })
+      signal.throwIfAborted()
+      if (showValues || replay.requests.some(isNoteworthy)) {
+        return setState({ question: { kind: 'replay', replay } })
+      }
+      await save({ note: replaySummary(replay) })
+    } catch (error) {
+      if (signal.aborted) return setState((now) => (now.busy === 'trying' ? {} : now))
+      // Saving reports what is wrong with the draft.
+      if (error instanceof ApiError && [400, 404, 422].includes(error.status)) return save()
+      setState({ question: { kind: 'no-replay', failure: error as Error } })
+    }
+  }
+
+  const start = () => {
+    const changed = saved ? changedFields(draft, draftOf(saved)) : []
+    return changed.some((field) => replayed.includes(field)) ? tryRequests(false) : save()
+  }
+  return { ...state, start, save, showValues: () => tryRequests(true), cancel: () => setState({}) }
+}

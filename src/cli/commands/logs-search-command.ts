@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { pastInstant, wholeNumber } from '../arguments.ts'
+import { usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { addFilterOptions, type FilterOptions } from '../logs/entry-filter.ts'
+import { entryText } from '../logs/entry-text.ts'
+import { searchEntries } from '../logs/search-entries.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+
+interface SearchOptions extends FilterOptions {
+  since?: string
+  from?: string
+  to?: string
+  limit: number
+  json?: true
+}
+
+export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
+  const time = pastInstant(io.clock.now)
+  const search = addServiceCommand(logs, 'search', 'show stored entries that match, newest first')
+    .argument('<source>', 'source to search')
+    .argument('[text...]', 'texts that the message must contain, ignoring case')
+  addFilterOptions(search)
+    .option(
+      '--since <time>',
+      'start: a duration before now such as 30m, 12h or 7d, or ISO 8601 (default: 1h)',
+      time,
+    )
+    .option('--from <time>', 'same as --since', time)
+    .option('--to <time>', 'end, exclusive (default: none)', time)
+    .option('-n, --limit <count>', 'maximum number of entries', wholeNumber(1, 10_000), 100)
+    .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
+  addServiceAction(search, io, {
+    examples: [
+      'wellhead logs search edge_logs timeout --since 12h',
+      'wellhead logs search edge_logs --project demo --where response.status_code=500 --where region!=eu',
+      'wellhead logs search edge_logs --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z -n 1000 --json',
+    ],
+    request: async (client, source: string, text: string[], options: SearchOptions) => {
+      const { project, where: filters = [], since, from = since, to, limit } = options
+      if (since !== undefined && options.from !== undefined)
+        throw usageFailure('Use --since or --from, not both.')
+      const asJson = options.json === true || !io.stdout.isTerminal
+      let count = 0
+      for await (const { entry, json } of searchEntries(
+        client,
+        source,
+        { project, from, to, text, filters },
+        limit,
+      )) {
+        count++
+        await io.stdout.write(`${asJson ? json : entryText(entry, io.stdout)}\n`)
+      }
+      if (count === 0) {
+        const range = from === undefined ? `in the hour before ${to ?? 'now'}` : 'in this time range'
+        await io.stderr.write(`No entries match ${range}. Search further back with --since.\n`)
+      } else if (count === limit) {
+        await io.stderr.write(`Showing the newest ${count}; there may be more. Raise --limit, or set --to.\n`)
+      }
+    },
+  })
+}

@@ -1,0 +1,86 @@
+import { open, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import { formatAge } from '../../base/duration.ts'
+import { outputFormats } from '../../endpoints/call/output-formats.ts'
+import { usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { formatRows } from '../output/table.ts'
+import type { ServiceClient } from '../service-client.ts'
+
+const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
+
+type Format = (typeof formats)[number]
+
+export interface RowsOptions {
+  format?: Format
+  output?: string
+}
+
+const resultResponse = z.looseObject({ result: z.array(z.record(z.string(), z.unknown())) })
+
+export function addRowsOptions(command: Command): Command {
+  const format = new Option('--format <format>', 'output format (default: table on a terminal, else json)')
+  return command.addOption(format.choices(formats)).option('--output <file>', 'write the rows to a file')
+}
+
+/** Sends a request for rows, and prints them or writes them to a file. */
+export async function showRows(
+  options: RowsOptions,
+  client: ServiceClient,
+  io: CommandIo,
+  request: (control: Record<string, string>) => Promise<Response>,
+): Promise<void> {
+  const format = formatOf(options, io)
+  const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
+  // A missing token must not leave an empty file, and an unwritable file must fail before the query runs.
+  client.find()
+  if (file !== undefined) await (await open(file, 'a')).close()
+  const startedMs = performance.now()
+  // Numbers do not tell which of them are timestamps; the service knows the types.
+  const response = await request(
+    format === 'table' ? { _format: 'json', _timestamps: 'iso' } : { _format: format },
+  )
+  const body = await client.read(response)
+  const elapsedMs = performance.now() - startedMs
+  const { output, rows } = render(body, format, client, io)
+  await (file === undefined ? io.stdout.write(output) : writeFile(file, output))
+  await io.stderr.write(`${summary(response.headers, rows, elapsedMs)}\n`)
+}
+
+function formatOf({ format, output }: RowsOptions, io: CommandIo): Format {
+  const toTerminal = output === undefined && io.stdout.isTerminal
+  if (format === undefined) return toTerminal ? 'table' : 'json'
+  if (toTerminal && (format === 'parquet' || format === 'arrow')) {
+    throw usageFailure(`${format} is a binary format. Write it to a file with --output.`)
+  }
+  return format
+}
+
+function render(body: Buffer, format: Format, client: ServiceClient, io: CommandIo) {
+  if (format === 'table' || format === 'json') {
+    const { result } = client.parse(body, resultResponse)
+    return { output: format === 'table' ? formatRows(result, io.stdout) : `${body}\n`, rows: result.length }
+  }
+  const count = outputFormats.find(({ name }) => name === format)?.cut
+  return { output: body, rows: count?.(body, Number.MAX_SAFE_INTEGER).rows }
+}
+
+function summary(headers: Headers, rows: number | undefined, elapsedMs: number): string {
+  const parts = [
+    rows === undefined ? '' : plural(rows, 'row'),
+    `${elapsedMs.toFixed(0)} ms`,
+    cacheText(headers.get('cache-status') ?? '', headers.get('age')),
+    headers.get('wellhead-truncated') === 'true' ? 'truncated at the maximum number of rows' : '',
+  ]
+  return parts.filter((part) => part !== '').join(', ')
+}
+
+function cacheText(status: string, age: string | null): string {
+  if (/;\s*hit\b/.test(status))
+    return `from the cache, ${formatAge(Number(age ?? 0))} old${/stale/.test(status) ? ', stale' : ''}`
+  if (/fwd=bypass/.test(status)) return 'not cached'
+  return /fwd=/.test(status) ? 'computed' : ''
+}

@@ -1,0 +1,131 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { declarationsOf, type JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import { collectPair, wholeNumber } from '../arguments.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { findInputs, readUnpacked } from '../logs/log-input.ts'
+import { sqlExcerpt } from '../output/sql-excerpt.ts'
+import { visible } from '../output/visible.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
+
+interface SqlOptions extends RowsOptions {
+  file?: string
+  parameter?: Record<string, string>
+  maxRows?: number
+}
+
+/** The service refuses larger bodies. */
+const maxSqlBytes = 2 ** 20
+
+const help = `
+The SQL is one SELECT with the rules of an endpoint; @now is the current time. A value of a parameter is a number, true,
+false or null if it looks like one. To send such a value as text, quote it twice: -p version='"2"'.
+`
+
+export function addSqlCommand(program: Command, io: CommandIo): void {
+  const command = addServiceCommand(program, 'sql', 'run SQL without saving it as an endpoint')
+    .argument('[sql]', 'one SELECT; "-" or none reads standard input')
+    .option('--file <file>', 'read the SQL from a file')
+    .option('-p, --parameter <name=value>', 'value of a parameter; repeatable', collectPair)
+    .option('--max-rows <n>', 'maximum number of rows (default: 1000)', wholeNumber(1, 10_000))
+  addRowsOptions(command).addHelpText('after', help)
+  addServiceAction(command, io, {
+    examples: [
+      'wellhead sql "SELECT project, count() AS entries FROM edge_logs GROUP BY project ORDER BY entries DESC"',
+      'wellhead sql --file slow.sql -p project=acme -p limit=20 --format csv > slow.csv',
+      "echo 'SELECT @now AS now' | wellhead sql",
+    ],
+    request: async (client, sql: string | undefined, options: SqlOptions) => {
+      const query = await readSql(sql, options.file, io)
+      const parameters = valuesOf(options.parameter ?? {})
+      const { maxRows } = options
+      const json = { query, parameters, ...(maxRows !== undefined && { max_rows: maxRows }) }
+      try {
+        await showRows(options, client, io, (control) =>
+          client.request('POST', '/api/sql', { query: control, json }),
+        )
+      } catch (error) {
+        throw withExcerpt(error, query, io)
+      }
+      await printWarnings(query, parameters, client, io)
+    },
+  })
+}
+
+/** Reads SQL of an argument, a file or standard input. */
+export async function readSql(
+  sql: string | undefined,
+  file: string | undefined,
+  io: CommandIo,
+): Promise<string> {
+  if (sql !== undefined && file !== undefined) throw usageFailure('Use either SQL or --file, not both.')
+  if (sql !== undefined && sql !== '-') return sql
+  if (sql === undefined && file === undefined && io.stdinIsTerminal) {
+    throw usageFailure('There is no SQL. Write it as an argument, or use --file.')
+  }
+  const [input] = await findInputs([file ?? '-'], io)
+  if (!input) return ''
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of readUnpacked(input, io.signal, () => {})) {
+    bytes += chunk.length
+    if (bytes > maxSqlBytes) throw new CommandFailure(`The SQL in ${input.name} is larger than 1 MiB.`)
+    chunks.push(chunk)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch (error) {
+    throw new CommandFailure(`${input.name} is not valid UTF-8.`, undefined, { cause: error })
+  }
+}
+
+/** Values of parameters: a number, true, false or null if the text looks like one. */
+export function valuesOf(texts: Record<string, string>): Record<string, JsonValue> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, readValue(text)]))
+}
+
+/** Text that is a JSON value is that value; integers that a double cannot hold stay text. */
+function readValue(text: string): JsonValue {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return text
+  }
+  if (typeof value === 'object' && value !== null) return text
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return text
+  return value as JsonValue
+}
+
+/** The error with the line of SQL that it is about. */
+function withExcerpt(error: unknown, query: string, io: CommandIo): unknown {
+  if (!(error instanceof ServiceFailure) || error.position === undefined) return error
+  const excerpt = sqlExcerpt(query, error.position, io.stderr.columns)
+  return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
+}
+
+const checkResponse = z.looseObject({
+  warnings: z.array(z.looseObject({ code: z.string(), message: z.string(), line: z.int(), column: z.int() })),
+})
+
+/** Warnings are about the SQL alone, so a failure to get them does not hide the rows. */
+async function printWarnings(
+  query: string,
+  values: Record<string, JsonValue>,
+  client: ServiceClient,
+  io: CommandIo,
+): Promise<void> {
+  const json = { query, parameters: declarationsOf(values) }
+  const checking = client.json('POST', '/api/endpoints/check', checkResponse, { json })
+  const { warnings } = await checking.catch((error: unknown) => {
+    if (io.signal.aborted) throw error
+    return { warnings: [] }
+  })
+  for (const { code, message, line, column } of warnings) {
+    const excerpt = sqlExcerpt(query, { line, column }, io.stderr.columns)
+    await io.stderr.write(`\nWarning: ${visible(message)} (${visible(code)})\n${excerpt ?? ''}\n`)
+  }
+}

@@ -1,0 +1,13 @@
+import type { CommandOutput } from '../command-io.ts'
+import { visible } from '../output/visible.ts'
+import type { LoggedEntry } from './entry-filter.ts'
+
+/** One line for people: time, project, and the message, or the metadata of an entry without a message. */
+export function entryText(
+  { timestamp, project, event_message, metadata }: LoggedEntry,
+  { colors }: CommandOutput,
+): string {
+  const text = event_message === '' ? colors.dim(visible(JSON.stringify(metadata))) : visible(event_message)
+  const projects = project === '' ? [] : [colors.cyan(visible(project))]
+  return [colors.dim(new Date(timestamp / 1000).toISOString()), ...projects, text].join('  ')
+}

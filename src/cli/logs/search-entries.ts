@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import type { ServiceClient } from '../service-client.ts'
+import type { EntryCondition, LoggedEntry } from './entry-filter.ts'
+
+export interface EntrySearch {
+  project?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+  text: readonly string[]
+  filters: readonly EntryCondition[]
+}
+
+export interface FoundEntry {
+  entry: LoggedEntry
+  /** As the service sent it: parsing would round large integers. */
+  json: string
+}
+
+/** The most entries that the service returns at once. */
+const pageSize = 500
+
+const entryList = z.array(
+  z.looseObject({
+    id: z.string(),
+    timestamp: z.number(),
+    project: z.string(),
+    event_message: z.string(),
+    metadata: z.unknown(),
+  }),
+)
+
+/** Newest first, at most this many. */
+export async function* searchEntries(
+  client: Pick<ServiceClient, 'request' | 'read' | 'parse'>,
+  source: string,
+  search: EntrySearch,
+  maxEntries: number,
+): AsyncGenerator<FoundEntry> {
+  let left = maxEntries
+  let before: { timestamp: number; id: string } | undefined
+  while (left > 0) {
+    const limit = Math.min(left, pageSize)
+    const response = await client.request('POST', `/api/sources/${encodeURIComponent(source)}/search`, {
+      json: { ...search, limit, before },
+    })
+    const body = await client.read(response)
+    const entries = client.parse(body, entryList)
+    const lines = body
+      .toString()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    for (const [index, entry] of entries.entries()) {
+      const line = lines.length === entries.length ? lines[index]?.replace(/,$/, '') : undefined
+      yield { entry, json: line ?? JSON.stringify(entry) }
+    }
+    const last = entries.at(-1)
+    if (last === undefined || entries.length < limit) return
+    left -= entries.length
+    before = { timestamp: last.timestamp, id: last.id }
+  }
+}
+
+/** The newest entries of any time, oldest first. */
+export async function newestEntries(
+  client: Parameters<typeof searchEntries>[0],
+  source: string,
+  search: Omit<EntrySearch, 'from' | 'to'>,
+  { count, nowMs }: { count: number; nowMs: number },
+): Promise<FoundEntry[]> {
+  // Most sources have enough entries in the last hour, which is faster to read than everything.
+  const hour = 3_600_000
+  let found: FoundEntry[] = []
+  for (const sinceMs of [nowMs - hour, nowMs - 24 * hour, 0]) {
+    const from = new Date(sinceMs).toISOString()
+    found = []
+    for await (const one of searchEntries(client, source, { ...search, from }, count)) found.push(one)
+    if (found.length === count) break
+  }
+  return found.reverse()
+}

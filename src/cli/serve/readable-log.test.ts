@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { memoryOutput } from '../../../test/support/memory-io.ts'
+import { createLog, lineWriterOf } from '../../base/log.ts'
+import { colorsFor } from '../command-io.ts'
+import { readableLog } from './readable-log.ts'
+
+function openLog() {
+  const output = memoryOutput()
+  const log = createLog('debug', readableLog(output))
+  return {
+    log,
+    lines: () =>
+      output
+        .text()
+        .replace(/^\d\d:\d\d:\d\d\.\d{3}/gm, 'TIME')
+        .split('\n'),
+  }
+}
+
+test('shows time, level, message and fields on one line', () => {
+  const { log, lines } = openLog()
+  log.warn({ endpoint: 'a.b', times: 3, none: null }, 'a cached result could not be refreshed')
+  log.info('started')
+  expect(lines()).toEqual([
+    'TIME  warn   a cached result could not be refreshed  endpoint=a.b times=3 none=null',
+    'TIME  info   started',
+    '',
+  ])
+})
+
+test('shows requests shortly, both those of pino and those of the fast path, in order', () => {
+  const { log, lines } = openLog()
+  const request = { request_id: 'r-1', method: 'GET', path: '/api/status', ms: 1.25, trace_id: 't' }
+  log.child({ request_id: 'r-1' }).info({ ...request, status: 200 }, 'request')
+  lineWriterOf(log)?.('"request_id":"r-2","method":"GET","path":"/x","status":200,"ms":12000', 'request')
+  lineWriterOf(log)?.('"request_id":"r-3","method":"GET","path":"/x","status":304,"ms":0.2', 'request')
+  log.info({ ...request, status: 503 }, 'request')
+  expect(lines()).toEqual([
+    'TIME  info   GET /api/status  200  1.25 ms',
+    'TIME  info   GET /x  200  12s',
+    'TIME  info   GET /x  304  0.2 ms',
+    'TIME  info   GET /api/status  503  1.25 ms  r-1',
+    '',
+  ])
+})
+
+test('shows where an error happened, and escapes control characters', () => {
+  const { log, lines } = openLog()
+  log.error({ err: new Error('broken\u001b[2J') }, 'it failed\u2028')
+  const [first, second, ...rest] = lines()
+  expect(first).toBe('TIME  error  it failed\\u2028  broken\\u001b[2J')
+  expect(second).toMatch(/^ {4}at .*readable-log\.test\.ts/)
+  expect(rest.join('')).not.toContain('\u001b')
+})
+
+test('passes on a line that is not JSON', () => {
+  const output = memoryOutput()
+  readableLog(output).write('plain\u0007\n')
+  expect(output.text()).toBe('plain\\u0007\n')
+})
+
+test('colors the level and the status', () => {
+  const output = { ...memoryOutput(), colors: colorsFor(true, {}) }
+  const lines: string[] = []
+  const log = createLog(
+    'info',
+    readableLog({ ...output, write: async (text) => void lines.push(String(text)) }),
+  )
+  log.error('broken')
+  log.info({ method: 'GET', path: '/', status: 404, ms: 1 }, 'request')
+  expect(lines[0]).toMatch(/\u001b\[31merror\u001b\[39m {2}broken\n$/)
+  expect(lines[1]).toContain('\u001b[33m404\u001b[39m')
+})

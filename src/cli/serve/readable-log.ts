@@ -1,0 +1,76 @@
+import { formatAge } from '../../base/duration.ts'
+import type { CommandOutput } from '../command-io.ts'
+import { visible } from '../output/visible.ts'
+
+interface LogLine {
+  level: number
+  time: string
+  msg?: string
+  err?: { message?: string; stack?: string }
+  [field: string]: unknown
+}
+
+/** Takes lines of JSON and writes them for people: time, level, message, fields. */
+export function readableLog(output: Pick<CommandOutput, 'write' | 'colors'>) {
+  return {
+    write: (text: string) =>
+      void output.write(
+        text
+          .split('\n')
+          .map((line) => (line === '' ? '' : readableLine(line, output.colors)))
+          .join('\n'),
+      ),
+  }
+}
+
+function readableLine(text: string, colors: CommandOutput['colors']): string {
+  let line: LogLine
+  try {
+    line = JSON.parse(text) as LogLine
+  } catch {
+    return visible(text)
+  }
+  const { level, time, msg = '', err, ...fields } = line
+  const { name, color } = levels.find(({ from }) => level >= from) ?? lowest
+  const head = [colors.dim(timeOfDay(time)), colors[color](name.padEnd(5))]
+  const parts = msg === 'request' ? [requestText(fields, colors)] : [visible(msg), fieldsText(fields, colors)]
+  const body = [...head, ...parts, err?.message === undefined ? '' : colors.red(visible(err.message))]
+  const shown = body.filter((part) => part !== '').join('  ')
+  // Below an error, only the lines that say where it happened.
+  const stack = err?.stack?.split('\n').filter((one) => /^\s+at /.test(one)) ?? []
+  return [shown, ...stack.map((one) => colors.dim(`    ${visible(one.trim())}`))].join('\n')
+}
+
+const lowest = { from: 0, name: 'trace', color: 'dim' } as const
+const levels = [
+  { from: 60, name: 'fatal', color: 'red' },
+  { from: 50, name: 'error', color: 'red' },
+  { from: 40, name: 'warn', color: 'yellow' },
+  { from: 30, name: 'info', color: 'green' },
+  { from: 20, name: 'debug', color: 'blue' },
+  lowest,
+] as const
+
+/** In the time zone of the terminal. */
+function timeOfDay(time: string): string {
+  const date = new Date(time)
+  if (Number.isNaN(date.getTime())) return visible(String(time))
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map((n) => String(n).padStart(2, '0'))
+  return `${clock.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** Ids are shown for failed requests only, to find the line of an error. */
+function requestText(fields: Record<string, unknown>, colors: CommandOutput['colors']): string {
+  const { method, path, status, ms, request_id: id } = fields
+  const color = Number(status) >= 500 ? colors.red : Number(status) >= 400 ? colors.yellow : colors.green
+  const took = typeof ms === 'number' ? (ms < 10_000 ? `${ms} ms` : formatAge(ms / 1000)) : ''
+  const failed = Number(status) >= 400 && typeof id === 'string' ? [colors.dim(visible(id))] : []
+  return [visible(`${method} ${path}`), color(String(status)), colors.dim(took), ...failed].join('  ')
+}
+
+function fieldsText(fields: Record<string, unknown>, colors: CommandOutput['colors']): string {
+  const parts = Object.entries(fields).map(([name, value]) =>
+    visible(`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`),
+  )
+  return parts.length === 0 ? '' : colors.dim(parts.join(' '))
+}

@@ -1,0 +1,34 @@
+import { findWarnings } from '../../sql/warnings/find-warnings.ts'
+import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
+import type { Warning } from '../../sql/warnings/warning.ts'
+import { type EndpointDefinition, reservedName } from '../definition/definition.ts'
+import type { KnownSources } from '../definition/endpoint.ts'
+
+/** Warnings of a checked definition. Positions are in the SQL as it was typed. */
+export type WarningsOf = (definition: EndpointDefinition, typed: string) => Promise<Warning[]>
+
+export function endpointWarnings(
+  sources: () => KnownSources,
+  sampled?: SampledSources,
+  onFailure?: (error: unknown) => void,
+): WarningsOf {
+  return async ({ parameters, incremental, sandbox }, typed) => {
+    const found = findWarnings(
+      {
+        sql: typed,
+        declared: Object.keys(parameters),
+        reserved: [reservedName],
+        usedElsewhere: incremental?.by ? [incremental.by] : [],
+        sandbox,
+        columnsOf: sources().typedColumns ?? (() => undefined),
+      },
+      sampled,
+    )
+    if (!onFailure) return found
+    // Warnings never keep anybody from saving.
+    return found.catch((error) => {
+      onFailure(error)
+      return []
+    })
+  }
+}

@@ -1,0 +1,127 @@
+import { invalidParameter, invalidQuery, type WellheadError } from '../../base/errors.ts'
+import type { RecentRequest } from './recent-requests.ts'
+import { isSame, type RowDifference } from './row-difference.ts'
+
+/** A run of a request against one version. */
+export interface Run {
+  /** Rows of the format NDJSON. Undefined if it failed. */
+  body: Buffer | undefined
+  rows: number
+  engineMs: number
+  rowsRead: number | undefined
+  error: WellheadError | undefined
+}
+
+export interface RunFigures {
+  rows: number | null
+  duration_ms: number
+  rows_read: number | null
+  error: { code: string; message: string } | null
+}
+
+type ShownRow = Record<string, unknown>
+
+export interface ReplayedRequest {
+  uses: number
+  tenant: boolean
+  format: string
+  outcome: 'same' | 'different' | 'failed'
+  before: RunFigures
+  after: RunFigures
+  changed_rows: number
+  added_rows: number
+  removed_rows: number
+  reordered: boolean
+  unstable: boolean
+  columns: { name: string; changed: number }[]
+  parameters?: Record<string, string>
+  project?: string | null
+  examples?: { before: ShownRow | null; after: ShownRow | null }[]
+}
+
+interface Compared {
+  /** Undefined if one of the runs failed. */
+  difference: RowDifference | undefined
+  unstable: boolean
+}
+
+/** What a replay reports about a request. Values of callers and entries are part of it only if they are requested. */
+export function replayedRequest(
+  { uses, project, format, parameters }: RecentRequest,
+  { before, after }: { before: Run; after: Run },
+  { difference, unstable }: Compared,
+  showValues: boolean,
+): ReplayedRequest {
+  return {
+    // Each refresh halves the number.
+    uses: Math.max(1, Math.round(uses)),
+    tenant: project !== undefined,
+    format,
+    outcome: outcomeOf(before, after, { difference, unstable }),
+    before: figuresOf(before, showValues),
+    after: figuresOf(after, showValues),
+    changed_rows: difference?.changed ?? 0,
+    added_rows: difference?.added ?? 0,
+    removed_rows: difference?.removed ?? 0,
+    reordered: difference?.reordered ?? false,
+    unstable,
+    columns: difference?.columns ?? [],
+    ...(showValues && {
+      parameters: Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, short(text)])),
+      project: project ?? null,
+      examples: examplesOf(difference),
+    }),
+  }
+}
+
+function outcomeOf(before: Run, after: Run, { difference, unstable }: Compared): ReplayedRequest['outcome'] {
+  if (difference) {
+    // If the order varies between runs of the same version, nobody can rely on it.
+    return isSame(unstable ? { ...difference, reordered: false } : difference) ? 'same' : 'different'
+  }
+  if (!after.error) return 'different'
+  return before.error?.code === after.error.code ? 'same' : 'failed'
+}
+
+function figuresOf({ body, rows, engineMs, rowsRead, error }: Run, showValues: boolean): RunFigures {
+  return {
+    rows: body ? rows : null,
+    duration_ms: Math.round(engineMs * 10) / 10,
+    rows_read: rowsRead ?? null,
+    error: error ? { code: error.code, message: showValues ? error.message : withoutValues(error) } : null,
+  }
+}
+
+/** Messages about parameters quote what was sent, and those of the engine can quote entries. */
+function withoutValues({ code, message, details: { parameter, allowed } }: WellheadError): string {
+  switch (code) {
+    case invalidParameter.code:
+      return allowed ? message : `Parameter "${parameter}" is not accepted.`
+    case invalidQuery.code:
+      return 'The query fails. Set show_values to true to see why.'
+    default:
+      return message
+  }
+}
+
+const maxLength = 1000
+
+function short(text: string): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+}
+
+function examplesOf(difference: RowDifference | undefined): ReplayedRequest['examples'] & object {
+  if (!difference) return []
+  const shown = (row: readonly (string | undefined)[] | undefined) =>
+    row
+      ? Object.fromEntries(
+          difference.names.flatMap((name, place) => {
+            const text = row[place]
+            return text === undefined
+              ? []
+              : [[name, text.length > maxLength ? short(text) : JSON.parse(text)]]
+          }),
+        )
+      : null
+  return difference.examples.map(({ before, after }) => ({ before: shown(before), after: shown(after) }))
+}

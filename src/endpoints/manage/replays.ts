@@ -1,0 +1,197 @@
+import { z } from 'zod'
+import type { Timers } from '../../base/clock.ts'
+import { invalidParameter, WellheadError } from '../../base/errors.ts'
+import { readShape } from '../../base/validation.ts'
+import type { ResultCache } from '../../cache/result-cache.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { errorInTypedText } from '../../sql/errors.ts'
+import { Computation } from '../call/computation.ts'
+import type { EndpointRunner } from '../call/endpoint-runner.ts'
+import { EngineTime } from '../call/engine-time.ts'
+import { type OutputFormat, outputFormats } from '../call/output-formats.ts'
+import { parameterNames, prepareCall } from '../call/prepared-call.ts'
+import { QueryQueue } from '../call/query-queue.ts'
+import { Sandboxes } from '../call/sandboxes.ts'
+import { changedDefinition, writableFields } from '../definition/definition.ts'
+import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
+import type { Endpoints } from './endpoints.ts'
+import { type RecentRequest, recentRequests } from './recent-requests.ts'
+import { type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
+import { readResultRows } from './result-rows.ts'
+import { isSame, noDifference, type RowDifference, rowDifference } from './row-difference.ts'
+
+interface ReplaysOptions {
+  engine: Engine
+  runner: EndpointRunner
+  cache: Pick<ResultCache, 'keysOf'>
+  endpoints: Endpoints
+  sources: () => KnownSources
+  time: Timers
+  /** Requests that are left when this time is over are skipped. */
+  withinMs: number
+}
+
+export const replayShape = z.strictObject({
+  endpoint: z.record(z.string(), z.unknown()),
+  show_values: z.boolean().default(false),
+})
+
+export interface Replay {
+  endpoint: string
+  version: number
+  at: string
+  requests: ReplayedRequest[]
+  skipped: number
+}
+
+const maxRequests = 50
+const maxWaitingReplays = 20
+
+const ndjson = outputFormats.find(({ name }) => name === 'ndjson') as OutputFormat
+
+/** All replays share one line in the queue of queries. */
+const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
+
+/** What all runs of a replay have in common. */
+interface Terms {
+  signal: AbortSignal
+  nowMicros: bigint
+  sandboxes: Sandboxes
+}
+
+/** Runs recent requests of an endpoint against its current version and a new one. Nothing is saved, cached or counted. */
+export class Replays {
+  readonly #options: ReplaysOptions
+  /** One replay at a time, so that replays take at most one of the engine's places. */
+  readonly #turns: QueryQueue
+
+  constructor(options: ReplaysOptions) {
+    const { time, withinMs } = options
+    this.#options = options
+    const maxMs = maxWaitingReplays * withinMs
+    this.#turns = new QueryQueue({
+      maxRunning: 1,
+      maxWaitingPerCaller: maxWaitingReplays,
+      maxWaiting: maxWaitingReplays,
+      maxWaitMs: maxMs,
+      maxBackgroundWaitMs: maxMs,
+      time,
+    })
+  }
+
+  /** Errors have their position in the SQL as it was typed. */
+  async replay(reference: string, body: unknown, caller: string, gone: AbortSignal): Promise<Replay> {
+    const { endpoints, time, withinMs } = this.#options
+    endpoints.get(reference)
+    const sent = readShape(replayShape, body)
+    const fields = writableFields(sent.endpoint)
+    return this.#turns.run({ caller, signal: gone, background: true }, async () => {
+      const current = endpoints.get(reference)
+      const next = await this.#compile(current, fields, gone)
+      const late = new AbortController()
+      const stopTimer = time.after(withinMs, () => late.abort())
+      const now = time.wall.now()
+      try {
+        const replayed = await this.#replayAll(current, next, sent.show_values, late.signal, {
+          signal: AbortSignal.any([gone, late.signal]),
+          nowMicros: BigInt(now) * 1000n,
+          sandboxes: new Sandboxes(this.#options.engine, 2 * maxRequests),
+        })
+        const { definition, version } = current
+        return { endpoint: definition.name, version, at: new Date(now).toISOString(), ...replayed }
+      } finally {
+        stopTimer()
+      }
+    })
+  }
+
+  async #compile(current: Endpoint, fields: Record<string, unknown>, signal: AbortSignal): Promise<Endpoint> {
+    const { engine, runner, sources } = this.#options
+    const definition = changedDefinition(current.definition, { ...current.definition, ...fields })
+    const compile = () => compileEndpoint(engine, definition, current.version + 1, sources())
+    return runner.inTurn({ ...replayer, signal }, compile).catch((error) => {
+      throw errorInTypedText(error, String(fields.query ?? definition.query))
+    })
+  }
+
+  async #replayAll(
+    current: Endpoint,
+    next: Endpoint,
+    showValues: boolean,
+    late: AbortSignal,
+    terms: Terms,
+  ): Promise<Pick<Replay, 'requests' | 'skipped'>> {
+    const recent = recentRequests(current, this.#options.cache.keysOf(current.definition.id), maxRequests)
+    const requests: ReplayedRequest[] = []
+    try {
+      // The first run after a pause is slower than others, which must not count against the current version.
+      if (recent[0]) await this.#run(current, recent[0], terms)
+      for (const request of recent) {
+        const { runs, ...outcome } = await this.#compare(current, next, request, terms)
+        requests.push(replayedRequest(request, runs, outcome, showValues))
+      }
+    } catch (error) {
+      if (!late.aborted) throw error
+    }
+    return { requests, skipped: recent.length - requests.length }
+  }
+
+  /** A difference counts only if the current version, run once more, still returns what it did. */
+  async #compare(current: Endpoint, next: Endpoint, request: RecentRequest, terms: Terms) {
+    const before = await this.#run(current, request, terms)
+    const after = await this.#run(next, request, terms)
+    const runs = { before, after }
+    const difference = await differenceOf(before, after)
+    if (!difference || isSame(difference)) return { runs, difference, unstable: false }
+    const again = await this.#run(current, request, terms)
+    const own = await differenceOf(before, again)
+    if (own && isSame(own)) return { runs, difference, unstable: false }
+    // Entries may have arrived between the first two runs.
+    const later = await differenceOf(again, after)
+    if (later && isSame(later)) return { runs: { before: again, after }, difference: later, unstable: false }
+    return { runs, difference, unstable: true }
+  }
+
+  async #run(
+    endpoint: Endpoint,
+    request: RecentRequest,
+    { signal, nowMicros, sandboxes }: Terms,
+  ): Promise<Run> {
+    const { parameters, project } = request
+    const { runner, time } = this.#options
+    const engineTime = new EngineTime()
+    // The endpoint is refused no request if a version that nobody uses crashes the engine.
+    const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
+    try {
+      if (endpoint.definition.strict) refuseUnknown(endpoint, request)
+      const call = prepareCall({ endpoint, parameters, project, format: ndjson })
+      const parts = { runner, sandboxes, clock: time.wall, arrivals: undefined }
+      const result = await new Computation(call, parts).run(
+        { ...replayer, signal, engineTime, blame },
+        // Entries that arrive between the runs must not make them differ.
+        { nowMicros, range: { beforeMicros: nowMicros + 1n } },
+      )
+      const { body, rows, engineMs, rowsRead } = result
+      return { body, rows, engineMs, rowsRead, error: undefined }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof WellheadError)) throw error
+      return { body: undefined, rows: 0, engineMs: engineTime.ms, rowsRead: undefined, error }
+    }
+  }
+}
+
+/** As a request is refused that sends a parameter which a strict endpoint does not know. */
+function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentRequest): void {
+  const known = parameterNames(endpoint)
+  // The token adds it, not the caller.
+  if (project !== undefined) known.add('project')
+  const unknown = Object.keys(parameters).find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalidParameter(unknown, `Unknown parameter "${unknown}".`)
+}
+
+/** Undefined if one of the runs failed. */
+async function differenceOf(one: Run, other: Run): Promise<RowDifference | undefined> {
+  if (!one.body || !other.body) return undefined
+  if (one.body.equals(other.body)) return noDifference
+  return rowDifference(await readResultRows(one.body), await readResultRows(other.body))
+}

@@ -1,0 +1,84 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
+import { type Replay, type Replays, replayShape } from '../../endpoints/manage/replays.ts'
+import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { endpointChange, params } from './endpoints.ts'
+import { changedBy, goneSignal } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+
+const replayBody = describeFields(z.strictObject({ ...replayShape.shape, endpoint: endpointChange }), {
+  endpoint: 'Fields of the new version. Omitted fields stay as they are.',
+  show_values:
+    'Whether the response includes parameters, projects, some rows that differ, and whole messages.',
+})
+
+const replayRun = z.object<FieldShapes<RunFigures>>({
+  rows: z.int().nullable().describe('Rows of the result. Null: the request failed.'),
+  duration_ms: z.number().describe('Time spent in the engine.'),
+  rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
+  error: z
+    .object({ code: z.string(), message: z.string() })
+    .nullable()
+    .describe('Why the request failed. Null: it did not.'),
+})
+
+const row = z.record(z.string(), z.unknown()).nullable()
+
+const replayedRequest: z.ZodType<ReplayedRequest> = z.object({
+  uses: z.int().describe('How often it was sent. Recent requests count more.'),
+  tenant: z.boolean().describe('Whether it was sent with a token that is limited to a project.'),
+  format: z.string().describe('The most frequent format.'),
+  outcome: z
+    .enum(['same', 'different', 'failed'])
+    .describe('`failed`: the new version fails, the current one does not or with another error.'),
+  before: replayRun.describe('The current version.'),
+  after: replayRun.describe('The new version.'),
+  changed_rows: z.int().describe('Rows with other values.'),
+  added_rows: z.int().describe('Rows that only the new version returns.'),
+  removed_rows: z.int().describe('Rows that only the current version returns.'),
+  reordered: z.boolean().describe('Whether rows that both return are in another order.'),
+  unstable: z
+    .boolean()
+    .describe(
+      'Whether the current version, run again, returned something else, so that the rows cannot be compared.',
+    ),
+  columns: z
+    .array(z.object({ name: z.string(), changed: z.int() }))
+    .describe('Columns with other values, and the number of rows.'),
+  parameters: z.record(z.string(), z.string()).exactOptional().describe('Parameters that were sent.'),
+  project: z.string().nullable().exactOptional().describe('Project of the token.'),
+  examples: z
+    .array(z.object({ before: row, after: row }))
+    .exactOptional()
+    .describe('Up to 5 rows that differ. Null: the version does not return the row.'),
+})
+
+const replay = z.object<FieldShapes<Replay>>({
+  endpoint: z.string().describe('Name of the endpoint.'),
+  version: z.int().describe('The current version.'),
+  at: z.iso.datetime().describe('The time that both versions got as `@now`.'),
+  requests: z.array(replayedRequest).describe('At most 50 requests, most frequent first.'),
+  skipped: z.int().describe('Requests that were not run because the time was over.'),
+})
+
+nameComponents('input', { ReplayFields: replayBody })
+nameComponents('output', { ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay })
+
+/** Trying a new version of an endpoint with recent requests. */
+export function addReplayRoutes(server: FastifyInstance, replays: Replays): void {
+  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {
+    description:
+      'Runs the most frequent requests that are in the cache against the current version and the new one, and ' +
+      'compares the rows. Nothing is saved. Stops after 60 s.',
+    params,
+    body: jsonBody(replayBody, { endpoint: { query: 'SELECT count() AS n FROM edge_logs' } }),
+    responses: { 200: json('What would change for callers.', replay) },
+    errors: [422, 504],
+    handler: async (request, reply) => {
+      const { params, body } = request
+      return replays.replay(params.reference, body, changedBy(request), goneSignal(request, reply))
+    },
+  })
+}

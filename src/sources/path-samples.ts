@@ -1,0 +1,113 @@
+import { LRUCache } from 'lru-cache'
+import type { Timers } from '../base/clock.ts'
+import { formatMicros } from '../base/timestamps.ts'
+import { database } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows } from '../engine/json-rows.ts'
+import { sqlText } from '../sql/names.ts'
+import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
+import { pathSettings } from './source-admin.ts'
+
+interface PathSamplesOptions {
+  engine: Engine
+  time: Timers
+  /** Maximum time of one query. */
+  withinMs: number
+  maxSources: number
+}
+
+const sampledDays = 7
+const sampledEntries = 2_000
+/** Entries can have keys that differ each time. */
+const maxPaths = 10_000
+/** Paths that are searched for at once. */
+const maxSearched = 20
+/** Someone who types SQL checks it again and again. */
+const keptMs = 30_000
+
+const scalar = /^(?:String|Bool|U?Int\d+|Float\d+)$/
+
+/** Reads what entries of the last days contain, cheaply and only now and then. Never fails. */
+export class PathSamples implements SampledSources {
+  readonly #options: PathSamplesOptions
+  readonly #samples: LRUCache<string, Promise<SourceSample | undefined>>
+  readonly #present: LRUCache<string, Promise<boolean[] | undefined>>
+
+  constructor(options: PathSamplesOptions) {
+    this.#options = options
+    const kept = { max: options.maxSources, ttl: keptMs, ttlResolution: 0, perf: options.time }
+    this.#samples = new LRUCache(kept)
+    this.#present = new LRUCache(kept)
+  }
+
+  sample(source: string): Promise<SourceSample | undefined> {
+    return remembered(this.#samples, source, () => this.#sample(source))
+  }
+
+  present(source: string, paths: readonly (readonly string[])[]): Promise<boolean[] | undefined> {
+    const key = JSON.stringify([source, paths])
+    return remembered(this.#present, key, () => this.#search(source, paths))
+  }
+
+  async #sample(source: string): Promise<SourceSample> {
+    const [counts, paths] = await Promise.all([
+      this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
+      this.#rows<{ path: string; types: string[] }>(
+        "SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM (SELECT " +
+          "arrayJoin(CAST(JSONAllPathsWithTypes(CAST(metadata, 'JSON(max_dynamic_paths = 0)')), " +
+          `'Array(Tuple(String, String))')) AS p FROM (SELECT metadata FROM ${recent(source)} ` +
+          `ORDER BY timestamp DESC LIMIT ${sampledEntries})) GROUP BY path LIMIT ${maxPaths}`,
+      ),
+    ])
+    return {
+      entries: counts[0]?.entries ?? 0,
+      paths: new Map(
+        paths.map(({ path, types }) => [path, { isScalar: types.every((type) => scalar.test(type)) }]),
+      ),
+    }
+  }
+
+  /** A path may be rare, so its absence from the newest entries is not enough. Stops searching after a while. */
+  async #search(source: string, paths: readonly (readonly string[])[]): Promise<boolean[]> {
+    const conditions = paths.slice(0, maxSearched).map((keys, index) => {
+      // Searching the text for the keys is much faster than parsing it.
+      const texts = keys.map((key) => `position(metadata, ${sqlText(JSON.stringify(key))}) > 0`)
+      const has = `JSONHas(metadata, ${keys.map(sqlText).join(', ')})`
+      return `max(${[...texts, has].join(' AND ')}) AS p${index}`
+    })
+    const [found = {}] = await this.#rows<Record<string, number>>(
+      `SELECT ${conditions.join(', ')} FROM ${recent(source)}`,
+      { timeout_overflow_mode: 'break' },
+    )
+    return paths.map((_, index) => found[`p${index}`] !== 0)
+  }
+
+  #rows<Row>(sql: string, settings: Record<string, string | number> = {}): Promise<Row[]> {
+    const { engine, time, withinMs } = this.#options
+    const since = formatMicros(BigInt(Math.trunc(time.wall.now())) * 1000n - BigInt(sampledDays) * dayMicros)
+    return queryRows<Row>(
+      engine,
+      { sql, parameters: { since }, settings: { ...pathSettings, max_threads: 1, ...settings } },
+      { deadlineMs: withinMs },
+    )
+  }
+}
+
+const dayMicros = 86_400_000_000n
+
+function recent(source: string): string {
+  return `${database}.\`${source}\` WHERE timestamp > {since:DateTime64(6, 'UTC')}`
+}
+
+/** Concurrent callers share one run; a failed one counts as unknown until the next attempt. */
+function remembered<T>(
+  cache: LRUCache<string, Promise<T | undefined>>,
+  key: string,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  const kept = cache.get(key)
+  if (kept) return kept
+  const reading = read().catch(() => undefined)
+  cache.set(key, reading)
+  return reading
+}

@@ -1,0 +1,162 @@
+import { type FoundPath, findPaths } from '../paths.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type ColumnsOf, clausesOf, type Finding, functionAround, type QueryText } from './query-text.ts'
+
+interface Cast {
+  type: string
+  /** Index of its first token, and of the one after its last. */
+  first: number
+  end: number
+  /** How to write it so that a missing value stays null. */
+  instead: string
+}
+
+const texts = /^(?:String|Text|Varchar|Char)$/i
+const numbers =
+  /^(?:U?Int\d*|Integer|Bigint|Smallint|Tinyint|Float\d*|Double|Real|BFloat16|Decimal\d*|Numeric|Dec)$/i
+const booleans = /^Bool(?:ean)?$/i
+const times = /^(?:Date|Date32|DateTime|DateTime32|DateTime64|Timestamp)$/i
+
+const conversions =
+  /^to(U?Int(?:8|16|32|64|128|256)|Float(?:32|64)|String|Bool|Date(?:32)?|DateTime(?:32|64)?)$/
+
+/** What a missing value becomes in this type; undefined if the type can be null or has no such value. */
+function defaultOf(type: string): string | undefined {
+  const bare = type.replace(/^LowCardinality\((.*)\)$/i, '$1').replace(/\(.*$/s, '')
+  if (texts.test(bare)) return "''"
+  if (numbers.test(bare)) return '0'
+  if (booleans.test(bare)) return 'false'
+  if (times.test(bare)) return '1970-01-01'
+  return undefined
+}
+
+/** Casts that turn a missing value into one that looks real. */
+export function castWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] {
+  const { sql, tokens, scopes } = query
+  return findPaths(sql, tokens, scopes).flatMap((found): Finding[] => {
+    const { path, isColumn } = found
+    if (isColumn || path.element !== undefined || path.isObject || path.steps.length > 1) return []
+    const cast = castAfter(query, found) ?? castAround(query, found)
+    const missing = cast && defaultOf(cast.type)
+    if (!cast || missing === undefined) return []
+    if (isTypedColumn(found, cast, columnsOf) || isHandled(query, found, cast, missing)) return []
+    const written = shown(sql.slice(tokens[cast.first]?.start, tokens[cast.end - 1]?.end))
+    const message = `${written} is ${missing} where the path is missing. Use ${cast.instead} to get null.`
+    return [{ code: 'cast_hides_missing', message, at: (tokens[cast.first] as CodeToken).start }]
+  })
+}
+
+/** A text column is empty where the path is missing as well, and this cast is how to read it. */
+function isTypedColumn({ place }: FoundPath, { type }: Cast, columnsOf: ColumnsOf): boolean {
+  if (!place || type !== 'String') return false
+  return columnsOf(place.source)?.some(({ path, type }) => path === place.path && type === 'text') ?? false
+}
+
+/** "metadata.x::Int64". */
+function castAfter({ sql, tokens }: QueryText, { path }: FoundPath): Cast | undefined {
+  const at = path.end
+  if (!isSymbol(tokens[at], ':') || !isSymbol(tokens[at + 1], ':')) return undefined
+  const type = typeAt(sql, tokens, at + 2)
+  return type && { ...type, first: path.first, instead: `::${nullable(type.type)}` }
+}
+
+/** "CAST(metadata.x AS Int64)", "CAST(metadata.x, 'Int64')" and "toInt64(metadata.x)". */
+function castAround(query: QueryText, { path }: FoundPath): Cast | undefined {
+  const { sql, tokens } = query
+  const call = functionAround(query, path.first)
+  if (!call || call.open !== path.first - 1 || isSymbol(tokens[call.open - 2], '.')) return undefined
+  const close = closingOf(tokens, call.open)
+  const place = { first: call.open - 1, end: close + 1 }
+  const written = shown(sql.slice(tokens[path.first]?.start, tokens[path.end - 1]?.end))
+  if (/^(?:accurate)?cast$/i.test(call.name)) {
+    const next = tokens[path.end]
+    const isNamed = isSymbol(next, ',') && tokens[path.end + 1]?.kind === 'string'
+    const type = isNamed
+      ? tokens[path.end + 1]?.text.slice(1, -1)
+      : isKeyword(next, 'AS')
+        ? typeAt(sql, tokens, path.end + 1)?.type
+        : undefined
+    return type === undefined ? undefined : { ...place, type, instead: `${written}::${nullable(type)}` }
+  }
+  const [, type] = conversions.exec(call.name) ?? []
+  if (type === undefined || !(isSymbol(tokens[path.end], ')') || isSymbol(tokens[path.end], ',')))
+    return undefined
+  const full = type === 'DateTime64' ? 'DateTime64(6)' : type
+  return { ...place, type, instead: `${written}::${nullable(full)}` }
+}
+
+function typeAt(
+  sql: string,
+  tokens: readonly CodeToken[],
+  at: number,
+): { type: string; end: number } | undefined {
+  if (identifierOf(tokens[at]) === undefined) return undefined
+  const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
+  return { type: sql.slice(tokens[at]?.start, tokens[end - 1]?.end), end }
+}
+
+function nullable(type: string): string {
+  return /^LowCardinality\(/i.test(type) ? 'LowCardinality(Nullable(String))' : `Nullable(${type})`
+}
+
+/** Functions for which the default of a type has the same effect as null, or that exist to recognize it. */
+const indifferent =
+  /^(?:sum|sumIf|nullIf|empty|notEmpty|match|like|ilike|startsWith|endsWith|position\w*|locate|hasToken\w*|multiSearchAny\w*|multiMatchAny\w*)$/i
+
+/** Whether the SQL treats a missing value right although it looks like another one. */
+function isHandled(query: QueryText, { scope }: FoundPath, { first, end }: Cast, missing: string): boolean {
+  const { tokens } = query
+  const call = functionAround(query, first)
+  if (call && call.open === first - 1) {
+    if (indifferent.test(call.name)) return true
+    const [comma, fallback, close] = tokens.slice(end)
+    const isSame = fallback?.text === missing && isSymbol(close, ')')
+    if (/^(?:ifNull|coalesce)$/i.test(call.name) && isSymbol(comma, ',') && isSame) return true
+  }
+  if (missing === 'false' && scope && !isKeyword(tokens[first - 1], 'NOT')) {
+    const where = clausesOf(query, scope).find(({ keyword }) => keyword === 'WHERE')
+    if (where && first > where.at && first < where.end) return true
+  }
+  return isComparedSafely(tokens, first, end, missing)
+}
+
+/** Whether it is compared with a literal so that null and the default have the same outcome, or with the default. */
+function isComparedSafely(
+  tokens: readonly CodeToken[],
+  first: number,
+  end: number,
+  missing: string,
+): boolean {
+  if (isKeyword(tokens[end], 'LIKE', 'ILIKE')) return tokens[end + 1]?.kind === 'string'
+  if (isKeyword(tokens[end], 'IN') && isSymbol(tokens[end + 1], '(')) {
+    const values = tokens.slice(end + 2, closingOf(tokens, end + 1)).filter((token) => !isSymbol(token, ','))
+    return values.length > 0 && values.every((value) => isLiteral(value) && !isDefault(value, missing))
+  }
+  const [operator, value] = comparisonAfter(tokens, end)
+  if (!value || !isLiteral(value)) return false
+  // Whoever compares with '' or 0 has thought of it.
+  if (isDefault(value, missing))
+    return missing === "''" || operator === '>' || operator === '!=' || operator === '<>'
+  if (operator === '=' || operator === '==') return true
+  const isNegated = isSymbol(tokens[first - 1], '-')
+  return missing === '0' && (operator === '>' || operator === '>=') && !isNegated
+}
+
+function comparisonAfter(tokens: readonly CodeToken[], at: number): [string, CodeToken | undefined] {
+  let operator = ''
+  let next = at
+  while (tokens[next]?.kind === 'symbol' && /^[=<>!]$/.test(tokens[next]?.text ?? '')) {
+    operator += tokens[next]?.text
+    next++
+  }
+  return [operator, tokens[next]]
+}
+
+const isLiteral = ({ kind }: CodeToken) => kind === 'string' || kind === 'number'
+
+const isDefault = ({ text }: CodeToken, missing: string) =>
+  missing === '0' ? Number(text) === 0 : text === missing
+
+function shown(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}

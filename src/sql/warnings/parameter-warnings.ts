@@ -1,0 +1,40 @@
+import { closestName } from '../../base/closest-name.ts'
+import type { Finding, QueryText } from './query-text.ts'
+
+export interface WarnedParameters {
+  /** Names that the endpoint declares. */
+  declared: readonly string[]
+  /** Names that the service sets, such as now. */
+  reserved: readonly string[]
+  /** Names that are used outside of the SQL. */
+  usedElsewhere: readonly string[]
+}
+
+export function parameterWarnings(
+  { tokens }: QueryText,
+  { declared, reserved, usedElsewhere }: WarnedParameters,
+): Finding[] {
+  const used = new Map<string, number>()
+  for (const { kind, text, start } of tokens) {
+    if (kind === 'parameter' && !used.has(text.slice(1))) used.set(text.slice(1), start)
+  }
+  const known = new Set([...declared, ...reserved])
+  const undeclared = [...used].filter(([name]) => !known.has(name))
+  const unused = declared.filter((name) => !used.has(name) && !usedElsewhere.includes(name))
+  const findings = undeclared.map(([name, at]): Finding => {
+    const closest = closestName(name, known)
+    const help = closest === undefined ? 'Declare it.' : `Did you mean @${closest}?`
+    const message = `@${name} is not declared, so it is null unless a caller sends it. ${help}`
+    return { code: 'undeclared_parameter', message, at }
+  })
+  const quoted = (name: string) =>
+    tokens.some(({ kind, text }) => kind === 'string' && new RegExp(`@${name}\\b`).test(text))
+  for (const name of unused) {
+    const help = quoted(name)
+      ? `In quotes, @${name} is only text; remove the quotes.`
+      : `Use @${name}, or remove the declaration.`
+    const message = `The parameter ${name} is declared, but the SQL does not use it. ${help}`
+    findings.push({ code: 'unused_parameter', message, at: 0 })
+  }
+  return findings
+}

@@ -1,0 +1,113 @@
+import { isAggregate } from '../functions.ts'
+import { type FoundPath, findPaths } from '../paths.ts'
+import { type CodeToken, identifierOf } from '../tokens.ts'
+import { closestPath } from './closest-path.ts'
+import { type ColumnsOf, callEnd, clausesOf, type Finding, type QueryText } from './query-text.ts'
+
+/** What the newest entries of a source contain. */
+export interface SourceSample {
+  /** Number of entries from the sampled days. */
+  readonly entries: number
+  /** Paths of values in metadata, with dots between the levels, and whether all values are text or numbers. */
+  readonly paths: ReadonlyMap<string, { readonly isScalar: boolean }>
+}
+
+/** Reads entries. Never fails: what cannot be read in time is not known. */
+export interface SampledSources {
+  /** Undefined if it is not known. */
+  sample(source: string): Promise<SourceSample | undefined>
+  /** Which of these paths occur in entries of the sampled days; undefined if that is not known. */
+  present(source: string, paths: readonly (readonly string[])[]): Promise<readonly boolean[] | undefined>
+}
+
+/** Reading a path takes about half a microsecond per entry. */
+export const manyEntries = 1_000_000
+
+/** A longer query is not checked to its end. */
+const maxPaths = 500
+
+/** A source cannot have more typed columns. */
+const maxTypedColumns = 32
+
+/** The form of paths that a typed column can have. */
+const columnPath = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
+
+interface ReadPath extends FoundPath {
+  place: NonNullable<FoundPath['place']>
+}
+
+/** Warnings about paths that depend on the entries of the sources. */
+export async function pathWarnings(
+  query: QueryText,
+  columnsOf: ColumnsOf,
+  sampled: SampledSources,
+): Promise<Finding[]> {
+  const paths = findPaths(query.sql, query.tokens, query.scopes).flatMap((found): ReadPath[] => {
+    const { place, isColumn } = found
+    return place && !isColumn && columnsOf(place.source) ? [{ ...found, place }] : []
+  })
+  paths.splice(maxPaths)
+  const sources = [...new Set(paths.map(({ place }) => place.source))]
+  const findings = sources.map(async (source) => {
+    const sample = await sampled.sample(source)
+    if (!sample || sample.entries === 0) return []
+    const own = paths.filter(({ place }) => place.source === source)
+    const columns = columnsOf(source) ?? []
+    const expected = [...sample.paths.keys(), ...columns.map(({ path }) => path)]
+    const unknown = firstOfEach(own).filter(
+      ({ place }) => !expected.some((path) => path === place.path || path.startsWith(`${place.path}.`)),
+    )
+    const keys = unknown.map(({ path }) => path.steps[0] ?? [])
+    const present = unknown.length > 0 ? await sampled.present(source, keys) : []
+    const missing = unknown.filter((_, index) => present?.[index] === false)
+    const slow =
+      sample.entries < manyEntries || columns.length >= maxTypedColumns
+        ? []
+        : firstOfEach(own.filter((found) => isReadForEach(query, found))).filter(
+            ({ place, path }) =>
+              path.steps.length === 1 &&
+              !path.isObject &&
+              sample.paths.get(place.path)?.isScalar === true &&
+              columnPath.test(place.path) &&
+              columns.every((column) => column.path !== place.path),
+          )
+    return [
+      ...missing.map((found) => unknownPath(query, found, sample)),
+      ...slow.map((found) => slowPath(query, found)),
+    ]
+  })
+  return (await Promise.all(findings)).flat()
+}
+
+function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
+  const seen = new Set<string>()
+  return paths.filter(({ place }) => seen.size < seen.add(place.path).size)
+}
+
+function unknownPath(query: QueryText, { path, place }: ReadPath, { paths }: SourceSample): Finding {
+  const closest = closestPath(place.path, [...paths.keys()])
+  const help = closest === undefined ? '' : ` Did you mean metadata.${closest}?`
+  const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
+  return { code: 'unknown_path', message, at: (query.tokens[path.first] as CodeToken).start }
+}
+
+function slowPath(query: QueryText, { path, place }: ReadPath): Finding {
+  const message =
+    `metadata.${place.path} is read from the JSON text of each entry, and ${place.source} has many. ` +
+    'Add a typed column for it to the source.'
+  return { code: 'slow_path', message, at: (query.tokens[path.first] as CodeToken).start }
+}
+
+/** False in the list of the final SELECT if it does not aggregate: only rows that are returned need the value. */
+function isReadForEach(query: QueryText, { path, scope }: ReadPath): boolean {
+  if (!scope) return false
+  if (scope.parent !== undefined) return true
+  const item = scope.items.find(({ first, end }) => path.first >= first && path.first < end)
+  if (!item || clausesOf(query, scope).some(({ keyword }) => keyword === 'GROUP')) return true
+  for (let at = item.first; at < path.first; at++) {
+    const end = callEnd(query.tokens, at)
+    if (end !== undefined && path.first < end && isAggregate(identifierOf(query.tokens[at]) ?? ''))
+      return true
+  }
+  return false
+}

@@ -1,0 +1,201 @@
+import { engineDatabase } from '../names.ts'
+import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
+import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { namedSubqueries } from '../with.ts'
+import type { WarningCode } from './warning.ts'
+
+/** A typed column of a source. */
+export interface SourceColumn {
+  readonly column: string
+  /** In metadata, with dots between the levels. */
+  readonly path: string
+  readonly type: 'text' | 'number'
+}
+
+/** The typed columns of a source, or undefined if there is no such source. */
+export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
+
+export interface Finding {
+  code: WarningCode
+  message: string
+  /** Offset in the SQL. */
+  at: number
+}
+
+export interface QueryText {
+  readonly sql: string
+  readonly tokens: readonly CodeToken[]
+  readonly scopes: SqlScopes
+  /** Every SELECT once. */
+  readonly selects: readonly SelectScope[]
+  /** The clauses of each SELECT, without those of its subqueries. */
+  readonly clauses: ReadonlyMap<SelectScope, readonly Clause[]>
+  /** Subqueries that are defined in a WITH clause. */
+  readonly subqueries: ReturnType<typeof namedSubqueries>
+  readonly subqueryNames: ReadonlySet<string>
+  /** For each token, the index of the bracket that it is directly in, or -1. */
+  readonly brackets: readonly number[]
+}
+
+export function readQuery(sql: string): QueryText {
+  const tokens = codeTokens(sql)
+  const scopes = scopesOf(tokens)
+  const selects = [...new Set(scopes.of)].filter((scope) => scope !== undefined)
+  const subqueries = namedSubqueries(tokens)
+  return {
+    ...{ sql, tokens, scopes, selects, subqueries },
+    clauses: new Map(selects.map((scope) => [scope, readClauses(tokens, scope)])),
+    subqueryNames: new Set(subqueries.map(({ name }) => name)),
+    brackets: bracketsOf(tokens),
+  }
+}
+
+function bracketsOf(tokens: readonly CodeToken[]): number[] {
+  const open: number[] = []
+  return tokens.map(({ depth }, at) => {
+    // The brackets that are open before a token are as many as its depth.
+    open.length = Math.min(open.length, Math.max(0, depth))
+    const bracket = open.at(-1) ?? -1
+    if (/^[([{]$/.test((tokens[at] as CodeToken).text)) open[Math.max(0, depth)] = at
+    return bracket
+  })
+}
+
+export interface Clause {
+  keyword: string
+  /** Index of its keyword, and of the token after its last. */
+  at: number
+  end: number
+}
+
+const clauseWords = [
+  ...['SELECT', 'FROM', 'WHERE', 'GROUP', 'HAVING', 'WINDOW', 'QUALIFY', 'ORDER', 'LIMIT', 'OFFSET'],
+  'SETTINGS',
+]
+
+/** Words after which an expression follows, so that the next word is a name. */
+const beforeName = [
+  ...[
+    'AS',
+    'SELECT',
+    'DISTINCT',
+    'BY',
+    'WHERE',
+    'HAVING',
+    'ON',
+    'AND',
+    'OR',
+    'NOT',
+    'IN',
+    'LIKE',
+    'ILIKE',
+    'IS',
+  ],
+  ...['BETWEEN', 'CASE', 'WHEN', 'THEN', 'ELSE', 'FROM', 'JOIN', 'WITH', 'FILL'],
+]
+
+export function clausesOf({ clauses }: QueryText, scope: SelectScope): readonly Clause[] {
+  return clauses.get(scope) ?? []
+}
+
+function readClauses(tokens: readonly CodeToken[], { first, end, depth }: SelectScope): Clause[] {
+  const starts: number[] = []
+  for (let at = first; at < end; at++) {
+    const token = tokens[at] as CodeToken
+    if (token.depth !== depth || !isKeyword(token, ...clauseWords)) continue
+    const [before, after] = [tokens[at - 1], tokens[at + 1]]
+    if (isKeyword(token, 'GROUP', 'ORDER')) {
+      if (isKeyword(after, 'BY')) starts.push(at)
+      continue
+    }
+    const isFirst = at === first
+    const followsValue =
+      before !== undefined &&
+      (before.kind !== 'symbol' || /^[)\]}*]$/.test(before.text)) &&
+      !isKeyword(before, ...beforeName)
+    const isName = after?.kind === 'symbol' && !/^[([*+-]$/.test(after.text)
+    if ((isFirst || followsValue) && !isName) starts.push(at)
+  }
+  return starts.map((at, index) => ({
+    keyword: (tokens[at] as CodeToken).text.toUpperCase(),
+    at,
+    end: starts[index + 1] ?? end,
+  }))
+}
+
+/** Indexes of the tokens of clauses that belong to the SELECT itself. */
+export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: string[]): number[] {
+  const indexes: number[] = []
+  for (const { keyword, at, end } of clausesOf(query, scope)) {
+    if (!keywords.includes(keyword)) continue
+    for (let index = at + 1; index < end; index++) if (query.scopes.of[index] === scope) indexes.push(index)
+  }
+  return indexes
+}
+
+/** The source that a SELECT reads as this table, unless a subquery has the same name. */
+export function sourceOf(
+  { subqueryNames }: QueryText,
+  { name }: ReadTable,
+  columnsOf: ColumnsOf,
+): string | undefined {
+  if (name === undefined || subqueryNames.has(name)) return undefined
+  return columnsOf(name) ? name : undefined
+}
+
+export interface ColumnUse {
+  name: string
+  /** The table before the dot. */
+  qualifier: string | undefined
+}
+
+/** A name of a column, as in "timestamp" or "e.timestamp"; undefined for parts of paths, functions and tables. */
+export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse | undefined {
+  const name = identifierOf(tokens[at])
+  if (name === undefined || scopes.tableTokens.has(at)) return undefined
+  if (isSymbol(tokens[at + 1], '.') || isSymbol(tokens[at + 1], '(')) return undefined
+  if (!isSymbol(tokens[at - 1], '.')) return { name, qualifier: undefined }
+  const qualifier = identifierOf(tokens[at - 2])
+  const isLonger = isSymbol(tokens[at - 3], '.')
+  if (isLonger && !(identifierOf(tokens[at - 4]) === engineDatabase && !isSymbol(tokens[at - 5], '.')))
+    return undefined
+  return { name, qualifier }
+}
+
+/** Whether a qualifier means this table. */
+export function isQualifierOf(qualifier: string | undefined, { alias, name }: ReadTable): boolean {
+  return qualifier !== undefined && (qualifier === alias || qualifier === name)
+}
+
+/** The alias of a selected expression, with the indexes of its tokens. */
+export function aliasOf(
+  { tokens }: QueryText,
+  { first, end }: SelectScope['items'][number],
+): { name: string; at: number; first: number; end: number } | undefined {
+  const at = end - 1
+  const name = identifierOf(tokens[at])
+  if (name === undefined || at <= first) return undefined
+  if (isKeyword(tokens[at - 1], 'AS')) return { name, at, first, end: at - 1 }
+  // "count() n" and "timestamp::date day".
+  const isCast = isSymbol(tokens[at - 2], ':') && identifierOf(tokens[at - 1]) !== undefined
+  const follows = isSymbol(tokens[at - 1], ')') || isSymbol(tokens[at - 1], ']') || isCast
+  return follows ? { name, at, first, end: at } : undefined
+}
+
+/** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
+export function functionAround(
+  { tokens, brackets }: QueryText,
+  at: number,
+): { name: string; open: number } | undefined {
+  const open = brackets[at] ?? -1
+  const name = isSymbol(tokens[open], '(') ? identifierOf(tokens[open - 1]) : undefined
+  return name === undefined ? undefined : { name, open }
+}
+
+/** Index of the token after a call's brackets, for "count(…)" and "quantile(0.9)(…)". */
+export function callEnd(tokens: readonly CodeToken[], at: number): number | undefined {
+  if (!isSymbol(tokens[at + 1], '(')) return undefined
+  let end = closingOf(tokens, at + 1) + 1
+  if (isSymbol(tokens[end], '(')) end = closingOf(tokens, end) + 1
+  return end
+}
