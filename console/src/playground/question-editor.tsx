@@ -142,7 +142,7 @@ function Verdict({ problem, state }: { problem: ApiError | undefined; state: str
 
 /** Every parameter has a field here, so none of them is declared by hand. */
 function warningsOf(checked: DraftCheck | undefined): readonly SqlWarning[] {
-  const { warnings = noWarnings } = (checked ?? {}) as { warnings?: readonly SqlWarning[] }
+  const { warnings = noWarnings } = checked ?? {}
   return warnings.filter(({ code }) => code !== 'undeclared_parameter')
 }
 
