@@ -60,6 +60,20 @@ const pages = [
     },
   ],
   [
+    'playground',
+    '/console/playground?_view=chart',
+    async (page) => {
+      await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
+      await page.getByRole('button', { name: /^How many requests/ }).click()
+      await run(page)
+      await page
+        .getByRole('button', { name: /^metadata/ })
+        .first()
+        .waitFor()
+      await page.locator('.chart canvas').waitFor()
+    },
+  ],
+  [
     'explore',
     '/console/explore?source=edge_logs&range=1h',
     async (page) => {

@@ -13,6 +13,7 @@ const Overview = lazily(() => import('./overview/overview.tsx'))
 const EndpointList = lazily(() => import('./endpoints/endpoint-list.tsx'))
 const EndpointPage = lazily(() => import('./endpoints/endpoint-page.tsx'))
 const LogsPage = lazily(() => import('./logs/logs-page.tsx'))
+const Playground = lazily(() => import('./playground/playground-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
@@ -69,6 +70,9 @@ function Pages({ who }: { who: Whoami }) {
               )),
               <Route key="new" path="/console/new-endpoint">
                 <EndpointPage who={who} name={undefined} />
+              </Route>,
+              <Route key="playground" path="/console/playground">
+                <Playground who={who} />
               </Route>,
               <Route key="source" path="/console/sources/:name">
                 {({ name }) => <SourcePage key={name} name={name} />}

@@ -9,6 +9,7 @@ import { setTheme, useTheme } from './ui/theme.ts'
 const pages = [
   { path: '/', name: 'Overview', icon: 'overview' },
   { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
+  { path: '/console/playground', name: 'Playground', icon: 'playground' },
   { path: '/console/explore', name: 'Logs', icon: 'logs' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },

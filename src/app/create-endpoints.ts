@@ -79,6 +79,7 @@ export function createEndpoints(
   const warningsOf = endpointWarnings(
     readable,
     new PathSamples({ engine, time, ...samples, withinMs: samples.withinMs * settings.enginePatience }),
+    (error) => log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )
   endpoints.onChange((id) => cache.drop(id))
   endpoints.onChange((id) => results.drop(id))

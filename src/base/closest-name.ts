@@ -1,7 +1,11 @@
 import { distance } from 'fastest-levenshtein'
 
+/** Comparing longer names would take long. */
+const maxLength = 200
+
 /** The candidate that a mistyped name most likely means. Letter case does not count. */
 export function closestName(name: string, candidates: Iterable<string>): string | undefined {
+  if (name.length > maxLength) return undefined
   const typed = name.toLowerCase()
   let closest: { name: string; edits: number } | undefined
   for (const candidate of candidates) {

@@ -101,12 +101,14 @@ export const forbidden = define('forbidden', 403, (message: string) => message)
 export const endpointNotFound = define(
   'endpoint_not_found',
   404,
-  (reference: string) => `No endpoint has the id or name "${reference}".`,
+  (reference: string, closest?: string) =>
+    `No endpoint has the id or name "${reference}".${closest === undefined ? '' : ` Did you mean ${closest}?`}`,
 )
 export const sourceNotFound = define(
   'source_not_found',
   404,
-  (name: string) => `No source has the name "${name}".`,
+  (name: string, closest?: string) =>
+    `No source has the name "${name}".${closest === undefined ? '' : ` Did you mean ${closest}?`}`,
 )
 export const notFound = define(
   'not_found',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { closestName } from '../base/closest-name.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
@@ -25,6 +26,7 @@ import {
 
 interface ReadableSources {
   has(name: string): boolean
+  keys(): Iterable<string>
   columnOf(source: string, path: string): string | undefined
   /** Undefined if there is no such source. */
   typedColumns(source: string): readonly TypedColumn[] | undefined
@@ -120,10 +122,18 @@ export class Sources {
     return this.#byName.get(name) ?? this.list().find((source) => source.aliases.includes(name))
   }
 
-  get(name: string): Source {
+  /** An error names the closest source that the caller is allowed to know. */
+  get(name: string, mayKnow: (source: string) => boolean = () => false): Source {
     const source = this.find(name)
-    if (!source) throw sourceNotFound(name)
-    return source
+    if (source) return source
+    const known = this.list().filter((each) => mayKnow(each.name))
+    throw sourceNotFound(
+      name,
+      closestName(
+        name,
+        known.flatMap((each) => [each.name, ...each.aliases]),
+      ),
+    )
   }
 
   async create(newSource: NewSource, by: string): Promise<Source> {
@@ -137,7 +147,10 @@ export class Sources {
   change(name: string, change: SourceChange, by: string): Promise<Source> {
     const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     return lastWins(undefined, async () => {
-      const source = this.#nextVersion(this.get(name), changed)
+      const source = this.#nextVersion(
+        this.get(name, () => true),
+        changed,
+      )
       await this.#write(by, source)
       return source
     })
@@ -150,7 +163,7 @@ export class Sources {
 
   async delete(name: string, by: string): Promise<void> {
     const source = await lastWins(undefined, async () => {
-      const current = this.get(name)
+      const current = this.get(name, () => true)
       if (isBuiltIn(current.name)) {
         throw invalidParameter('name', `${current.name} is a built-in source and cannot be deleted.`)
       }
@@ -232,6 +245,7 @@ function readableSources(sources: readonly Source[]): ReadableSources {
   const typed = new Map(sources.map(({ name, hot_fields }) => [name, hot_fields]))
   return {
     has: (name) => columns.has(name),
+    keys: () => columns.keys(),
     columnOf: (source, path) => columns.get(source)?.get(path),
     typedColumns: (source) => typed.get(source),
   }

@@ -13,7 +13,8 @@ import { addCompletionCommand } from './completion/completion-command.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { startHere } from './help.ts'
 import { addServeCommand, serveCommand } from './serve/serve-command.ts'
-import { addDeployCommands } from './workspace/deploy-commands.ts'
+import { addDeployCommand } from './workspace/deploy-command.ts'
+import { addDiffCommand } from './workspace/diff-command.ts'
 import { addPullCommand } from './workspace/pull-command.ts'
 import { addWorkspaceCommands } from './workspace/workspace-commands.ts'
 
@@ -46,7 +47,8 @@ export function createProgram(io: CommandIo): Command {
   addSourceCommands(program, io)
   addLogsCommands(program, io)
   addWorkspaceCommands(program, io)
-  addDeployCommands(program, io)
+  addDiffCommand(program, io)
+  addDeployCommand(program, io)
   addPullCommand(program, io)
   addBackupCommands(program, io)
   addDoctorCommand(program, io)

@@ -58,6 +58,9 @@ export const deploymentResponse = z.looseObject({
       action: z.enum(['created', 'updated', 'unchanged']),
       version: z.int(),
       changes: z.array(z.looseObject({ kind: changeKind, breaking: z.boolean(), message: z.string() })),
+      warnings: z.array(
+        z.looseObject({ code: z.string(), message: z.string(), line: z.int(), column: z.int() }),
+      ),
     }),
   ),
 })

@@ -1,4 +1,4 @@
-import { sourceNotFound, tooLarge } from '../base/errors.ts'
+import { invalidBody, sourceNotFound, tooLarge } from '../base/errors.ts'
 import { quarantineSource } from '../catalog/built-in-sources.ts'
 import { EntryReader } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
@@ -6,6 +6,7 @@ import { JsonScanner } from './json-scanner.ts'
 import { readLogEntries } from './log-entries.ts'
 import { otlpLimits } from './otlp/budget.ts'
 import { decodeOtlpLogs, type OtlpEncoding } from './otlp/otlp.ts'
+import { compressionProblem } from './request-body.ts'
 
 export interface TargetSource {
   name: string
@@ -35,6 +36,15 @@ export function decodeBody(pieces: readonly Uint8Array[], job: DecodeJob): Entry
     first === undefined || more.length > 0
       ? Buffer.concat(pieces)
       : Buffer.from(first.buffer, first.byteOffset, first.length)
+  try {
+    return decode(body, job)
+  } catch (error) {
+    const problem = invalidBody.is(error) ? compressionProblem(body) : undefined
+    throw problem === undefined ? error : invalidBody(problem)
+  }
+}
+
+function decode(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
   const { nowMs, owner, contentType, source } = job
   const rules = { nowMs, owner, retentionDays: source.retentionDays }

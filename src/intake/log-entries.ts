@@ -57,7 +57,7 @@ class LogEntries {
     if (whole && scanner.at === scanner.end) return this.#batch.finish()
     // A broken array is not NDJSON, and a body with the type application/json has to be one document.
     const oneDocument = isArray || /\bjson\b/i.test(contentType)
-    if (oneDocument || !this.#hasLines(first)) throw notJson()
+    if (oneDocument || !this.#hasLines(first)) throw this.#notJson(first)
     return this.#lines()
   }
 
@@ -113,6 +113,22 @@ class LogEntries {
     return rest.at < rest.end
   }
 
+  /** Says what to do if one entry follows another. */
+  #notJson(first: number): Error {
+    const message = 'The body is not valid JSON.'
+    const scanner = new JsonScanner(this.#body, first)
+    scanner.space()
+    if (scanner.peek() !== openObject || !scanner.value()) return invalidBody(message)
+    const end = scanner.at
+    scanner.space()
+    if (scanner.peek() !== openObject) return invalidBody(message)
+    return this.#body.subarray(end, scanner.at).includes(newline)
+      ? invalidBody(`${message} For one entry per line, send Content-Type: application/x-ndjson.`)
+      : invalidBody(
+          `${message} Its entries are not separated by line breaks. curl -d removes them: use --data-binary.`,
+        )
+  }
+
   #lines(): EntryBatch {
     const body = this.#body
     const scanner = this.#scanner
@@ -130,7 +146,7 @@ class LogEntries {
       readable = this.#line(start, end) || readable
       scanner.at = end
     }
-    if (!readable) throw notJson()
+    if (!readable) throw this.#notJson(this.#start)
     return this.#batch.finish()
   }
 
@@ -158,8 +174,4 @@ function trimmedEnd(body: Buffer, start: number, end: number): number {
   let at = end
   while (at > start && isSeparator(body[at - 1] as number)) at--
   return at
-}
-
-function notJson(): Error {
-  return invalidBody('The body is not valid JSON.')
 }

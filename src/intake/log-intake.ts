@@ -68,7 +68,8 @@ export class LogIntake {
   async receiveLogs(upload: Upload, sourceName: string, contentType: string): Promise<Received> {
     checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
     const [received] = await this.#receive(upload, (base) => {
-      const source = targetOf(this.#options.sources.get(sourceName))
+      const mayKnow = (name: string) => upload.sender.mayIngest(name) && name !== callsSource
+      const source = targetOf(this.#options.sources.get(sourceName, mayKnow))
       return { ...base, kind: 'logs', contentType, source }
     })
     return received as Received

@@ -25,6 +25,22 @@ const unpackers = new Map<string, Unpacker | undefined>([
   ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
 ])
 
+/** First bytes of compressed data. Neither is valid UTF-8. */
+const magicBytes = [
+  { encoding: 'gzip', bytes: Buffer.from([0x1f, 0x8b]) },
+  { encoding: 'zstd', bytes: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]) },
+]
+
+/** What is wrong with a body that cannot be read because it is compressed and its header does not say so. */
+export function compressionProblem(body: Buffer): string | undefined {
+  const found = magicBytes.find(({ bytes }) => body.subarray(0, bytes.length).equals(bytes))
+  if (!found) return undefined
+  const { encoding } = found
+  return unpackers.get(encoding) === undefined
+    ? `The body is compressed with ${encoding}, which is not supported. Use gzip, and send Content-Encoding: gzip.`
+    : `The body is compressed with ${encoding}. Send Content-Encoding: ${encoding}.`
+}
+
 /** A body in a few pieces of memory of its own, which can move to a worker thread; a socket's buffers cannot. */
 export class RequestBody {
   readonly #pieces: Buffer[] = []

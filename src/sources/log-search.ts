@@ -100,7 +100,7 @@ export class LogSearch {
   }
 
   #table(name: string): string {
-    return `${database}.\`${this.#options.sources.get(name).name}\``
+    return `${database}.\`${this.#options.sources.get(name, () => true).name}\``
   }
 
   #nowMicros(): bigint {

@@ -6,9 +6,14 @@ import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
 import { entryRow } from './entry-sql.ts'
+import { pathExamples } from './path-examples.ts'
 
 const limits = { deadlineMs: 30_000 }
 const sampledEntries = 10_000
+/** Examples come from fewer entries, because the service reads them. */
+const exampleEntries = 300
+const maxExampleEntryBytes = 64_000
+const maxExampleBytes = 2_000_000
 /** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
 export const pathSettings = {
   ...outwardJson,
@@ -30,6 +35,8 @@ export interface SourcePath {
   column: string | null
   /** Share of the column that is stored, from 0 to 1; null without a column. */
   filled: number | null
+  /** Up to 3 distinct values as text. */
+  examples: string[]
 }
 
 interface SourceAdminOptions {
@@ -55,7 +62,7 @@ export class SourceAdmin {
   }
 
   get(name: string): Source {
-    return this.#sources.get(name)
+    return this.#sources.get(name, () => true)
   }
 
   create(source: unknown, by: string): Promise<Source> {
@@ -65,7 +72,7 @@ export class SourceAdmin {
   /** Refuses to remove a typed column that endpoints read. */
   change(name: string, fields: unknown, by: string): Promise<Source> {
     const change = readShape(sourceChangeShape, fields)
-    const { name: source, hot_fields: current } = this.#sources.get(name)
+    const { name: source, hot_fields: current } = this.#sources.get(name, () => true)
     const kept = new Set((change.hot_fields ?? current).map(({ column }) => column))
     for (const { column } of current.filter(({ column }) => !kept.has(column))) {
       const readers = this.#options.readersOf(source, column)
@@ -80,7 +87,7 @@ export class SourceAdmin {
 
   /** Deletes the entries as well, so the caller has to repeat the name. */
   async delete(name: string, confirm: unknown, by: string): Promise<void> {
-    const source = this.#sources.get(name)
+    const source = this.#sources.get(name, () => true)
     if (confirm !== source.name) {
       throw invalidParameter(
         'confirm',
@@ -92,15 +99,24 @@ export class SourceAdmin {
 
   /** The paths of metadata in the newest entries, with their types and typed columns. */
   async schema(name: string): Promise<SourcePath[]> {
-    const source = this.#sources.get(name)
-    const [seen, filled] = await Promise.all([this.#paths(source.name), this.#filled(source.name)])
+    const source = this.#sources.get(name, () => true)
+    const [seen, filled, examples] = await Promise.all([
+      this.#paths(source.name),
+      this.#filled(source.name),
+      this.#examples(source.name),
+    ])
     const columns = new Map(source.hot_fields.map(({ path, column }) => [path, column]))
     const missing = source.hot_fields.filter(({ path }) => seen.every((one) => one.path !== path))
     const sampled = seen[0]?.sampled ?? 0
     return [...seen, ...missing.map(({ path }) => ({ path, types: [], entries: 0, sampled }))]
       .map((found) => {
         const column = columns.get(found.path) ?? null
-        return { ...found, column, filled: column === null ? null : (filled.get(column) ?? 1) }
+        return {
+          ...found,
+          column,
+          filled: column === null ? null : (filled.get(column) ?? 1),
+          examples: examples.get(found.path) ?? [],
+        }
       })
       .sort((one, other) => (one.path < other.path ? -1 : 1))
   }
@@ -113,6 +129,16 @@ export class SourceAdmin {
       "CAST(metadata, 'JSON(max_dynamic_paths = 0)')), 'Array(Tuple(String, String))')) AS p FROM newest) " +
       'GROUP BY path ORDER BY path'
     return queryRows(this.#engine, { sql, settings: pathSettings }, limits)
+  }
+
+  async #examples(source: string): Promise<Map<string, string[]>> {
+    const sql =
+      'SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
+      'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM ' +
+      `(SELECT metadata, timestamp FROM ${database}.\`${source}\` ORDER BY timestamp DESC LIMIT ${exampleEntries}) ` +
+      `WHERE length(metadata) <= ${maxExampleEntryBytes}) WHERE bytes <= ${maxExampleBytes}`
+    const rows = await queryRows<{ metadata: string }>(this.#engine, { sql }, limits)
+    return pathExamples(rows.map(({ metadata }) => metadata))
   }
 
   /** The stored share of columns that are being filled; all others are complete. */
@@ -134,7 +160,7 @@ export class SourceAdmin {
 
   /** The newest entries, newest first, as JSON written by the engine. */
   async recent(name: string, limit: unknown): Promise<Buffer> {
-    const source = this.#sources.get(name)
+    const source = this.#sources.get(name, () => true)
     const count = limit === undefined ? 100 : Number(limit)
     if (!Number.isInteger(count) || count < 1 || count > maxRecent) {
       throw invalidParameter('limit', `limit must be an integer from 1 to ${maxRecent}.`)

@@ -2,12 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { checkTokens } from './check.ts'
 
 const refusals: Record<string, readonly string[]> = {
+  'must start with SELECT or WITH': [
+    ...['', ' ', '-- nothing', 'SHOW TABLES', 'EXPLAIN SELECT 1', 'DESCRIBE TABLE edge_logs', 'VALUES (1)'],
+    ...['KILL QUERY WHERE 1', 'edge_logs JOIN auth_logs USING (id)', '; SELECT 1', 'SELEC 1', '{{ select }}'],
+  ],
+  'is not allowed: queries only read': [
+    ...['INSERT INTO edge_logs SELECT 1', 'DROP TABLE edge_logs', 'ALTER TABLE edge_logs DELETE WHERE 1'],
+    ...['TRUNCATE edge_logs', 'update edge_logs set id = 1'],
+  ],
+  'For a value, write WITH': ['SET a = 1', 'USE system', 'DECLARE a INT64; SELECT 1'],
+  'Did you mean SELECT?': ['SELCT 1', 'selekt 1'],
+  'Did you mean WITH?': ['WITTH a AS (SELECT 1) SELECT 1'],
   'Only one SELECT': [
-    ...['', ' ', '-- nothing', 'INSERT INTO edge_logs SELECT 1', 'SHOW TABLES', 'DROP TABLE edge_logs'],
-    ...['EXPLAIN SELECT 1', 'DESCRIBE TABLE edge_logs', 'USE system', 'KILL QUERY WHERE 1', 'VALUES (1)'],
-    ...['edge_logs JOIN auth_logs USING (id)', 'ALTER TABLE edge_logs DELETE WHERE 1', 'TRUNCATE edge_logs'],
-    ...['SELECT 1; SELECT 2', 'SELECT 1;', 'SELECT 1 \\G', '; SELECT 1', 'SELECT 1 /* ; */ ; DROP TABLE x'],
-    'SET a = 1',
+    ...['SELECT 1; SELECT 2', 'SELECT 1;', 'SELECT 1 \\G', 'SELECT 1 /* ; */ ; DROP TABLE x'],
   ],
   bracket: ['SELECT 1)', 'SELECT 1) UNION ALL (SELECT 2', 'SELECT (1', 'SELECT [1)', 'SELECT 1) -- ('],
   'not closed': ["SELECT 'x", 'SELECT `x', 'SELECT "x', 'SELECT 1 /* x', 'SELECT /* /* */ 1', 'SELECT ‘x'],
@@ -56,6 +63,8 @@ test.each([
   ["SELECT 'x", 1, 8],
   ['SELECT 1 /* x', 1, 10],
   ['('.repeat(201), 1, 201],
+  ['SELECT 1 = { x : String }', 1, 12],
+  ['\n  SELEC 1', 2, 3],
 ])('reports the position of the problem in %j', (sql, line, column) => {
   expect(() => checkTokens(sql)).toThrow(expect.objectContaining({ details: { line, column } }))
 })

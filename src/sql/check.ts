@@ -1,8 +1,10 @@
+import { closestName } from '../base/closest-name.ts'
 import { invalidQuery } from '../base/errors.ts'
 import { editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
-import { type CodeToken, codeTokens } from './tokens.ts'
+import { positionOfPart, refuseFunction, refuseSource, refuseTableFunction } from './hints/name-hints.ts'
+import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
 import { subqueryNames } from './with.ts'
 
@@ -38,11 +40,16 @@ const engineColumns = new RegExp(
     'disk_name|distance|table|database|row_exists|block_(number|offset)|shard_num|time)$',
 )
 
+interface SourceNames {
+  has(name: string): boolean
+  keys(): Iterable<string>
+}
+
 /** Throws unless the SQL is one SELECT over sources and generators that uses only allowed functions. */
 export async function checkSql(
   engine: SqlParser,
   statement: SqlText,
-  sources: Pick<ReadonlySet<string>, 'has'>,
+  sources: SourceNames,
   /** Maps positions of errors to the author's text. */
   edited = editSql(statement.sql, []),
 ): Promise<void> {
@@ -50,13 +57,11 @@ export async function checkSql(
     throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
   const names = subqueryNames(statement.sql)
-  checkTree(nodes, (name) => {
-    if (!sources.has(name) && !(names.has(name) && isPlainName(name))) {
-      throw invalidQuery(
-        `Unknown source "${name}". A query can read sources and generators such as numbers().`,
-      )
-    }
-  })
+  const checkTable = (name: string) => {
+    if (sources.has(name) || (names.has(name) && isPlainName(name))) return
+    throw refuseSource(name, edited.source, sources.keys(), names)
+  }
+  checkTree(nodes, checkTable, undefined, edited.source)
 }
 
 /**
@@ -73,20 +78,23 @@ export function checkTree(
   checkTable: (name: string) => void,
   /** Restricts the functions that are allowed in saved SQL. */
   checkAllowedFunction: (name: string) => void = () => {},
+  /** For the positions of errors. */
+  authorSql = '',
 ): void {
   const aliases = new Set(nodes.flatMap(({ alias }) => alias ?? []).filter(isPlainName))
   for (const node of nodes) {
     if (!allowedKinds.has(node.kind)) {
-      throw invalidQuery(`${clauses[node.kind] ?? node.kind} is not allowed in this SQL.`)
+      const clause = clauses[node.kind] ?? node.kind
+      throw invalidQuery(`${clause} is not allowed in this SQL.`, positionOfClause(clause, authorSql))
     }
     if (node.kind === 'TableIdentifier') checkTable(node.name)
-    if (node.kind === 'Identifier') checkColumn(node.name)
+    if (node.kind === 'Identifier') checkColumn(node.name, authorSql)
     // The state of an aggregate function is raw memory of the engine. No text must be read as one.
     if (node.kind === 'Literal' && /AggregateFunction/i.test(node.name)) {
       throw invalidQuery('The type AggregateFunction is not allowed.')
     }
     if (node.kind !== 'Function') continue
-    for (const name of checkFunction(node)) checkAllowedFunction(name)
+    for (const name of checkFunction(node, authorSql)) checkAllowedFunction(name)
     if (!comparesWithTable.test(node.name)) continue
     // The right side of IN and the argument of EXISTS can be the bare name of a table or of a value.
     const right = argumentsOf(node).at(-1)
@@ -94,27 +102,27 @@ export function checkTree(
   }
 }
 
-function checkColumn(name: string): void {
+function checkColumn(name: string, sql: string): void {
   const [first = '', ...path] = name.split('.')
   if (first.startsWith('_') || path.some((part) => engineColumns.test(part.replaceAll('`', '')))) {
     throw invalidQuery(
       `The column ${name} is not allowed. Names that start with _ are reserved for the engine.`,
+      positionOfPart(name, sql),
     )
   }
 }
 
 /** Returns the functions that the node uses: its own and the aggregate function that it names. */
-function checkFunction(node: SqlNode): string[] {
+function checkFunction(node: SqlNode, sql: string): string[] {
   if (node.parent?.kind === 'TableExpression') {
-    if (!isGenerator(node.name)) throw invalidQuery(`The table function ${node.name} is not allowed.`)
+    if (!isGenerator(node.name)) throw refuseTableFunction(node.name, sql)
     const [first] = argumentsOf(node)
     if (/values$/i.test(node.name) && first?.kind !== 'Literal' && first?.name !== 'tuple') {
       throw invalidQuery(`${node.name} needs the names and types of its columns as a string literal.`)
     }
     return []
   }
-  if (node.name !== boundValue && !isAllowedFunction(node.name))
-    throw invalidQuery(`The function ${node.name} is not allowed.`)
+  if (node.name !== boundValue && !isAllowedFunction(node.name)) throw refuseFunction(node.name, sql)
   const called = [node.name]
   const values = argumentsOf(node)
   if (namesAggregate.test(node.name)) {
@@ -138,8 +146,32 @@ function literalText(node: SqlNode | undefined): string | undefined {
   return node?.kind === 'Literal' ? /^\\'(.*)\\'$/.exec(node.name)?.[1] : undefined
 }
 
+/** The last word counts: SETTINGS and the like stand at the end. */
+function positionOfClause(clause: string, sql: string) {
+  const token = codeTokens(sql).findLast((each) => isKeyword(each, clause))
+  return token && positionOf(sql, token.start)
+}
+
 const maxNesting = 200
 const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
+
+const writes =
+  /^(?:insert|update|delete|create|drop|alter|truncate|merge|replace|upsert|grant|revoke|rename|optimize|copy)$/i
+const startsWith = 'The query must start with SELECT or WITH.'
+
+function firstWordHint(first: CodeToken | undefined): string {
+  const word = first?.text ?? ''
+  if (writes.test(word)) return `${startsWith} ${word.toUpperCase()} is not allowed: queries only read.`
+  if (/^(?:show|describe|desc)$/i.test(word)) return `${startsWith} GET /api/sources lists the sources.`
+  if (/^explain$/i.test(word)) return `${startsWith} To see the plan, send _explain=1 with a request.`
+  if (/^values$/i.test(word)) return `${startsWith} Write SELECT * FROM (VALUES (1), (2)).`
+  if (/^(?:declare|set|begin|use|call|exec|execute)$/i.test(word)) {
+    return `${startsWith} ${word.toUpperCase()} is not allowed. For a value, write WITH 1 AS n SELECT n.`
+  }
+  if (word === '%') return `${startsWith} Remove the line with %, and write parameters as @project.`
+  const meant = /^\w{4,8}$/.test(word) ? closestName(word, ['SELECT', 'WITH']) : undefined
+  return meant === undefined ? startsWith : `${startsWith} Did you mean ${meant}?`
+}
 
 /** Checks the text before the engine reads it. */
 export function checkTokens(query: string): void {
@@ -151,7 +183,7 @@ export function checkTokens(query: string): void {
   const tokens = codeTokens(query)
   const [first] = tokens
   if (!first || !/^(?:select|with|from|\()$/i.test(first.text)) {
-    fail('Only one SELECT is allowed.', first?.start ?? 0)
+    fail(firstWordHint(first), first?.start ?? 0)
   }
   const open: CodeToken[] = []
   for (const [index, token] of tokens.entries()) {
@@ -173,9 +205,10 @@ export function checkTokens(query: string): void {
     if (kind === 'quoted-identifier' && /[\x00-\x1f\x7f\\]| ?\((?:alias|children|column) /.test(text)) {
       fail('A quoted name must not contain control characters, backslashes or the text "(alias ".', start)
     }
+    const braceAt = tokens[index - 1]?.start ?? start
     // A placeholder can name a table, so callers could choose what is read.
     if (before === '{' && after === ':' && (kind === 'word' || kind === 'quoted-identifier')) {
-      fail(`Write the parameter as @${text}. Placeholders such as {${text}:String} are not allowed.`, start)
+      fail(`Write the parameter as @${text}. Placeholders such as {${text}:String} are not allowed.`, braceAt)
     }
     // The engine would check these conditions before those that separate tenants.
     if (word === 'PREWHERE') fail('PREWHERE is not allowed. Use WHERE.', start)

@@ -56,6 +56,16 @@ describe('authorError', () => {
       "Unknown identifier `x` in scope WITH 'secret' AS a SELECT x. Maybe you meant: ['y'].",
       "Unknown identifier `x`. Maybe you meant: ['y'].",
     ],
+    [
+      'a token that the engine cannot read, and everything after it',
+      "Syntax error: failed at position 8 (b'abc'\n)\nFORMAT TSV SETTINGS x = 1) (line 2, col 1): b'abc'",
+      'Syntax error at "b\'abc\'".',
+    ],
+    [
+      'the query',
+      "Column 'id' is not under aggregate function. In query SELECT id FROM t",
+      "Column 'id' is not under aggregate function.",
+    ],
     ['a scope at the end', "There is no b: In scope SELECT 'secret'", 'There is no b.'],
     [
       'internal steps of the engine',
@@ -92,6 +102,8 @@ describe('errorInTypedText', () => {
     [invalidQuery('Syntax error', { line: 1, column: 8 }), '\n\n  SELECT x', { line: 3, column: 10 }],
     [invalidQuery('Syntax error', { line: 2, column: 4 }), '\n  SELECT x\nFRM', { line: 3, column: 4 }],
     [invalidQuery('Unknown expression identifier `nope`.'), typed, { line: 2, column: 3 }],
+    [invalidQuery('Unknown expression or function identifier `nope`.'), typed, { line: 2, column: 3 }],
+    [invalidQuery("1st argument 'x' to function 'trunc'."), 'SELECT 1, trunc(1)', { line: 1, column: 11 }],
     [invalidQuery('Unknown source "edge_lgs".'), 'SELECT 1 FROM edge_lgs', { line: 1, column: 15 }],
     [invalidQuery('The function foo is not allowed.'), 'SELECT foo(1)', { line: 1, column: 8 }],
     [

@@ -17,6 +17,12 @@ export function positionOf(text: string, offset: number): SqlPosition {
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
+export function offsetOf(text: string, { line, column }: SqlPosition): number {
+  let start = 0
+  for (let each = 1; each < line; each++) start = text.indexOf('\n', start) + 1
+  return start + column - 1
+}
+
 /** Maps a position in a part of a text to the whole text. */
 export function within(start: SqlPosition, { line, column }: SqlPosition): SqlPosition {
   return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
@@ -40,20 +46,25 @@ const maxMessage = 500
 /** The engine lists every token that could follow; a long list does not help anybody. */
 const maxExpected = 90
 
+/** A token that the engine cannot read extends to the end of the statement. */
+const maxToken = 100
+
 function authorMessage(message: string, isEnd: boolean): string {
   const [, token] = /failed at position \d+ \(([\s\S]*?)\) \(line \d+, col \d+\)/.exec(message) ?? []
   if (message.includes('failed at position')) {
     const [expected] = /Expected [\s\S]*$/.exec(message) ?? ['']
     // After the end comes the statement around it, which the author has not written.
-    const where = isEnd ? ' at the end of the query' : token === undefined ? '' : ` at "${short(token)}"`
+    const [own = ''] = token?.slice(0, maxToken).split('\n') ?? []
+    const where = isEnd ? ' at the end of the query' : own === '' ? '' : ` at "${own}"`
     return `Syntax error${where}. ${expected.length > maxExpected ? '' : expected}`.trim()
   }
   // The scope quotes the whole statement, and "while executing" names internal steps of the engine.
   return short(
     message
       .replace(/: [Ww]hile executing [\s\S]*$/, '')
+      .replace(/\.? In query [\s\S]*$/, '')
       .replace(/ ?:? ?(?:While processing|[Ii]n scope) [\s\S]*?(?=\. Maybe you meant|$)/, '')
-      .replace(/([^.])$/, '$1.'),
+      .replace(/([^.?])$/, '$1.'),
   )
 }
 
@@ -88,12 +99,20 @@ export function errorInTypedText(error: unknown, typed: string): unknown {
   return new WellheadError(invalidQuery, own.message, { details: { ...at }, cause: own.cause })
 }
 
-function positionOfName(message: string, typed: string): SqlPosition | undefined {
-  const [, quoted, plain] =
-    /[`"']([^`"'\n]{1,200})[`"']|\b(?:function|column) ([A-Za-z_][\w.]*)/i.exec(message) ?? []
-  const name = (quoted ?? plain)?.split('.').at(-1)?.toLowerCase()
-  const token = codeTokens(typed).find(
-    ({ text }) => text.replace(/^[`"](.*)[`"]$/, '$1').toLowerCase() === name,
+/** Where the message only names what is wrong: the first use of one of its names. */
+export function positionOfName(message: string, typed: string): SqlPosition | undefined {
+  const quoted = [...message.matchAll(/[`"']([^`"'\n]{1,200})[`"']/g)].map(([, name = '']) => name)
+  const plain = [...message.matchAll(/\b(?:function|column) ([A-Za-z_][\w.]*)/gi)].map(
+    ([, name = '']) => name,
   )
-  return name && token ? positionOf(typed, token.start) : undefined
+  const first = new Map<string, number>()
+  for (const { text, start } of codeTokens(typed)) {
+    const name = text.replace(/^[`"](.*)[`"]$/, '$1').toLowerCase()
+    if (!first.has(name)) first.set(name, start)
+  }
+  for (const name of [...quoted, ...plain]) {
+    const start = first.get(name.toLowerCase()) ?? first.get(name.split('.').at(-1)?.toLowerCase() ?? '')
+    if (start !== undefined) return positionOf(typed, start)
+  }
+  return undefined
 }

@@ -192,14 +192,33 @@ const aggregates =
 const combinators =
   /(if|array|map|tuple|simplestate|state|merge|foreach|distinct|ordefault|ornull|resample|argmin|argmax|null)$/
 
+/** Members of the families that people use most, as the engine spells them. */
+const common = words(
+  `toInt32 toInt64 toUInt64 toFloat64 toInt64OrNull toFloat64OrNull toDate toDateTime toDateTime64 toDateTimeOrNull
+   parseDateTime parseDateTimeBestEffort parseDateTimeBestEffortOrNull toUnixTimestamp toUnixTimestamp64Milli
+   toUnixTimestamp64Micro fromUnixTimestamp fromUnixTimestamp64Milli fromUnixTimestamp64Micro toYear toQuarter
+   toMonth toWeek toHour toMinute toSecond toStartOfSecond toStartOfMinute toStartOfHour toStartOfDay
+   toStartOfWeek toStartOfMonth toStartOfQuarter toStartOfYear addSeconds addMinutes addHours addDays
+   subtractDays toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay JSONExtract JSONExtractString
+   JSONExtractInt JSONExtractFloat JSONExtractBool JSONExtractRaw JSONExtractArrayRaw JSONExtractKeys
+   simpleJSONExtractString position positionCaseInsensitive startsWith endsWith base64Encode base64Decode
+   cutToFirstSignificantSubdomain tuple today quantile quantiles quantileExact quantileTDigest
+   quantileTiming median countIf sumIf avgIf minIf maxIf anyIf uniqIf uniqExactIf quantileIf argMaxIf groupArrayIf`,
+)
+
 /** Table functions that read no data. */
 const generators = words(
   'numbers numbers_mt zeros zeros_mt generate_series generateSeries values SQLStandardValues',
 )
 
-function words(...lists: string[]): ReadonlySet<string> {
-  return new Set(lists.flatMap((list) => list.toLowerCase().split(/\s+/)).filter(Boolean))
+/** Names by their lower case. */
+function words(...lists: string[]): ReadonlyMap<string, string> {
+  const names = lists.flatMap((list) => list.split(/\s+/)).filter(Boolean)
+  return new Map(names.map((name) => [name.toLowerCase(), name]))
 }
+
+/** Allowed functions by their lower case: all but the rarer members of families. */
+export const functionNames: ReadonlyMap<string, string> = new Map([...ordinary, ...aggregates, ...common])
 
 export function isGenerator(name: string): boolean {
   return generators.has(name.toLowerCase())
@@ -207,8 +226,13 @@ export function isGenerator(name: string): boolean {
 
 /** The aggregate function without combinators: sum for sumIf and sumStateOrNull. */
 function aggregateBase(name: string): string | undefined {
+  return withoutCombinators(name, (base) => aggregates.has(base) || aggregateFamily.test(base))
+}
+
+/** The longest known start of a name that continues with combinators only, in lower case. */
+export function withoutCombinators(name: string, isKnown: (base: string) => boolean): string | undefined {
   let base = name.toLowerCase()
-  while (!aggregates.has(base) && !aggregateFamily.test(base)) {
+  while (!isKnown(base)) {
     const shorter = base.replace(combinators, '')
     if (shorter === base) return undefined
     base = shorter
@@ -231,10 +255,11 @@ export function isAllowedFunction(name: string): boolean {
  * runs, so one can run for hours until the engine process is killed. Saved SQL can use them, because its author chooses
  * the arguments. `npm run torture -- functions` finds them.
  */
-export const unstoppable =
+export const unstoppable: ReadonlySet<string> = new Set(
   words(`arrayAutocorrelation arrayLevenshteinDistance arrayLevenshteinDistanceWeighted arraySimilarity
    damerauLevenshteinDistance editDistance editDistanceUTF8 jaroSimilarity jaroWinklerSimilarity
-   levenshteinDistance levenshteinDistanceUTF8 kolmogorovSmirnovTest mannWhitneyUTest`)
+   levenshteinDistance levenshteinDistanceUTF8 kolmogorovSmirnovTest mannWhitneyUTest`).keys(),
+)
 
 /** Whether SQL that a caller sends can use a function. */
 export function isSandboxFunction(name: string): boolean {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { definitionShape } from '../endpoints/definition/definition.ts'
-import { problemOf } from './check-workspace.ts'
+import { problemOf, warningOf } from './check-workspace.ts'
 
 const query = 'SELECT nothing,\n  file(1)\nFROM nosuch'
 const endpoint = {
@@ -20,4 +20,16 @@ test.each([
 ])('translates the position of %j in the SQL, or of the name that it mentions', (message, at, expected) => {
   const problem = problemOf(endpoint, { code: 'invalid_query', message, ...at })
   expect(`${problem.line}:${problem.column} ${problem.message}`).toContain(expected)
+})
+
+test('translates the position of a warning, and points at the declaration of an unused parameter', () => {
+  const content = '/*\nparameters:\n  used: {}\n  spare: {}\n*/\n   SELECT @used'
+  const at = { line: 1, column: 8 }
+  const positionOf = (code: string, message: string) => {
+    const { line, column } = warningOf({ ...endpoint, content }, { code, message, ...at })
+    return { line, column }
+  }
+  expect(positionOf('unused_parameter', 'The parameter spare is not used.')).toEqual({ line: 4, column: 3 })
+  expect(positionOf('unused_parameter', 'The parameter gone is not used.')).toEqual({ line: 4, column: 11 })
+  expect(positionOf('no_order', 'The parameter used varies.')).toEqual({ line: 4, column: 11 })
 })

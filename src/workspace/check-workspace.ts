@@ -1,18 +1,26 @@
 import type { TextPosition } from '../base/files/yaml-fields.ts'
+import { declarationPosition } from '../endpoints/definition/definition-file.ts'
 import { positionOf, within } from '../sql/errors.ts'
 import { sqlTokens } from '../sql/tokens.ts'
-import { type FileProblem, sortProblems } from './file-problem.ts'
+import { type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
 import type { BenchError, Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
-/** Everything that a service would reject when the endpoints are saved. */
-export async function checkWorkspace(workspace: Workspace, bench: Workbench): Promise<FileProblem[]> {
+interface CheckResult {
+  /** Everything that a service would reject when the endpoints are saved. */
+  problems: FileProblem[]
+  warnings: FileWarning[]
+}
+
+export async function checkWorkspace(workspace: Workspace, bench: Workbench): Promise<CheckResult> {
   const problems = [...workspace.problems, ...(await createSources(workspace, bench))]
+  const warnings: FileWarning[] = []
   for (const endpoint of workspace.endpoints) {
-    const error = await bench.check(endpoint.definition)
-    if (error) problems.push(problemOf(endpoint, error))
+    const found = await bench.check(endpoint.definition)
+    if ('error' in found) problems.push(problemOf(endpoint, found.error))
+    else warnings.push(...found.warnings.map((warning) => warningOf(endpoint, warning)))
   }
-  return sortProblems(problems)
+  return { problems: sortProblems(problems), warnings: sortProblems(warnings) }
 }
 
 export async function createSources({ sources }: Workspace, bench: Workbench): Promise<FileProblem[]> {
@@ -33,6 +41,20 @@ export function problemOf({ file, queryAt, definition }: WorkspaceEndpoint, erro
   const prefix = `${definition.name}: `
   const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
   return { file, ...within(queryAt, at), message }
+}
+
+/** A warning of a service, with its position in the file. */
+export interface SqlWarning extends TextPosition {
+  /** Newer services may have other codes. */
+  code: string
+  message: string
+}
+
+export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning: SqlWarning): FileWarning {
+  const { code, message } = warning
+  const [, name = ''] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
+  const at = declarationPosition(content, name) ?? within(queryAt, warning)
+  return { file, line: at.line, column: at.column, code, message }
 }
 
 /** Where the engine reports a name without a position, its first use in the SQL is the most likely position. */

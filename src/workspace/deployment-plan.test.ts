@@ -8,6 +8,8 @@ const definition = (digit: number, name: string, query = 'SELECT 1') =>
   definitionShape.parse({ id: idOf(digit), name, query })
 type Definition = ReturnType<typeof definition>
 
+const onServer = (each: Definition, version = 1) => ({ definition: each, version, isShipped: false })
+
 const local = (...definitions: Definition[]) =>
   definitions.map((each) => ({
     file: `endpoints/${each.name}.sql`,
@@ -19,12 +21,12 @@ const local = (...definitions: Definition[]) =>
 test('compares files and endpoints by id, and keeps the version of each', () => {
   const files = local(definition(1, 'same'), definition(2, 'changed', 'SELECT 2'), definition(3, 'fresh'))
   const comparison = compareWithServer({ endpoints: files }, [
-    { definition: definition(1, 'same'), version: 4 },
-    { definition: definition(2, 'changed'), version: 7 },
-    { definition: definition(9, 'other'), version: 1 },
+    onServer(definition(1, 'same'), 4),
+    onServer(definition(2, 'changed'), 7),
+    onServer(definition(9, 'other')),
   ])
   expect(comparison.endpoints.map(({ serverVersion }) => serverVersion)).toEqual([4, 7, 0])
-  expect(comparison.onlyOnServer).toEqual(['other'])
+  expect(comparison.onlyOnServer.map((each) => each.definition.name)).toEqual(['other'])
   const [same, changed, fresh] = comparison.endpoints.map(({ diff }) => diff)
   expect(same).toBe('')
   expect(changed).toMatch(/^--- service\/changed \(version 7\)\n\+\+\+ endpoints\/changed\.sql\n/)
@@ -42,15 +44,14 @@ test.each([
   ['is renamed in the same deployment', [definition(1, 'a'), definition(9, 'b')], []],
   ['has the same id', [definition(9, 'a')], []],
 ])('reports name conflicts: the endpoint with the same name %s', (_, definitions, expected) => {
-  const server = [{ definition: definition(9, 'a'), version: 1 }]
-  const comparison = compareWithServer({ endpoints: local(...definitions) }, server)
-  expect(nameConflicts(comparison, server)).toEqual(expected)
+  const comparison = compareWithServer({ endpoints: local(...definitions) }, [onServer(definition(9, 'a'))])
+  expect(nameConflicts(comparison)).toEqual(expected)
 })
 
 describe('pullPlan', () => {
   const files = local(definition(1, 'a'), definition(2, 'b'))
   const plan = (given: typeof files, pulled: Definition) =>
-    pullPlan(given, new Set(files.map(({ file }) => file)), [{ definition: pulled, version: 1 }])
+    pullPlan(given, new Set(files.map(({ file }) => file)), [onServer(pulled)])
 
   test('leaves an equivalent file unchanged byte for byte', () => {
     expect(plan(files, definition(1, 'a'))).toMatchObject([

@@ -4,14 +4,24 @@ import {
   type EndpointDefinition,
   fieldProblems,
   problemSentence,
+  shippedBy,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
+import { type SqlWarning, warningOf } from './check-workspace.ts'
+import { type FileWarning, sortProblems } from './file-problem.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
 export interface ServerEndpoint {
   definition: EndpointDefinition
   version: number
+  /** Whether the service created it, and nobody changed it since. */
+  isShipped: boolean
+}
+
+/** Whether an endpoint is part of the service: no workspace has it. */
+export function isReserved(name: string): boolean {
+  return name.startsWith('wellhead.')
 }
 
 /** An endpoint of a service with another version that no file can represent. */
@@ -22,9 +32,9 @@ export function readServerEndpoints(
   views: readonly { name: string; version: number; [field: string]: unknown }[],
 ): ServerEndpoint[] {
   return views.map((view) => {
-    const { version, columns: _, created_at: _at, updated_at: _on, updated_by: _by, ...fields } = view
+    const { version, columns: _, created_at: _at, updated_at: _on, updated_by, ...fields } = view
     const parsed = definitionShape.safeParse(fields)
-    if (parsed.success) return { definition: parsed.data, version }
+    if (parsed.success) return { definition: parsed.data, version, isShipped: updated_by === shippedBy }
     const [problem] = fieldProblems(parsed.error)
     const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
     throw new UnreadableEndpoint(
@@ -35,9 +45,7 @@ export function readServerEndpoints(
 }
 
 /** A file, compared with the endpoint of the service that has the same id. */
-interface ComparedEndpoint {
-  file: string
-  definition: EndpointDefinition
+interface ComparedEndpoint extends WorkspaceEndpoint {
   /** 0 if the service has no such endpoint. */
   serverVersion: number
   /** Empty if both are equal. */
@@ -46,7 +54,7 @@ interface ComparedEndpoint {
 
 export interface Comparison {
   endpoints: ComparedEndpoint[]
-  onlyOnServer: string[]
+  onlyOnServer: ServerEndpoint[]
 }
 
 export function compareWithServer(
@@ -56,21 +64,19 @@ export function compareWithServer(
   const byId = new Map(server.map((endpoint) => [endpoint.definition.id, endpoint]))
   const ids = new Set(endpoints.map(({ definition }) => definition.id))
   return {
-    endpoints: endpoints.map(({ file, definition }) => {
-      const current = byId.get(definition.id)
-      const diff = diffOf(file, definition, current)
-      return { file, definition, serverVersion: current?.version ?? 0, diff }
+    endpoints: endpoints.map((endpoint) => {
+      const current = byId.get(endpoint.definition.id)
+      const diff = diffOf(endpoint.file, endpoint.definition, current)
+      return { ...endpoint, serverVersion: current?.version ?? 0, diff }
     }),
-    onlyOnServer: server.flatMap(({ definition }) => (ids.has(definition.id) ? [] : [definition.name])),
+    onlyOnServer: server.filter(({ definition }) => !ids.has(definition.id)),
   }
 }
 
 /** Files whose endpoint name belongs to another id on the service: deploying them fails. */
-export function nameConflicts({ endpoints }: Comparison, server: readonly ServerEndpoint[]): string[] {
-  const ids = new Set(endpoints.map(({ definition }) => definition.id))
-  const others = server.filter(({ definition }) => !ids.has(definition.id))
+export function nameConflicts({ endpoints, onlyOnServer }: Comparison): string[] {
   return endpoints.flatMap(({ file, definition: { name } }) => {
-    const other = others.find(({ definition }) => definition.name === name)
+    const other = onlyOnServer.find(({ definition }) => definition.name === name)
     return other ? [`${file}: on the service, ${name} has the id ${other.definition.id}.`] : []
   })
 }
@@ -95,19 +101,28 @@ export function deploymentOf({ endpoints }: Comparison) {
   }))
 }
 
-type Deployed = Omit<DeployedEndpoint, 'warnings'>
+interface DeployedWithWarnings extends Omit<DeployedEndpoint, 'warnings'> {
+  warnings: readonly SqlWarning[]
+}
 
-export interface PlannedEndpoint extends Deployed {
+export interface PlannedEndpoint extends DeployedWithWarnings {
   file: string
   server_version: number
   diff: string
+  warnings: FileWarning[]
 }
 
-export function planOf({ endpoints }: Comparison, deployed: readonly Deployed[]): PlannedEndpoint[] {
+export function planOf(
+  { endpoints }: Comparison,
+  deployed: readonly DeployedWithWarnings[],
+): PlannedEndpoint[] {
   const byId = new Map(deployed.map((endpoint) => [endpoint.id, endpoint]))
-  return endpoints.flatMap(({ file, definition, serverVersion, diff }) => {
+  return endpoints.flatMap((endpoint) => {
+    const { file, definition, serverVersion, diff } = endpoint
     const planned = byId.get(definition.id)
-    return planned ? [{ file, server_version: serverVersion, ...planned, diff }] : []
+    if (!planned) return []
+    const warnings = sortProblems(planned.warnings.map((warning) => warningOf(endpoint, warning)))
+    return [{ file, server_version: serverVersion, ...planned, warnings, diff }]
   })
 }
 

@@ -7,12 +7,21 @@ export interface FileProblem extends TextPosition {
   message: string
 }
 
+/** SQL that is valid but probably wrong. */
+export interface FileWarning extends FileProblem {
+  code: string
+}
+
 /** The format that compilers use, so that editors can jump to the position. */
 export function describeFileProblem({ file, line, column, message }: FileProblem): string {
   return `${file}:${line}:${column}: ${message}`
 }
 
-export function sortProblems(problems: readonly FileProblem[]): FileProblem[] {
+export function describeFileWarning({ message, code, ...at }: FileWarning): string {
+  return describeFileProblem({ ...at, message: `warning: ${message} [${code}]` })
+}
+
+export function sortProblems<T extends FileProblem>(problems: readonly T[]): T[] {
   return [...problems].sort(
     (one, other) =>
       (one.file < other.file ? -1 : Number(one.file > other.file)) ||

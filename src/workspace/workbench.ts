@@ -10,6 +10,7 @@ import { readSettings, type Settings } from '../base/settings.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { engineDatabase } from '../sql/names.ts'
+import type { Warning } from '../sql/warnings/warning.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
 
@@ -87,9 +88,13 @@ export class Workbench {
     return this.#errorOf('/api/sources', source)
   }
 
-  /** The error that saving the endpoint would return. */
-  check(definition: EndpointDefinition): Promise<BenchError | undefined> {
-    return this.#errorOf('/api/deployments', { endpoints: [definition], dry_run: true })
+  /** The error that saving the endpoint would return, or its warnings. */
+  async check(
+    definition: EndpointDefinition,
+  ): Promise<{ error: BenchError } | { warnings: readonly Warning[] }> {
+    const content = { endpoints: [definition], dry_run: true }
+    const { error, body } = await this.#post('/api/deployments', content)
+    return error ? { error } : { warnings: body.endpoints[0].warnings }
   }
 
   /** Saves the endpoint without its cache, so that results depend on the entries alone. */
@@ -145,10 +150,13 @@ export class Workbench {
   }
 
   async #errorOf(path: string, content: unknown): Promise<BenchError | undefined> {
+    return (await this.#post(path, content)).error
+  }
+
+  async #post(path: string, content: unknown) {
     const { status, body } = await this.#request('POST', path, content)
-    if (status < 300) return undefined
     if (status >= 500) throw new Error(`The engine does not respond: ${body.error.message}`)
-    return body.error
+    return { body, error: status < 300 ? undefined : (body.error as BenchError) }
   }
 
   async #request(

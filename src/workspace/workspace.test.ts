@@ -1,22 +1,24 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
+import { newWorkspaceFiles } from './authoring/new-workspace.ts'
 import { describeFileProblem } from './file-problem.ts'
-import { newWorkspaceFiles } from './new-workspace.ts'
-import { NotAWorkspace, readWorkspace } from './workspace.ts'
+import { NotAWorkspace, readWorkspace, writeMissingIds } from './workspace.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
 
-function workspaceOf(files: Record<string, string | Buffer>) {
+function directoryOf(files: Record<string, string | Buffer>): string {
   const directory = scratchDirectory()
   onTestFinished(() => directory.remove())
   for (const [file, content] of Object.entries(files)) {
     mkdirSync(dirname(join(directory.path, file)), { recursive: true })
     writeFileSync(join(directory.path, file), content)
   }
-  return readWorkspace(directory.path)
+  return directory.path
 }
+
+const workspaceOf = (files: Record<string, string | Buffer>) => readWorkspace(directoryOf(files))
 
 const problemsOf = (files: Record<string, string | Buffer>) =>
   workspaceOf(files).problems.map(describeFileProblem)
@@ -101,5 +103,34 @@ describe('readWorkspace', () => {
     expect(() => workspaceOf({ 'README.md': '' })).toThrow(NotAWorkspace)
     expect(() => readWorkspace('/nowhere/at/all')).toThrow(NotAWorkspace)
     expect(problemsOf({ 'endpoints/.gitkeep': '' })).toEqual([])
+  })
+})
+
+describe('writeMissingIds', () => {
+  test('writes an id of its own into each endpoint file without one, and changes no other byte', () => {
+    const files = {
+      'endpoints/a.sql': endpoint(),
+      'endpoints/b.sql': Buffer.from('\ufeff/*\r\nmax_rows: 5\r\n*/\r\nSELECT 1\r\n'),
+      'endpoints/c.sql': '/* max_rows: [ */ SELECT 1',
+      'endpoints/d.sql': 'SELECT 2',
+      'endpoints/e.sql': Buffer.from([0xff, 0xfe]),
+      'endpoints/.hidden.sql': 'SELECT 3',
+      'endpoints/notes.txt': 'SELECT 4',
+    }
+    const directory = directoryOf(files)
+    const ids = ['2', '3', '4', '5'].map((digit) => id.replaceAll('1', digit))
+    const written = writeMissingIds(directory, () => ids.shift() as string)
+    expect(written.map(({ file }) => file)).toEqual(['endpoints/b.sql', 'endpoints/d.sql'])
+    const [b, d] = written.map((each) => each.id)
+    const expected: Record<string, string | Buffer> = {
+      ...files,
+      'endpoints/b.sql': `\ufeff/*\r\nid: ${b}\r\nmax_rows: 5\r\n*/\r\nSELECT 1\r\n`,
+      'endpoints/d.sql': `/*\nid: ${d}\n*/\nSELECT 2`,
+    }
+    expect(b).not.toBe(d)
+    for (const [file, content] of Object.entries(expected)) {
+      expect(readFileSync(join(directory, file))).toEqual(Buffer.from(content))
+    }
+    expect(writeMissingIds(directory, () => id)).toEqual([])
   })
 })

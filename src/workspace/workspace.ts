@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import writeFileAtomic from 'write-file-atomic'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinition } from '../endpoints/definition/definition-file.ts'
+import { withId } from './authoring/missing-id.ts'
 import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
@@ -37,12 +39,7 @@ const maxFileBytes = 64 * 2 ** 20
 export class NotAWorkspace extends Error {}
 
 export function readWorkspace(directory: string): Workspace {
-  const files = new WorkspaceFiles(directory)
-  if (!files.isDirectory('endpoints')) {
-    throw new NotAWorkspace(
-      `${directory} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
-    )
-  }
+  const files = openFiles(directory)
   const sources = readSources(files)
   const known = new Set([
     ...builtInSources.flatMap(({ name, aliases }) => [name, ...aliases]),
@@ -52,6 +49,32 @@ export function readWorkspace(directory: string): Workspace {
   const fixtures = readFixtures(files, known)
   const tests = readTests(files, new Set(endpoints.map(({ definition }) => definition.name)), fixtures)
   return { directory, endpoints, sources, fixtures, tests, problems: sortProblems(files.problems) }
+}
+
+function openFiles(directory: string): WorkspaceFiles {
+  const files = new WorkspaceFiles(directory)
+  if (files.isDirectory('endpoints')) return files
+  throw new NotAWorkspace(
+    `${directory} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
+  )
+}
+
+export interface WrittenId {
+  file: string
+  id: string
+}
+
+/** Writes a new id into each endpoint file that lacks one. */
+export function writeMissingIds(directory: string, newId: () => string): WrittenId[] {
+  return openFiles(directory).readAll('endpoints', /\.sql$/, (file): Reading<WrittenId> => {
+    const path = join(directory, file)
+    const id = newId()
+    // Unlike the content that is checked, this keeps a byte order mark.
+    const changed = withId(readFileSync(path, 'utf8'), id)
+    if (changed === undefined) return { problems: [] }
+    writeFileAtomic.sync(path, changed)
+    return { file, id }
+  })
 }
 
 /** Reads the endpoints of a directory that may not be a workspace yet. */

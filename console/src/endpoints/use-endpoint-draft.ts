@@ -11,12 +11,24 @@ interface Work {
 /** Unsaved work of pages that were left, until the tab is closed. */
 const unsaved = new Map<string, Work>()
 
+const newKey = 'new'
+
+/** Whether there is an unsaved new endpoint. */
+export function hasNewDraft(): boolean {
+  return unsaved.has(newKey)
+}
+
+/** Fills the page of a new endpoint, which is opened next. */
+export function startNewDraft(fields: Partial<EndpointDraft>): void {
+  unsaved.set(newKey, { draft: { ...newDraft, ...fields }, base: undefined })
+}
+
 /**
  * A draft of an endpoint that outlives leaving the page. A newer version replaces it only if nothing was changed; otherwise
  * the user decides.
  */
 export function useEndpointDraft(saved: Endpoint | undefined) {
-  const key = saved?.id ?? 'new'
+  const key = saved?.id ?? newKey
   const fresh = (): Work => ({ draft: saved ? draftOf(saved) : newDraft, base: saved })
   const [work, setWork] = useState<Work>(() => unsaved.get(key) ?? fresh())
   const { draft, base } = work

@@ -29,12 +29,12 @@ const columns = [
   ['Kind', 'optional'],
   ['Entries', 'right optional'],
   ['Typed column'],
-  ['Example', 'optional'],
+  ['Examples', 'optional'],
 ] as const
 
 const maxRows = 200
 
-/** The paths of a source, with an example of each, and its typed columns. */
+/** The paths of a source, with examples of each, and its typed columns. */
 export function SourceSchema({ name }: { name: string }) {
   const id = useId()
   const query = useQuery(queries.schema(name))
@@ -61,7 +61,7 @@ export function SourceSchema({ name }: { name: string }) {
 }
 
 function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; search: string }) {
-  const { data: recent = [] } = useQuery(queries.recent(name, 50))
+  const { data: [newest] = [] } = useQuery(queries.recent(name, 1))
   const [created, setCreated] = useState<string>()
   const [removed, setRemoved] = useState<{ column: string; path: string }>()
   const all = useMemo<SchemaRow[]>(
@@ -107,7 +107,9 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
               {share}
             </td>
             <td>{path && <ColumnCell path={path} onCreate={setCreated} onRemove={setRemoved} />}</td>
-            <td className="mono faint optional example">{exampleOf(recent, inSql)}</td>
+            <td className="mono faint optional example">
+              {shortened(path ? path.examples.join(' · ') : String(newest?.[inSql as keyof Entry] ?? ''))}
+            </td>
           </tr>
         ))}
       </Table>
@@ -152,17 +154,6 @@ function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: Colu
   )
 }
 
-function exampleOf(entries: readonly Entry[], path: string): string {
-  const keys = path.split('.').map((key) => key.replaceAll('%2E', '.'))
-  for (const entry of entries) {
-    const value = keys.reduce<unknown>(
-      (inside, key) => (inside as Record<string, unknown> | null | undefined)?.[key],
-      entry,
-    )
-    if (value !== undefined && value !== null && value !== '') {
-      const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-      return text.length > 60 ? `${text.slice(0, 60)}…` : text
-    }
-  }
-  return ''
+function shortened(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }

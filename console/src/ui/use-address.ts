@@ -21,7 +21,8 @@ export function useAddress(): [URLSearchParams, (changes: Changes, how?: 'push' 
       }
       const text = next.toString()
       if (text === before) return
-      navigate(`${location.pathname}${text && `?${text}`}`, { replace: how === 'replace' })
+      const to = `${location.pathname}${text && `?${text}`}${location.hash}`
+      navigate(to, { replace: how === 'replace', state: history.state })
     },
     [navigate],
   )

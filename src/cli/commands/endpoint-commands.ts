@@ -10,6 +10,7 @@ import { type ListColumn, printFields, printJson, printList, shortTime } from '.
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
+import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
 import { addEndpointRun } from './endpoint-run.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
@@ -50,12 +51,16 @@ interface ShowOptions {
 }
 
 export function addEndpointCommands(program: Command, io: CommandIo): void {
-  const endpoint = program.command('endpoint').description('list, show, run, restore and delete endpoints')
+  const endpoint = program
+    .command('endpoint')
+    .description('create, list, show, run, restore and delete endpoints')
   addExamples(
     endpoint,
     'wellhead endpoint list',
     'wellhead endpoint run usage.api-counts project=acme interval=daily',
   )
+
+  addEndpointNew(endpoint, io)
 
   const list = addServiceCommand(endpoint, 'list', 'list endpoints')
   addServiceAction(list, io, {

@@ -55,7 +55,12 @@ export function addSqlCommand(program: Command, io: CommandIo): void {
   })
 }
 
-async function readSql(sql: string | undefined, file: string | undefined, io: CommandIo): Promise<string> {
+/** Reads SQL of an argument, a file or standard input. */
+export async function readSql(
+  sql: string | undefined,
+  file: string | undefined,
+  io: CommandIo,
+): Promise<string> {
   if (sql !== undefined && file !== undefined) throw usageFailure('Use either SQL or --file, not both.')
   if (sql !== undefined && sql !== '-') return sql
   if (sql === undefined && file === undefined && io.stdinIsTerminal) {
@@ -77,7 +82,8 @@ async function readSql(sql: string | undefined, file: string | undefined, io: Co
   }
 }
 
-function valuesOf(texts: Record<string, string>): Record<string, JsonValue> {
+/** Values of parameters: a number, true, false or null if the text looks like one. */
+export function valuesOf(texts: Record<string, string>): Record<string, JsonValue> {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, readValue(text)]))
 }
 

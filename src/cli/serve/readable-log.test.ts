@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
 import { createLog, lineWriterOf } from '../../base/log.ts'
+import { colorsFor } from '../command-io.ts'
 import { readableLog } from './readable-log.ts'
 
 function openLog() {
@@ -56,4 +57,17 @@ test('passes on a line that is not JSON', () => {
   const output = memoryOutput()
   readableLog(output).write('plain\u0007\n')
   expect(output.text()).toBe('plain\\u0007\n')
+})
+
+test('colors the level and the status', () => {
+  const output = { ...memoryOutput(), colors: colorsFor(true, {}) }
+  const lines: string[] = []
+  const log = createLog(
+    'info',
+    readableLog({ ...output, write: async (text) => void lines.push(String(text)) }),
+  )
+  log.error('broken')
+  log.info({ method: 'GET', path: '/', status: 404, ms: 1 }, 'request')
+  expect(lines[0]).toMatch(/\u001b\[31merror\u001b\[39m {2}broken\n$/)
+  expect(lines[1]).toContain('\u001b[33m404\u001b[39m')
 })

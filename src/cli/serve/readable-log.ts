@@ -33,8 +33,7 @@ function readableLine(text: string, colors: CommandOutput['colors']): string {
   const { level, time, msg = '', err, ...fields } = line
   const { name, color } = levels.find(({ from }) => level >= from) ?? lowest
   const head = [colors.dim(timeOfDay(time)), colors[color](name.padEnd(5))]
-  const parts =
-    msg === 'request' ? [requestText(fields, colors)] : [visible(msg), colors.dim(fieldsText(fields))]
+  const parts = msg === 'request' ? [requestText(fields, colors)] : [visible(msg), fieldsText(fields, colors)]
   const body = [...head, ...parts, err?.message === undefined ? '' : colors.red(visible(err.message))]
   const shown = body.filter((part) => part !== '').join('  ')
   // Below an error, only the lines that say where it happened.
@@ -69,8 +68,9 @@ function requestText(fields: Record<string, unknown>, colors: CommandOutput['col
   return [visible(`${method} ${path}`), color(String(status)), colors.dim(took), ...failed].join('  ')
 }
 
-function fieldsText(fields: Record<string, unknown>): string {
-  return Object.entries(fields)
-    .map(([name, value]) => visible(`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`))
-    .join(' ')
+function fieldsText(fields: Record<string, unknown>, colors: CommandOutput['colors']): string {
+  const parts = Object.entries(fields).map(([name, value]) =>
+    visible(`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`),
+  )
+  return parts.length === 0 ? '' : colors.dim(parts.join(' '))
 }

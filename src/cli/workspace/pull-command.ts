@@ -2,8 +2,11 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
+import { closestName } from '../../base/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
+import { possibleSources } from '../../sql/tokens.ts'
 import {
+  isReserved,
   pullPlan,
   readServerEndpoints,
   type ServerEndpoint,
@@ -11,33 +14,56 @@ import {
 } from '../../workspace/deployment-plan.ts'
 import { readEndpointFiles } from '../../workspace/workspace.ts'
 import { sourceFileOf } from '../../workspace/workspace-sources.ts'
-import { CommandFailure } from '../command-failure.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { endpointList, sourceList } from '../service-responses.ts'
 
+interface PullOptions {
+  all?: true
+  force?: true
+  directory: string
+}
+
 export function addPullCommand(program: Command, io: CommandIo): void {
   const pull = addServiceCommand(program, 'pull', 'write the endpoints of a service to files')
-    .argument('[directory]', 'workspace directory', '.')
+    .argument('[name]', 'endpoint to write (default: all that are not shipped unchanged with the service)')
+    .option('--all', 'also endpoints that are shipped with the service, except wellhead.*')
     .option('--force', 'replace files that differ from the service')
+    .option('--directory <directory>', 'workspace directory', '.')
   addServiceAction(pull, io, {
-    examples: ['wellhead pull', 'wellhead pull --force'],
-    request: async (client, directory: string, { force }: { force?: true }) => ({
-      files: await pullFiles(resolve(io.cwd, directory), client, force === true),
-    }),
-    print: async ({ files }) => {
+    examples: ['wellhead pull', 'wellhead pull usage.api-counts', 'wellhead pull --all --force'],
+    request: async (client, name: string | undefined, options: PullOptions) => {
+      if (name !== undefined && options.all) throw usageFailure('Use either a name or --all.')
+      return { files: await pullFiles(name, client, options, io) }
+    },
+    print: async ({ files }, _name, { all }) => {
       for (const { file, action } of files) await io.stdout.write(`${action} ${file}\n`)
+      if (files.length > 0) return
+      const advice = all ? '' : ' Use --all for those that are shipped with the service.'
+      await io.stderr.write(`No endpoints to pull.${advice}\n`)
     },
   })
 }
 
-async function pullFiles(directory: string, client: ServiceClient, force: boolean) {
+async function pullFiles(
+  name: string | undefined,
+  client: ServiceClient,
+  options: PullOptions,
+  io: CommandIo,
+) {
+  const directory = resolve(io.cwd, options.directory)
+  const all = await fetchEndpoints(client)
+  const pulled =
+    name === undefined
+      ? all.filter((each) => !isReserved(each.definition.name) && (options.all || !each.isShipped))
+      : [findByName(name, all, io)]
   const { endpoints, problems } = readEndpointFiles(directory)
   const existing = new Set([...endpoints, ...problems].map(({ file }) => file))
-  const plan = pullPlan(endpoints, existing, await fetchEndpoints(client))
+  const plan = pullPlan(endpoints, existing, pulled)
   const lost = new Set(plan.flatMap(({ loses }) => loses))
-  if (lost.size > 0 && !force) {
+  if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
       `${[...lost].join(', ')} would be replaced; nothing was written. Compare with "wellhead diff", or use --force to replace.`,
     )
@@ -48,15 +74,40 @@ async function pullFiles(directory: string, client: ServiceClient, force: boolea
   }
   const written = new Set(plan.map(({ file }) => file))
   for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
-  const sources = await pullSources(directory, client)
+  const queries = name === undefined ? undefined : pulled.map(({ definition }) => definition.query)
+  const sources = await pullSources(directory, client, queries)
   return [...plan.map(({ file, action }) => ({ file, action })), ...sources]
 }
 
-/** Adds files for the service's own sources, which "wellhead check" needs; existing files are kept. */
-async function pullSources(directory: string, client: ServiceClient) {
+function findByName(name: string, endpoints: readonly ServerEndpoint[], io: CommandIo): ServerEndpoint {
+  if (isReserved(name)) {
+    throw new CommandFailure(
+      `${name} is part of the service. Show it with "wellhead endpoint show ${name}", and save a copy with another name.`,
+    )
+  }
+  const found = endpoints.find(({ definition }) => definition.name === name || definition.id === name)
+  if (found) return found
+  const closest = closestName(
+    name,
+    endpoints.map(({ definition }) => definition.name),
+  )
+  // Other commands have the directory as their argument.
+  const hint = existsSync(resolve(io.cwd, name))
+    ? ` To write to the directory ${name}, use --directory ${name}.`
+    : ''
+  throw new CommandFailure(
+    `No endpoint has the name "${name}".${closest ? ` Did you mean ${closest}?` : ''}${hint}`,
+  )
+}
+
+/** Adds files for the service's own sources that queries read, which "wellhead check" needs. Keeps existing files. */
+async function pullSources(directory: string, client: ServiceClient, queries: readonly string[] | undefined) {
+  const words = queries && new Set(queries.flatMap((query) => [...possibleSources(query)]))
   const sources = await client.json('GET', '/api/sources', sourceList)
   const files = sources
-    .filter(({ name }) => !isBuiltIn(name))
+    .filter(
+      ({ name, aliases }) => !isBuiltIn(name) && (!words || [name, ...aliases].some((one) => words.has(one))),
+    )
     .map(sourceFileOf)
     .filter(({ file }) => !existsSync(join(directory, file)))
   if (files.length > 0) mkdirSync(join(directory, 'sources'), { recursive: true })

@@ -53,3 +53,23 @@ test('reports unreadable files before starting an engine or sending a request', 
     { file: 'endpoints/bad.sql', line: 2, column: 1, message: 'id must be a UUID.' },
   ])
 })
+
+test.each([
+  [['--replay=loose'], 'The only mode is strict.'],
+  [['--replay', 'shop'], 'Write the directory before --replay.'],
+  [['--show-values'], '--show-values needs --replay.'],
+  [['--yes'], '--yes needs --prune.'],
+])('deploy %j exits with 2', async (flags, message) => {
+  const { run } = openDirectory()
+  await run('init')
+  expect(await run('deploy', ...flags)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) })
+})
+
+test('deploy --prune does not delete everything for a workspace without endpoints', async () => {
+  const { path, run } = openDirectory()
+  mkdirSync(join(path, 'endpoints'))
+  expect(await run('deploy', '--prune', '--yes')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('--prune would delete every endpoint of the service; nothing was deployed.'),
+  })
+})

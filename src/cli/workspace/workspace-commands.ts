@@ -3,18 +3,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
-import { checkWorkspace } from '../../workspace/check-workspace.ts'
-import { describeFileProblem, type FileProblem } from '../../workspace/file-problem.ts'
-import { newWorkspaceFiles } from '../../workspace/new-workspace.ts'
+import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
 import { runTests, type TestOutcome } from '../../workspace/run-tests.ts'
 import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
-import { NotAWorkspace, readWorkspace, type Workspace } from '../../workspace/workspace.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { Workspace } from '../../workspace/workspace.ts'
+import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
-import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
+import { addCheckCommand } from './check-command.ts'
+import { openWorkspace, printFindings, problemsFound } from './findings.ts'
 
 interface TestOptions {
   filter?: string
@@ -31,21 +30,7 @@ export function addWorkspaceCommands(program: Command, io: CommandIo): void {
     .action((directory: string) => createWorkspace(resolve(io.cwd, directory), directory, io))
   addExamples(init, 'wellhead init', 'wellhead init shop')
 
-  const check = program
-    .command('check')
-    .description('find errors in endpoint files; needs no service')
-    .argument('[directory]', 'workspace directory', '.')
-    .option('--json', 'print JSON')
-    .action(async (directory: string, { json }: { json?: true }) => {
-      const workspace = openWorkspace(directory, io)
-      const { withWorkbench } = await import('./with-workbench.ts')
-      const problems = await withWorkbench(io, (bench) => checkWorkspace(workspace, bench))
-      const endpoints = workspace.endpoints.length
-      await (json ? printJson(io, { endpoints, problems }) : printProblems(problems, io))
-      if (problems.length > 0) throw problemsFound(problems)
-      if (!json) await io.stdout.write(`${plural(endpoints, 'endpoint')} checked, no problems found.\n`)
-    })
-  addExamples(check, 'wellhead check', 'wellhead check shop --json')
+  addCheckCommand(program, io)
 
   const test = program
     .command('test')
@@ -84,7 +69,7 @@ async function testWorkspace(directory: string, options: TestOptions, io: Comman
   const workspace = openWorkspace(directory, io)
   if (workspace.problems.length > 0) {
     const { problems } = workspace
-    await (json ? printJson(io, { problems }) : printProblems(problems, io))
+    await (json ? printJson(io, { problems }) : printFindings(problems, io))
     throw problemsFound(problems)
   }
   const all = workspace.tests.flatMap(({ tests }) => tests)
@@ -103,7 +88,7 @@ async function testWorkspace(directory: string, options: TestOptions, io: Comman
   const remaining = failed.filter((outcome) => !updated.includes(outcome))
   await (json
     ? printJson(io, { problems, tests: outcomes.map((one) => outcomeJson(one, updated)) })
-    : printProblems(problems, io))
+    : printFindings(problems, io))
   if (problems.length > 0) throw problemsFound(problems)
   const counts = [
     `${outcomes.length - failed.length} passed`,
@@ -149,20 +134,4 @@ function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestO
     writeFileAtomic.sync(path, updateRows(file, readFileSync(path, 'utf8'), updates))
   }
   return updated
-}
-
-export function openWorkspace(directory: string, io: CommandIo): Workspace {
-  try {
-    return readWorkspace(resolve(io.cwd, directory))
-  } catch (error) {
-    throw error instanceof NotAWorkspace ? usageFailure(error.message) : error
-  }
-}
-
-export async function printProblems(problems: readonly FileProblem[], io: CommandIo): Promise<void> {
-  for (const problem of problems) await io.stdout.write(`${visible(describeFileProblem(problem))}\n`)
-}
-
-function problemsFound(problems: readonly FileProblem[]): CommandFailure {
-  return new CommandFailure(`${plural(problems.length, 'problem')} found.`)
 }

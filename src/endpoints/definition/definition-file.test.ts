@@ -121,7 +121,9 @@ warm: 300s
   })
 
   test('a missing field, at the header', () => {
-    expect(problems('\n/*\nmax_rows: 5\n*/\nSELECT 1')).toEqual(['usage.sql:2: id is missing.'])
+    expect(problems('\n/*\nmax_rows: 5\n*/\nSELECT 1')).toEqual([
+      'usage.sql:2: id is missing. Run wellhead check --fix to write one.',
+    ])
     expect(problems('/* */ SELECT 1')).toEqual([
       'usage.sql:1: header must be a list of fields, such as "max_rows: 1000".',
     ])

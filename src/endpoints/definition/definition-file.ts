@@ -80,12 +80,26 @@ export function readDefinition(file: string, content: string): DefinitionReading
     const [own, ...rest] = path.map(String) as [string, ...string[]]
     const field = fileFields[own] ?? own
     const isUnreadable = Object.hasOwn(durationFields, field) && Number.isNaN(fields[own])
-    const reason = isUnreadable ? 'must be a duration such as 900s, 15m or 1h' : message
+    const isMissingId = own === 'id' && message === 'is missing'
+    const reason = isUnreadable
+      ? 'must be a duration such as 900s, 15m or 1h'
+      : isMissingId
+        ? 'is missing. Run wellhead check --fix to write one'
+        : message
     if (own === 'query') problems.push({ file, ...parts.queryAt, message: problemSentence(field, message) })
     else report(header.positionOf([field, ...rest]), [field, ...rest].join('.'), reason)
   }
   if (parsed.success && problems.length === 0) return { definition: parsed.data, queryAt: parts.queryAt }
   return { problems: problems.sort((a, b) => a.line - b.line) }
+}
+
+/** Where a file declares a parameter; undefined if it does not. */
+export function declarationPosition(content: string, parameter: string): TextPosition | undefined {
+  const parts = splitFile(content)
+  if (parts === undefined) return undefined
+  const { document, positionOf } = readYamlFields(parts.header, '')
+  const path = ['parameters', parameter]
+  return document.hasIn(path) ? within(parts.headerAt, positionOf(path)) : undefined
 }
 
 /** Seconds of a duration. Anything else becomes NaN, which the shape refuses. */
@@ -97,18 +111,20 @@ function durationOf(value: unknown): number | null {
 interface FileParts {
   /** Text inside the comment, and where it starts. */
   header: string
+  headerStart: number
   headerAt: TextPosition
   query: string
   queryAt: TextPosition
 }
 
-function splitFile(content: string): FileParts | undefined {
+export function splitFile(content: string): FileParts | undefined {
   for (const { kind, start, end } of sqlTokens(content)) {
     if (kind === 'space') continue
     if (kind !== 'comment' || !content.startsWith('/*', start)) return undefined
     const query = content.slice(end)
     return {
       header: content.slice(start + 2, end - 2),
+      headerStart: start + 2,
       headerAt: positionOf(content, start + 2),
       query,
       queryAt: positionOf(content, end + Math.max(0, query.search(/\S/))),

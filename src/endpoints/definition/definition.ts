@@ -118,6 +118,9 @@ export const definitionShape = fields
 
 export type EndpointDefinition = z.output<typeof definitionShape>
 
+/** Author of the versions that the service ships. Other authors are ids of tokens. */
+export const shippedBy = 'wellhead'
+
 interface FieldProblem {
   path: PropertyKey[]
   /** Follows the name of the field: "must be …", "is missing". */

@@ -1,6 +1,7 @@
 import { invalidQuery } from '../../base/errors.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
+import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import type { TextColumnOf } from '../../sql/paths.ts'
 import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
@@ -22,13 +23,25 @@ export interface Endpoint {
 /** The sources and their typed columns. */
 export interface KnownSources {
   has(name: string): boolean
+  keys(): Iterable<string>
   readonly columnOf?: TextColumnOf
   /** For warnings. */
   readonly typedColumns?: ColumnsOf
 }
 
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
-export async function compileEndpoint(
+export function compileEndpoint(
+  engine: Engine,
+  definition: EndpointDefinition,
+  version: number,
+  sources: KnownSources,
+): Promise<Endpoint> {
+  return compile(engine, definition, version, sources).catch((error) => {
+    throw withHint(error, definition.query, { tables: sources.keys() })
+  })
+}
+
+async function compile(
   engine: Engine,
   definition: EndpointDefinition,
   version: number,

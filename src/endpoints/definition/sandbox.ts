@@ -1,9 +1,13 @@
+import { closestName } from '../../base/closest-name.ts'
 import { invalidQuery } from '../../base/errors.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { checkTokens, checkTree, isPlainName } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
+import { positionOfTable } from '../../sql/hints/name-hints.ts'
+import { didYouMean } from '../../sql/hints/sql-words.ts'
+import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
 import { engineDatabase } from '../../sql/names.ts'
 import { pathEdits } from '../../sql/paths.ts'
@@ -46,11 +50,24 @@ interface Checking {
  * generators, and nothing else. Its columns are found without reading a row, so the outcome is the same for all callers
  * and values.
  */
-export async function compileSandboxed(
+export function compileSandboxed(
   engine: Engine,
   endpoint: Endpoint,
   sql: string,
   limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
+): Promise<Endpoint> {
+  return compile(engine, endpoint, sql, limits).catch((error) => {
+    // Hints name the views only: sources are out of reach here.
+    const tables = sandboxViews(endpoint.compiled.sql).names
+    throw withHint(error, sql, { tables, isSandbox: true })
+  })
+}
+
+async function compile(
+  engine: Engine,
+  endpoint: Endpoint,
+  sql: string,
+  limits: () => Limits,
 ): Promise<Endpoint> {
   const own = sandboxText(sql)
   const edited = editSql(own, pathEdits(own))
@@ -62,10 +79,14 @@ export async function compileSandboxed(
   const subqueries = subqueryNames(text)
   const checkTable = (name: string) => {
     if (!views.names.includes(name) && !subqueries.has(name)) {
-      throw invalidQuery(`"${name}" cannot be read here. Views that can be read: ${views.names.join(', ')}.`)
+      const closest = didYouMean(closestName(name, [...views.names, ...subqueries]))
+      throw invalidQuery(
+        `"${name}" cannot be read here.${closest} Views that can be read: ${views.names.join(', ')}.`,
+        positionOfTable(name, own),
+      )
     }
   }
-  checkTree(nodes, checkTable, checkSandboxFunction)
+  checkTree(nodes, checkTable, checkSandboxFunction, own)
   const checking = { engine, limits, tables: await tableNames(engine, limits()) }
   const unusable = [...subqueries].find((name) => !isPlainName(name))
   if (unusable !== undefined) {

@@ -12,6 +12,7 @@ import {
   type EndpointDefinition,
   isSameDefinition,
   parseDefinition,
+  shippedBy,
   writableFields,
 } from '../definition/definition.ts'
 import { shownParameters } from '../definition/parameter-declaration.ts'
@@ -51,9 +52,6 @@ const remedy = 'nothing was changed. Add ?breaking=true to change the endpoint a
 export interface ChangedEndpoint extends EndpointView {
   warnings: Warning[]
 }
-
-/** Author of the records of shipped endpoints. Other records name the id of a token. */
-const shippedBy = 'wellhead'
 
 /** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {

@@ -7,9 +7,13 @@ import type { KnownSources } from '../definition/endpoint.ts'
 /** Warnings of a checked definition. Positions are in the SQL as it was typed. */
 export type WarningsOf = (definition: EndpointDefinition, typed: string) => Promise<Warning[]>
 
-export function endpointWarnings(sources: () => KnownSources, sampled?: SampledSources): WarningsOf {
-  return ({ parameters, incremental, sandbox }, typed) =>
-    findWarnings(
+export function endpointWarnings(
+  sources: () => KnownSources,
+  sampled?: SampledSources,
+  onFailure?: (error: unknown) => void,
+): WarningsOf {
+  return async ({ parameters, incremental, sandbox }, typed) => {
+    const found = findWarnings(
       {
         sql: typed,
         declared: Object.keys(parameters),
@@ -20,4 +24,11 @@ export function endpointWarnings(sources: () => KnownSources, sampled?: SampledS
       },
       sampled,
     )
+    if (!onFailure) return found
+    // Warnings never keep anybody from saving.
+    return found.catch((error) => {
+      onFailure(error)
+      return []
+    })
+  }
 }

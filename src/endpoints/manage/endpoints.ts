@@ -1,3 +1,4 @@
+import { closestName } from '../../base/closest-name.ts'
 import { endpointNotFound } from '../../base/errors.ts'
 import { type Catalog, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
@@ -48,9 +49,10 @@ export class Endpoints {
     return this.#byId.get(id)
   }
 
+  /** The error names the closest endpoint, so only those who can see all endpoints may receive it. */
   get(reference: string): SavedEndpoint {
     const endpoint = this.find(reference)
-    if (!endpoint) throw endpointNotFound(reference)
+    if (!endpoint) throw endpointNotFound(reference, closestName(reference, this.#byName.keys()))
     return endpoint
   }
 

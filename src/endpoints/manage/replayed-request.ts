@@ -1,11 +1,12 @@
 import { invalidParameter, invalidQuery, type WellheadError } from '../../base/errors.ts'
 import type { RecentRequest } from './recent-requests.ts'
-import { isSame, type ResultRows, type RowDifference } from './row-difference.ts'
+import { isSame, type RowDifference } from './row-difference.ts'
 
 /** A run of a request against one version. */
 export interface Run {
-  /** Undefined if it failed. */
-  rows: ResultRows | undefined
+  /** Rows of the format NDJSON. Undefined if it failed. */
+  body: Buffer | undefined
+  rows: number
   engineMs: number
   rowsRead: number | undefined
   error: WellheadError | undefined
@@ -82,9 +83,9 @@ function outcomeOf(before: Run, after: Run, { difference, unstable }: Compared):
   return before.error?.code === after.error.code ? 'same' : 'failed'
 }
 
-function figuresOf({ rows, engineMs, rowsRead, error }: Run, showValues: boolean): RunFigures {
+function figuresOf({ body, rows, engineMs, rowsRead, error }: Run, showValues: boolean): RunFigures {
   return {
-    rows: rows?.rows.length ?? null,
+    rows: body ? rows : null,
     duration_ms: Math.round(engineMs * 10) / 10,
     rows_read: rowsRead ?? null,
     error: error ? { code: error.code, message: showValues ? error.message : withoutValues(error) } : null,

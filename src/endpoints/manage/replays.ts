@@ -18,7 +18,7 @@ import type { Endpoints } from './endpoints.ts'
 import { type RecentRequest, recentRequests } from './recent-requests.ts'
 import { type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
 import { readResultRows } from './result-rows.ts'
-import { isSame, type RowDifference, rowDifference } from './row-difference.ts'
+import { isSame, noDifference, type RowDifference, rowDifference } from './row-difference.ts'
 
 interface ReplaysOptions {
   engine: Engine
@@ -141,13 +141,13 @@ export class Replays {
     const before = await this.#run(current, request, terms)
     const after = await this.#run(next, request, terms)
     const runs = { before, after }
-    const difference = differenceOf(before, after)
+    const difference = await differenceOf(before, after)
     if (!difference || isSame(difference)) return { runs, difference, unstable: false }
     const again = await this.#run(current, request, terms)
-    const own = differenceOf(before, again)
+    const own = await differenceOf(before, again)
     if (own && isSame(own)) return { runs, difference, unstable: false }
     // Entries may have arrived between the first two runs.
-    const later = differenceOf(again, after)
+    const later = await differenceOf(again, after)
     if (later && isSame(later)) return { runs: { before: again, after }, difference: later, unstable: false }
     return { runs, difference, unstable: true }
   }
@@ -171,13 +171,11 @@ export class Replays {
         // Entries that arrive between the runs must not make them differ.
         { nowMicros, range: { beforeMicros: nowMicros + 1n } },
       )
-      signal.throwIfAborted()
-      const rows = await readResultRows(result.body)
-      return { rows, engineMs: result.engineMs, rowsRead: result.rowsRead, error: undefined }
+      const { body, rows, engineMs, rowsRead } = result
+      return { body, rows, engineMs, rowsRead, error: undefined }
     } catch (error) {
-      signal.throwIfAborted()
-      if (!(error instanceof WellheadError)) throw error
-      return { rows: undefined, engineMs: engineTime.ms, rowsRead: undefined, error }
+      if (signal.aborted || !(error instanceof WellheadError)) throw error
+      return { body: undefined, rows: 0, engineMs: engineTime.ms, rowsRead: undefined, error }
     }
   }
 }
@@ -192,6 +190,8 @@ function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentReques
 }
 
 /** Undefined if one of the runs failed. */
-function differenceOf(one: Run, other: Run): RowDifference | undefined {
-  return one.rows && other.rows && rowDifference(one.rows, other.rows)
+async function differenceOf(one: Run, other: Run): Promise<RowDifference | undefined> {
+  if (!one.body || !other.body) return undefined
+  if (one.body.equals(other.body)) return noDifference
+  return rowDifference(await readResultRows(one.body), await readResultRows(other.body))
 }

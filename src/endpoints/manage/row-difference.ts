@@ -28,6 +28,16 @@ export function isSame({ changed, added, removed, reordered }: RowDifference): b
   return changed + added + removed === 0 && !reordered
 }
 
+export const noDifference: RowDifference = {
+  changed: 0,
+  added: 0,
+  removed: 0,
+  reordered: false,
+  columns: [],
+  names: [],
+  examples: [],
+}
+
 /**
  * Compares two results. Equal rows are matched first. The others are matched by what identifies them, or by their
  * position if nothing does. The order of columns does not matter, because every format names them.
@@ -129,15 +139,16 @@ function identityOf(left: readonly Row[], right: readonly Row[], common: readonl
     ...first.map((place) => [place]),
     ...first.slice(1).map((_, i) => first.slice(0, i + 2)),
   ]
+  const length = Math.min(left.length, right.length)
   let best: { places: number[]; shared: number } | undefined
   for (const places of candidates) {
     const keys = new Set(left.map((row) => keyOf(row, places)))
+    if (keys.size < left.length) continue
     const others = new Set(right.map((row) => keyOf(row, places)))
-    if (keys.size < left.length || others.size < right.length) continue
+    if (others.size < right.length) continue
     const shared = [...others].filter((key) => keys.has(key)).length
-    if (shared * 2 >= Math.min(left.length, right.length) && shared > (best?.shared ?? 0)) {
-      best = { places, shared }
-    }
+    if (shared * 2 >= length && shared > (best?.shared ?? 0)) best = { places, shared }
+    if (shared === length) break
   }
   return best?.places
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Caller, withFixedParameters } from '../../access/caller.ts'
+import { closestName } from '../../base/closest-name.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
@@ -157,7 +158,12 @@ function allowedEndpoint(
   // A token for some endpoints must not reveal which others exist.
   if (!caller.mayQuery(endpoint?.definition.name ?? ''))
     throw forbidden('This token is not allowed to call this endpoint.')
-  if (!endpoint) throw endpointNotFound(reference)
+  if (!endpoint) {
+    const allowed = endpoints
+      .list()
+      .flatMap(({ definition: { name } }) => (caller.mayQuery(name) ? name : []))
+    throw endpointNotFound(reference, closestName(reference, allowed))
+  }
   if (requested === undefined) return endpoint
   const isNumber = /^[1-9]\d{0,8}$/.test(requested)
   const version = isNumber ? endpoints.version(reference, Number(requested)) : undefined

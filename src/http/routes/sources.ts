@@ -32,6 +32,10 @@ const sourcePath = z.object<FieldShapes<SourcePath>>({
     .number()
     .nullable()
     .describe('Share of older entries that the typed column covers, from 0 to 1. Null: no typed column.'),
+  examples: z
+    .array(z.string().max(100))
+    .max(3)
+    .describe('Distinct values from the newest entries, as text. Lists are JSON. Long values are cut.'),
 })
 
 export const storedEntry = z.object({

@@ -24,10 +24,11 @@ export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[]
     const typed = sources.flatMap((source) => columnsOf(source) ?? [])
     if (sources.length === 0) return []
     const columns = new Set([...ownColumns, ...typed.map(({ column }) => column)])
+    const readers = readersOf(query, scope)
     return scope.items.flatMap((item) => {
       const alias = aliasOf(query, item)
       if (!alias || !columns.has(alias.name) || isSameValue(query, alias, typed)) return []
-      const use = readerOf(query, scope, item, alias.name)
+      const use = readers.get(alias.name)?.find(({ at }) => at < item.first || at >= item.end)?.reader
       if (use === undefined) return []
       const message =
         `${use} reads the alias ${alias.name}, not the column of ${sources.join(' and ')} with this name. ` +
@@ -76,30 +77,44 @@ function isDotted(tokens: readonly CodeToken[]): boolean {
   )
 }
 
-/** Where the name is read although the column is meant. GROUP BY, HAVING and ORDER BY usually mean the alias. */
-function readerOf(
-  query: QueryText,
-  scope: SelectScope,
-  own: SelectScope['items'][number],
-  name: string,
-): string | undefined {
+interface Reader {
+  /** What reads the name, and the index of its token. */
+  reader: string
+  at: number
+}
+
+/**
+ * Where names are read although columns are meant: in WHERE and in aggregate functions. GROUP BY, HAVING and ORDER BY
+ * usually mean the alias.
+ */
+function readersOf(query: QueryText, scope: SelectScope): Map<string, Reader[]> {
   const { tokens, scopes } = query
-  const reads = (at: number) => {
-    if (scopes.of[at] !== scope) return false
-    const use = columnAt(query, at)
-    if (use) return use.name === name && use.qualifier === undefined
-    const isPath = name === metadata && identifierOf(tokens[at]) === metadata && isSymbol(tokens[at + 1], '.')
-    return isPath && !isSymbol(tokens[at - 1], '.')
+  const readers = new Map<string, Reader[]>()
+  const add = (reader: string, at: number) => {
+    const name = scopes.of[at] === scope ? nameAt(query, at) : undefined
+    if (name === undefined) return
+    const known = readers.get(name) ?? []
+    readers.set(name, known)
+    known.push({ reader, at })
   }
-  if (tokensIn(query, scope, 'WHERE').some(reads)) return 'WHERE'
+  for (const at of tokensIn(query, scope, 'WHERE')) add('WHERE', at)
   for (const item of scope.items) {
-    if (item === own) continue
     for (let at = item.first; at < item.end; at++) {
       const called = identifierOf(tokens[at])
       const end = callEnd(tokens, at)
       if (called === undefined || end === undefined || !isAggregate(called)) continue
-      for (let inner = at + 1; inner < end; inner++) if (reads(inner)) return `${called}()`
+      for (let inner = at + 1; inner < end; inner++) add(`${called}()`, inner)
+      at = end - 1
     }
   }
-  return undefined
+  return readers
+}
+
+/** The column that an unqualified name or path reads. */
+function nameAt(query: QueryText, at: number): string | undefined {
+  const { tokens } = query
+  const use = columnAt(query, at)
+  if (use) return use.qualifier === undefined ? use.name : undefined
+  const isPath = identifierOf(tokens[at]) === metadata && isSymbol(tokens[at + 1], '.')
+  return isPath && !isSymbol(tokens[at - 1], '.') ? metadata : undefined
 }

@@ -23,6 +23,9 @@ export interface SampledSources {
 /** Reading a path takes about half a microsecond per entry. */
 export const manyEntries = 1_000_000
 
+/** A longer query is not checked to its end. */
+const maxPaths = 500
+
 /** A source cannot have more typed columns. */
 const maxTypedColumns = 32
 
@@ -43,6 +46,7 @@ export async function pathWarnings(
     const { place, isColumn } = found
     return place && !isColumn && columnsOf(place.source) ? [{ ...found, place }] : []
   })
+  paths.splice(maxPaths)
   const sources = [...new Set(paths.map(({ place }) => place.source))]
   const findings = sources.map(async (source) => {
     const sample = await sampled.sample(source)
@@ -76,9 +80,8 @@ export async function pathWarnings(
 }
 
 function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
-  return paths.filter(
-    ({ place }, index) => paths.findIndex((other) => other.place.path === place.path) === index,
-  )
+  const seen = new Set<string>()
+  return paths.filter(({ place }) => seen.size < seen.add(place.path).size)
 }
 
 function unknownPath(query: QueryText, { path, place }: ReadPath, { paths }: SourceSample): Finding {

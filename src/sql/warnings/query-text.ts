@@ -33,6 +33,8 @@ export interface QueryText {
   /** Subqueries that are defined in a WITH clause. */
   readonly subqueries: ReturnType<typeof namedSubqueries>
   readonly subqueryNames: ReadonlySet<string>
+  /** For each token, the index of the bracket that it is directly in, or -1. */
+  readonly brackets: readonly number[]
 }
 
 export function readQuery(sql: string): QueryText {
@@ -44,7 +46,19 @@ export function readQuery(sql: string): QueryText {
     ...{ sql, tokens, scopes, selects, subqueries },
     clauses: new Map(selects.map((scope) => [scope, readClauses(tokens, scope)])),
     subqueryNames: new Set(subqueries.map(({ name }) => name)),
+    brackets: bracketsOf(tokens),
   }
+}
+
+function bracketsOf(tokens: readonly CodeToken[]): number[] {
+  const open: number[] = []
+  return tokens.map(({ depth }, at) => {
+    // The brackets that are open before a token are as many as its depth.
+    open.length = Math.min(open.length, Math.max(0, depth))
+    const bracket = open.at(-1) ?? -1
+    if (/^[([{]$/.test((tokens[at] as CodeToken).text)) open[Math.max(0, depth)] = at
+    return bracket
+  })
 }
 
 export interface Clause {
@@ -170,12 +184,10 @@ export function aliasOf(
 
 /** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
 export function functionAround(
-  { tokens }: QueryText,
+  { tokens, brackets }: QueryText,
   at: number,
 ): { name: string; open: number } | undefined {
-  const depth = (tokens[at] as CodeToken).depth
-  let open = at - 1
-  while (open >= 0 && (tokens[open] as CodeToken).depth >= depth) open--
+  const open = brackets[at] ?? -1
   const name = isSymbol(tokens[open], '(') ? identifierOf(tokens[open - 1]) : undefined
   return name === undefined ? undefined : { name, open }
 }

@@ -1,3 +1,4 @@
+import { metadata } from '../metadata-path.ts'
 import type { ReadTable, SelectScope } from '../scopes.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
@@ -53,12 +54,17 @@ function timeNames(query: QueryText): Set<string> {
     if (!isKeyword(tokens[at], 'AS') || name === undefined || scopes.tableTokens.has(at + 1)) continue
     aliases.push({ name, at, first: expressionStart(tokens, at), end: at })
   }
-  for (let size = 0; size < names.size; ) {
-    size = names.size
-    for (const { name, first, end } of aliases) {
-      for (let at = first; at < end; at++) if (isTime(query, at, names)) names.add(name)
+  const usesOf = new Map<string, Set<string>>()
+  for (const { name, first, end } of aliases) {
+    for (let at = first; at < end; at++) {
+      const use = columnAt(query, at)
+      if (!use || use.qualifier === metadata) continue
+      const uses = usesOf.get(use.name) ?? new Set()
+      usesOf.set(use.name, uses.add(name))
     }
   }
+  // A set visits what is added while it is read.
+  for (const name of names) for (const alias of usesOf.get(name) ?? []) names.add(alias)
   return names
 }
 
@@ -78,7 +84,7 @@ function isTime(query: QueryText, at: number, names: ReadonlySet<string>, table?
   const use = columnAt(query, at)
   if (!use || !names.has(use.name)) return false
   if (use.qualifier === undefined) return true
-  return table ? isQualifierOf(use.qualifier, table) : use.qualifier !== 'metadata'
+  return table ? isQualifierOf(use.qualifier, table) : use.qualifier !== metadata
 }
 
 /** Whether a condition of the SELECT depends on the time of the table's rows. */
@@ -94,28 +100,34 @@ function isBounded(
   )
 }
 
+const maxOpen = 200
+
 /** Returns whether every SELECT that reads the rows of another one limits their time. */
 function outsideBounds(query: QueryText, names: ReadonlySet<string>, isSandbox: boolean) {
   const known = new Map<SelectScope, boolean>()
+  let open = 0
   const isBoundedOutside = (scope: SelectScope): boolean => {
     const before = known.get(scope)
     if (before !== undefined) return before
-    // A query can refer to itself; what it reads then is not certain.
+    // A query can refer to itself, or be nested too deep to follow; what it reads then is not certain.
     known.set(scope, true)
+    if (open === maxOpen) return true
+    open++
     const bounded = find(scope)
+    open--
     known.set(scope, bounded)
     return bounded
   }
   const isBoundedIn = (reader: SelectScope, table: ReadTable) =>
     isBounded(query, reader, table, names) || isBoundedOutside(reader)
   const find = (scope: SelectScope): boolean => {
-    const { parent, open } = scope
+    const { parent } = scope
     if (parent === undefined) return false
     // Only brackets are around it.
     if (!clausesOf(query, parent).some(({ keyword }) => keyword === 'SELECT')) return isBoundedOutside(parent)
-    const table = parent.tables.find(({ at }) => at === open)
+    const table = parent.tables.find(({ at }) => at === scope.open)
     if (table) return isBoundedIn(parent, table)
-    const named = query.subqueries.find((subquery) => subquery.open === open)
+    const named = query.subqueries.find((subquery) => subquery.open === scope.open)
     if (!named) return false
     if (isSandbox && parent.parent === undefined && showsTime(query, scope, names)) return true
     const isUnique = query.subqueries.filter(({ name }) => name === named.name).length === 1

@@ -240,6 +240,20 @@ export function replayJourneys(running: () => RunningService, clock: ManualClock
       expect(JSON.stringify(failed.body)).not.toContain('mine')
     })
 
+    test('reads no entries after @now, so that new entries do not look like a difference', async () => {
+      const entries = [-60_000, 60_000].map((ms) => ({
+        project: 'rp-c',
+        timestamp: new Date(clock.now() + ms).toISOString(),
+      }))
+      await admin('POST', '/api/logs?source=replayed', entries)
+      const count = "SELECT count() AS n FROM replayed WHERE project = 'rp-c'"
+      await make('replay.ahead', { query: count })
+      expect((await query('replay.ahead')).body.result).toEqual([{ n: 2 }])
+      const change = { query: count.replace('count()', 'count() * 10') }
+      const { requests } = (await replay('replay.ahead', change, { show_values: true })).body
+      expect(requests[0].examples).toEqual([{ before: { n: 1 }, after: { n: 10 } }])
+    })
+
     test('does not blame the change for rows that vary from run to run', async () => {
       const random = 'SELECT rand64() AS r'
       await make('replay.random', { query: random })

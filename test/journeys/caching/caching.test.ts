@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock, manualTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
+import { emulated } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeCompressedResults } from './compressed-results.ts'
 import { conversation, responsesOf, statusesOf } from './conversation.ts'
@@ -322,6 +323,27 @@ describe('cached endpoints', () => {
   })
 
   describeCompressedResults({ get, rawGet, post })
+
+  test('a replay stops at its time limit and reports what it skipped', async () => {
+    await post('/api/endpoints', { name: 'cached.slow', query: 'SELECT 1 AS n', cache_seconds: 86_400 })
+    await get('/api/endpoints/query/cached.slow')
+    const query = 'SELECT sum(sipHash64(number)) AS n, 1 AS replay_late FROM numbers(1000000000000)'
+    const replayed = post('/api/endpoints/cached.slow/replay', { endpoint: { query } })
+    const sql =
+      "SELECT count() FROM system.processes WHERE query LIKE '%replay_late%' AND query NOT LIKE '%system.%'"
+    await vi.waitFor(
+      async () => {
+        const { body } = await service.engine.query(
+          { sql, format: 'TabSeparatedRaw' },
+          { deadlineMs: 60_000 },
+        )
+        expect(body.toString().trim()).toBe('1')
+      },
+      { timeout: 60_000 },
+    )
+    time.advance(60_000 * (emulated ? 10 : 1))
+    expect(await replayed).toMatchObject({ status: 200, body: { requests: [], skipped: 1 } })
+  })
 
   test('cached results are served while the engine is down', async () => {
     const path = `${counts}?project=abc&interval=daily`

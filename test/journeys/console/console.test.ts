@@ -11,6 +11,7 @@ import { consoleEndpointJourneys } from './endpoint-page.ts'
 import { consoleLogs } from './logs.ts'
 import { consoleLooks } from './looks.ts'
 import { consoleJourneys } from './pages.ts'
+import { consolePlayground } from './playground.ts'
 import { consoleSaving } from './saving.ts'
 import { consoleColumns } from './typed-columns.ts'
 
@@ -136,4 +137,5 @@ consoleLogs(stage)
 consoleEndpointJourneys(stage)
 consoleSaving(stage)
 consoleColumns(stage)
+consolePlayground(stage)
 consoleLooks(stage)

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { examples } from '../../../console/src/playground/examples.ts'
 import { ask } from '../../support/callers.ts'
 import { faultsOf, openConsole } from './browser.ts'
 import { projects } from './data.ts'
@@ -33,6 +34,22 @@ const pages: [string, (page: Page) => Promise<void>][] = [
   ],
   ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
   ['/console/new-endpoint', (page) => page.getByText('The query is valid.').waitFor()],
+  [
+    '/console/playground',
+    async (page) => {
+      // A narrow page hides the schema.
+      await page.getByRole('button', { name: 'Schema and history' }).click()
+      await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
+      await page
+        .getByRole('button', { name: /^metadata/ })
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: examples[2].title }).click()
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('columnheader', { name: 'request_url' }).waitFor()
+    },
+  ],
   [
     '/console/explore?range=24h',
     async (page) => {

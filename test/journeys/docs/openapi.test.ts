@@ -109,6 +109,18 @@ describe('the OpenAPI document', () => {
     await check({ method: 'GET', ...versions }, 200)
     const pathList = { path: '/api/endpoints/{reference}/paths', address: '/api/endpoints/kinds/paths' }
     await check({ method: 'GET', ...pathList }, 200)
+    await check({ method: 'PATCH', ...endpoint, body: { query: 'SELECT 1 AS one' } }, 409)
+    const replay = {
+      method: 'POST',
+      path: '/api/endpoints/{reference}/replay',
+      address: '/api/endpoints/usage.api-counts/replay',
+    }
+    const changed = { query: 'SELECT @project AS project, 1 AS n', incremental: null }
+    for (const show_values of [false, true]) {
+      const { body } = await check({ ...replay, body: { endpoint: changed, show_values } }, 200)
+      expect(body.requests).toHaveLength(1)
+    }
+    await check({ ...replay, body: { endpoint: { query: 'SELECT nothing' } } }, 422)
     await check({ method: 'POST', path: '/api/endpoints', body: { name: 'kinds', query: 'SELECT 1' } }, 409)
     await check(
       { method: 'POST', path: '/api/endpoints', body: { name: 'bad', query: 'SELECT nothing' } },

@@ -7,8 +7,10 @@ import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { adHocSqlJourneys } from './ad-hoc-sql.ts'
 import { hostileQueries } from './hostile-queries.ts'
+import { describeMistakes } from './mistakes.ts'
 import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
+import { endpointWarnings } from './warnings.ts'
 
 const now = Date.UTC(2026, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
@@ -363,7 +365,9 @@ describe('requests to saved queries', () => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)
   })
 
+  endpointWarnings(() => service, now)
   adHocSqlJourneys(() => service, clock)
+  describeMistakes(() => service)
 
   // Last, because it changes the endpoints and the time.
   shippedWorkspace(() => service, clock)

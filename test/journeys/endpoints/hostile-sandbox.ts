@@ -154,8 +154,8 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     "SELECT groupFormat('CSV')(id) AS x FROM entries",
     'SELECT 1 IN numbers(3) AS x',
     'SELECT id FROM entries ORDER BY sleep(1)',
-    'SELECT no_such_function(1) AS x',
   ],
+  'There is no function no_such_function': ['SELECT no_such_function(1) AS x'],
   // The host of the embedded engine refuses these first.
   'a file is not supported|is not allowed': [
     "SELECT * FROM file('/etc/passwd', 'LineAsString')",
@@ -225,11 +225,7 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'SELECT id FROM entries ORDER BY _part_offset',
     'SELECT * FROM entries AS e JOIN sessions AS s USING (_part)',
   ],
-  'Unknown expression identifier': [
-    'SELECT me',
-    'SELECT since, id FROM entries',
-    'SELECT project FROM entries',
-  ],
+  'There is no column': ['SELECT me', 'SELECT since, id FROM entries', 'SELECT project FROM entries'],
   'Syntax error': [
     'SELECT',
     'SELECT 1 +',

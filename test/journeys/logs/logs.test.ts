@@ -316,13 +316,17 @@ describe('sending logs', () => {
     expect(await rows()).toEqual([...expected, { size: 'XL', n: 3 }])
     const schema = async () => (await manage('GET', '/api/sources/typed/schema')).body
     await expect.poll(schema, { timeout: 60_000 }).toEqual([
-      expect.objectContaining({ path: 'item.n', entries: 3, sampled: 5, column: 'n', filled: 1 }),
+      {
+        ...{ path: 'item.n', types: ['Int64', 'String'], entries: 3, sampled: 5, column: 'n', filled: 1 },
+        examples: expect.arrayContaining(['1', '2', '3']),
+      },
       expect.objectContaining({
         path: 'item.size',
         types: ['String'],
         entries: 3,
         column: 'size',
         filled: 1,
+        examples: expect.arrayContaining(['L', 'S', 'XL']),
       }),
     ])
     const moved = [fields[0], { column: 'n', path: 'item.m', type: 'number' }]

@@ -98,7 +98,7 @@ export function cliJourneys(service: () => LocalService): void {
       })
       expect((await update('--scope', 'everything')).stderr).toContain('(invalid_parameter')
       expect((await run(['token', 'update', randomUUID(), '--no-project'])).stderr).toContain(
-        '(token_not_found',
+        'No access token has the id',
       )
       expect(await run(['token', 'update', id, '--scope', 'admin'], { environment: as })).toMatchObject({
         code: 1,

@@ -1,7 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
-import { runCommand } from '../../support/command.ts'
+import { runProgram } from '../../../src/cli/program.ts'
+import { type CommandChoices, runCommand } from '../../support/command.ts'
+import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { LocalService } from './cli.ts'
 
@@ -16,11 +19,17 @@ export function deployCommandJourneys(service: () => LocalService): void {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, content)
   }
-  const endpoint = (query: string) =>
-    write('workspace/endpoints/orders.count.sql', `/*\nid: ${id}\n*/\n${query}\n`)
+  const bound = 'WHERE timestamp > @now - INTERVAL 1 DAY'
+  const endpoint = (query: string, header = '') =>
+    write('workspace/endpoints/orders.count.sql', `/*\nid: ${id}\n${header}*/\n${query}\n`)
   const source = (days: number) => write('workspace/sources/order_logs.yaml', `retention_days: ${days}\n`)
-  const run = (...args: string[]) =>
-    runCommand(args, { cwd: files.path, environment: { WELLHEAD_DATA_DIR: service().dataDir } })
+  const run = (...args: string[]) => runWith({}, ...args)
+  const runWith = (choices: CommandChoices, ...args: string[]) =>
+    runCommand(args, { cwd: files.path, environment: { WELLHEAD_DATA_DIR: service().dataDir }, ...choices })
+  const namesThere = async () => {
+    const { stdout } = await run('endpoint', 'list', '--json')
+    return (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)
+  }
   const sourcesThere = async () => {
     const { stdout } = await run('source', 'list', '--json')
     const all = JSON.parse(stdout) as { name: string; retention_days: number }[]
@@ -28,6 +37,31 @@ export function deployCommandJourneys(service: () => LocalService): void {
   }
 
   describe('a workspace with its own source', () => {
+    test('--strict deploys nothing if there are warnings, and removes the source again', async () => {
+      source(14)
+      endpoint('SELECT project FROM order_logs\nLIMIT 3', 'parameters:\n  spare: {}\n')
+      const { code, stdout, stderr } = await run('deploy', 'workspace', '--strict')
+      expect([
+        code,
+        stdout.split('\n').map((line) => line.replace(/warning: .* \[/, 'warning: […[')),
+      ]).toEqual([
+        1,
+        [
+          'created source order_logs',
+          'endpoints/orders.count.sql:4:3: warning: […[unused_parameter]',
+          'endpoints/orders.count.sql:6:21: warning: […[unbounded_time]',
+          'endpoints/orders.count.sql:7:1: warning: […[no_order]',
+          'created orders.count (version 1)',
+          '',
+        ],
+      ])
+      expect(stderr).toMatch(
+        /^removed source order_logs again\nwellhead: 3 warnings found; nothing was deployed\. Omit --strict /,
+      )
+      expect(await sourcesThere()).toEqual([])
+      expect(await namesThere()).not.toContain('orders.count')
+    })
+
     test('a failed deployment removes the source that it created', async () => {
       source(14)
       endpoint('SELECT no_such_column FROM order_logs')
@@ -40,7 +74,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
     })
 
     test('deploys, and then nothing differs', async () => {
-      endpoint('SELECT count() AS orders FROM order_logs')
+      endpoint(`SELECT count() AS orders FROM order_logs ${bound}`)
       expect(await run('deploy', 'workspace')).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(
@@ -66,7 +100,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
         stdout: expect.stringContaining('updated source order_logs: retention_days 14 → 3\n'),
       })
       expect(await sourcesThere()).toEqual([3])
-      endpoint('SELECT count() AS sold FROM order_logs')
+      endpoint(`SELECT count() AS sold FROM order_logs ${bound}`)
       const { code, stdout } = await run('deploy', 'workspace', '--dry-run', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([
         1,
@@ -82,14 +116,167 @@ export function deployCommandJourneys(service: () => LocalService): void {
 
     test('pulls what was deployed', async () => {
       mkdirSync(join(files.path, 'pulled'))
-      const pulled = await run('pull', 'pulled')
-      expect([pulled.code, pulled.stdout.split('\n')]).toEqual([
-        0,
-        expect.arrayContaining(['written sources/order_logs.yaml']),
-      ])
+      const pull = (...args: string[]) => run('pull', ...args, '--directory', 'pulled')
+      expect(await pull('ordrs.count')).toMatchObject({
+        code: 1,
+        stderr: 'wellhead: No endpoint has the name "ordrs.count". Did you mean orders.count?\n',
+      })
+      expect((await run('pull', 'pulled')).stderr).toContain('use --directory pulled.')
+      expect((await pull('wellhead.top-callers')).stderr).toContain('is part of the service')
+      expect((await pull('usage.api-counts')).stdout).toBe('written endpoints/usage.api-counts.sql\n')
+      expect((await pull('orders.count')).stdout).toBe(
+        'written endpoints/orders.count.sql\nwritten sources/order_logs.yaml\n',
+      )
+      const own = (await pull()).stdout.split('\n')
+      expect(own).toContain('unchanged endpoints/orders.count.sql')
+      expect(own).not.toContain('unchanged endpoints/usage.api-counts.sql')
+      const all = (await pull('--all')).stdout
+      expect(all).toContain('written endpoints/logs.all.sql\n')
+      expect(all).not.toContain('wellhead.')
       expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
-      expect((await run('endpoint', 'delete', 'orders.count', '--yes')).code).toBe(0)
+    })
+
+    test('--prune deletes endpoints without a file after asking, and keeps wellhead.*', async () => {
+      rmSync(join(files.path, 'pulled/endpoints/orders.count.sql'))
+      expect(await run('deploy', 'pulled', '--prune')).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /The endpoint orders\.count will be deleted; .* Confirm with --yes\.\n$/,
+        ),
+      })
+      expect(await run('deploy', 'pulled', '--prune', '--dry-run')).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^deleted orders\.count\nWould deploy to .*, 1 deleted\.\n$/m),
+      })
+      expect(await namesThere()).toContain('orders.count')
+      const before = await namesThere()
+      const prune = async (answers: () => AsyncGenerator<string>) => {
+        const environment = { WELLHEAD_DATA_DIR: service().dataDir }
+        const stdin = Readable.from(answers())
+        const io = memoryIo({ cwd: files.path, environment, stdin, stdinIsTerminal: true })
+        return [await runProgram(['deploy', 'pulled', '--prune'], io), io.stderr.text()]
+      }
+      const declined = async function* () {
+        yield 'n\n'
+      }
+      expect(await prune(declined)).toEqual([1, expect.stringContaining('Nothing was changed.')])
+      const changedMeanwhile = async function* () {
+        const headers = { 'X-API-KEY': service().token, 'Content-Type': 'application/json' }
+        const body = JSON.stringify({ description: 'changed' })
+        await fetch(`${service().url}/api/endpoints/orders.count`, { method: 'PATCH', headers, body })
+        yield 'y\n'
+      }
+      expect(await prune(changedMeanwhile)).toEqual([1, expect.stringContaining('(version_conflict')])
+      expect(await namesThere()).toEqual(before)
+      const { code, stdout } = await run('deploy', 'pulled', '--prune', '--yes', '--json')
+      expect([code, JSON.parse(stdout)]).toMatchObject([
+        0,
+        { deployed: true, only_on_server: ['orders.count'], deleted: ['orders.count'] },
+      ])
+      expect(await namesThere()).toEqual(before.filter((name) => name !== 'orders.count'))
       expect((await run('source', 'delete', 'order_logs', '--yes')).code).toBe(0)
+    })
+  })
+
+  describe('a question that becomes an endpoint', () => {
+    const question = `SELECT project, count() AS entries FROM edge_logs ${bound} AND project = @project GROUP BY project`
+    const file = 'asked/endpoints/asked.entries.sql'
+    const deploy = (...flags: string[]) => run('deploy', 'asked', ...flags)
+    const edit = (from: string, to: string) => {
+      const path = join(files.path, file)
+      writeFileSync(path, readFileSync(path, 'utf8').replace(from, to))
+    }
+
+    test('runs with sql, and is written to a file; check finds an unfinished one', async () => {
+      const entry = JSON.stringify({ project: 'asked', message: 'one' })
+      expect((await runWith({ input: entry }, 'logs', 'send', '--source', 'edge_logs')).code).toBe(0)
+      const asked = await run('sql', question, '-p', 'project=asked', '--format', 'csv')
+      expect(asked.stdout).toBe('"project","entries"\n"asked",1\n')
+      write('asked/endpoints/.gitkeep', '')
+      const created = await runWith(
+        { input: question },
+        ...['endpoint', 'new', 'asked.entries', 'asked', '--query', '-', '-p', 'project=asked'],
+      )
+      expect([created.code, created.stdout]).toEqual([
+        0,
+        expect.stringContaining('tests/asked.entries.yaml\n'),
+      ])
+      // A file without an id, with SQL that is probably wrong.
+      write('asked/endpoints/asked.draft.sql', '/*\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n')
+      const { WELLHEAD_ENGINE_NODE = '', WELLHEAD_ENGINE_PATIENCE = '' } = process.env
+      const engine = { environment: { WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE } }
+      const checked = await runWith(engine, 'check', 'asked', '--strict', '--fix', '--json')
+      const result = JSON.parse(checked.stdout)
+      expect([checked.code, checked.stderr, result]).toEqual([
+        1,
+        'wellhead: 1 warning found.\n',
+        {
+          endpoints: 2,
+          problems: [],
+          warnings: [
+            {
+              ...{ file: 'endpoints/asked.draft.sql', line: 5, column: 8, code: 'undeclared_parameter' },
+              message: expect.stringContaining('@projct'),
+            },
+          ],
+          fixed: [{ file: 'endpoints/asked.draft.sql', id: expect.stringMatching(/^[\da-f-]{36}$/) }],
+        },
+      ])
+      expect(readFileSync(join(files.path, 'asked/endpoints/asked.draft.sql'), 'utf8')).toBe(
+        `/*\r\nid: ${result.fixed[0].id}\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n`,
+      )
+      rmSync(join(files.path, 'asked/endpoints/asked.draft.sql'))
+    })
+
+    test('is deployed and run; a change is replayed before it replaces the endpoint', async () => {
+      expect((await deploy('--strict', '--replay')).code).toBe(0)
+      edit('count() AS', '1 * count() AS')
+      expect((await deploy('--dry-run', '--replay')).stdout).toContain(
+        'no recent requests of asked.entries to replay\n',
+      )
+      expect((await run('endpoint', 'run', 'asked.entries', 'project=asked')).code).toBe(0)
+      const replay = async (...flags: string[]) => {
+        const { code, stdout } = await deploy('--json', ...flags)
+        const { deployed, replays } = JSON.parse(stdout)
+        return { code, deployed, requests: replays[0].requests }
+      }
+      expect(await replay('--dry-run', '--replay=strict')).toMatchObject({
+        ...{ code: 0, deployed: false },
+        requests: [{ outcome: 'same', before: { rows: 1 }, after: { rows: 1 } }],
+      })
+
+      edit('1 * count()', '2 * count()')
+      const refused = await deploy('--replay=strict')
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr:
+          'wellhead: 1 replayed request differs or fails; nothing was deployed. Use --replay to deploy anyway.\n',
+      })
+      expect(refused.stdout).toMatch(
+        /^replayed 1 recent request of asked\.entries: 0 same, 1 different, 0 failed\n {2}different {2}\d+ uses?: 1 row changed; columns entries \(1\); \S+ → \S+ ms, \d+ → \d+ rows read\n/,
+      )
+      expect(refused.stdout).not.toContain('project=asked')
+      const shown = await deploy('--dry-run', '--replay', '--show-values')
+      expect(shown.stdout).toContain(', project=asked: 1 row changed')
+      expect(shown.stdout).toContain(
+        '{"before":{"project":"asked","entries":1},"after":{"project":"asked","entries":2}}',
+      )
+
+      edit('2 * count()', 'count() + toUInt64(any(project))')
+      const failing = await deploy('--replay=strict')
+      expect([failing.code, failing.stdout]).toEqual([
+        1,
+        expect.stringMatching(/^ {2}failed {5}\d+ uses?: \w+: /m),
+      ])
+      edit('count() + toUInt64(any(project))', '2 * count()')
+      expect(await replay('--replay')).toMatchObject({
+        ...{ code: 0, deployed: true },
+        requests: [{ outcome: 'different', changed_rows: 1 }],
+      })
+      const answer = await run('endpoint', 'run', 'asked.entries', 'project=asked')
+      expect(JSON.parse(answer.stdout)).toEqual({ result: [{ project: 'asked', entries: 2 }] })
+      expect((await run('endpoint', 'delete', 'asked.entries', '--yes')).code).toBe(0)
     })
   })
 }

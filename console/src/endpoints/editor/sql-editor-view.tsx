@@ -47,7 +47,7 @@ export interface SqlEditorProps {
 }
 
 export interface SqlEditorControl {
-  /** Replaces the selection, and moves the focus to the editor. */
+  /** Replaces the selection with a name, and moves the focus to the editor. */
   insert: (text: string) => void
   focus: () => void
 }
@@ -67,7 +67,11 @@ export default function SqlEditorView(props: SqlEditorProps) {
       insert: (text) => {
         const editor = view.current
         if (!editor) return
-        editor.dispatch(editor.state.replaceSelection(text), { scrollIntoView: true, userEvent: 'input' })
+        const { state } = editor
+        const { from } = state.selection.main
+        // Keeps a name apart from the word before it.
+        const gap = /[\w`"')]/.test(state.sliceDoc(from - 1, from)) ? ' ' : ''
+        editor.dispatch(state.replaceSelection(gap + text), { scrollIntoView: true, userEvent: 'input' })
         editor.focus()
       },
       focus: () => view.current?.focus(),

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { api, at } from '../../api/api.ts'
 import type { CallResult } from '../../api/call-endpoint.ts'
 import type { Column, Plan } from '../../api/shapes.ts'
@@ -19,20 +19,25 @@ const views = [
   ['table', 'Table'],
   ['chart', 'Chart'],
   ['json', 'JSON'],
-  ['call', 'Request'],
 ] as const
 
 interface EndpointResultProps {
   run: Run
   columns: readonly Column[]
-  name: string
+  /** Undefined for a query that is not an endpoint. */
+  name?: string
   values: Record<string, string>
   /** Whether the token can see the plan of the engine. */
   hasPlan?: boolean
+  /** Shown before the first run. */
+  idle?: ReactNode
+  /** Beside the cost of a run that is done. */
+  actions?: ReactNode
 }
 
 /** The result of a run in the chosen view, and what it cost. */
-export function EndpointResult({ run, columns, name, values, hasPlan = false }: EndpointResultProps) {
+export function EndpointResult(props: EndpointResultProps) {
+  const { run, columns, name, values, hasPlan = false, idle, actions } = props
   const [address, setAddress] = useAddress()
   const view = (address.get('_view') as View | null) ?? 'table'
   const result = resultOf(run)
@@ -41,16 +46,23 @@ export function EndpointResult({ run, columns, name, values, hasPlan = false }: 
       <div className="tabs-line">
         <Choices
           label="Show the result as"
-          options={hasPlan ? [...views, ['plan', 'Plan']] : views}
+          options={[
+            ...views,
+            ...(name === undefined ? [] : [['call', 'Request'] as const]),
+            ...(hasPlan ? [['plan', 'Plan'] as const] : []),
+          ]}
           value={view}
           onChange={(chosen) => setAddress({ _view: chosen === 'table' ? undefined : chosen }, 'replace')}
         />
         <ZoneChoice />
       </div>
-      <Cost run={run} />
-      {view === 'call' ? (
+      <div className="tabs-line">
+        <Cost run={run} />
+        {run.state === 'done' && actions}
+      </div>
+      {view === 'call' && name !== undefined ? (
         <SnippetTabs label="Request with" snippets={callSnippets(location.origin, name, values)} />
-      ) : view === 'plan' && hasPlan ? (
+      ) : view === 'plan' && name !== undefined && hasPlan ? (
         <EnginePlan name={name} values={values} />
       ) : run.state === 'failed' ? (
         <Failure error={run.error} />
@@ -59,9 +71,11 @@ export function EndpointResult({ run, columns, name, values, hasPlan = false }: 
       ) : run.state === 'running' ? (
         <Waiting what="the result" height={280} />
       ) : (
-        <Empty title="Not run yet">
-          <p>Run the query to see its rows.</p>
-        </Empty>
+        (idle ?? (
+          <Empty title="Not run yet">
+            <p>Run the query to see its rows.</p>
+          </Empty>
+        ))
       )}
     </section>
   )
@@ -82,8 +96,8 @@ function Rows({ result: { rows }, columns, view }: RowsProps) {
     )
   }
   if (view === 'json') return <JsonText rows={rows} />
-  if (view === 'table') return <ResultTable rows={rows} columns={columns} />
-  return <ResultChart rows={rows} columns={columns} />
+  if (view === 'chart') return <ResultChart rows={rows} columns={columns} />
+  return <ResultTable rows={rows} columns={columns} />
 }
 
 const maxJsonRows = 200

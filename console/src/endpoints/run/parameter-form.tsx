@@ -178,17 +178,22 @@ function Suggestions({ id, values }: { id: string; values: readonly string[] }) 
   )
 }
 
-/** Starts a run, or stops the current one. */
+/** Starts a run, or stops the current one. Two elements, because the click that stops must not submit the form. */
 export function RunButton({ run, stop }: { run: Run; stop: () => void }) {
   if (run.state === 'running') {
     return (
-      <button type="button" className="button small" onClick={stop}>
+      <button key="stop" type="button" className="button small" onClick={stop}>
         Stop
       </button>
     )
   }
   return (
-    <button type="submit" className="button primary small" aria-keyshortcuts="Control+Enter Meta+Enter">
+    <button
+      key="run"
+      type="submit"
+      className="button primary small"
+      aria-keyshortcuts="Control+Enter Meta+Enter"
+    >
       <Icon name="run" />
       Run <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} ⏎</kbd>
     </button>

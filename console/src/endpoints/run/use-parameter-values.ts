@@ -16,6 +16,9 @@ export interface ParameterValues {
   keep: () => void
 }
 
+/** Where values are kept: the address, unless a page has its own place. */
+type Store = ReturnType<typeof useAddress>
+
 /**
  * Values of parameters, kept in the address. A required parameter starts with a suggestion: the first allowed value, or the
  * most frequent one in the data.
@@ -23,8 +26,10 @@ export interface ParameterValues {
 export function useParameterValues(
   parameters: Parameters,
   seenAt: (name: string) => SeenAt | undefined = () => undefined,
+  store?: Store,
 ): ParameterValues {
-  const [address, setAddress] = useAddress()
+  const inAddress = useAddress()
+  const [address, setAddress] = store ?? inAddress
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
   const names = Object.keys(parameters)
   const open = names.filter(

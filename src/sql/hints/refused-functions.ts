@@ -1,7 +1,7 @@
 /**
  * All functions of the engine that saved SQL cannot use. Review names that a new version of the engine adds or removes.
  */
-export const forbiddenFunctions: readonly string[] = `
+export const refusedFunctions: readonly string[] = `
   __actionName __applyFilter __bitBoolMaskAnd __bitBoolMaskOr __bitSwapLastTwo __bitWrapperFunc
   __getScalar __patchPartitionID __scalarSubqueryResult __toYearCalendarOnly _CAST addressToLine
   addressToLineWithInlines addressToSymbol aggThrow aiClassify AIClassify aiEmbed aiExtract AIExtract

@@ -1,0 +1,165 @@
+import { type ReactNode, type Ref, useMemo, useState } from 'react'
+import type { ApiError } from '../api/api.ts'
+import { previewEndpoint } from '../api/call-endpoint.ts'
+import type { DraftCheck, Parameters } from '../api/shapes.ts'
+import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
+import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
+import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
+import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
+import { newDraft } from '../endpoints/endpoint-draft.ts'
+import { EndpointResult } from '../endpoints/result/endpoint-result.tsx'
+import { RunButton } from '../endpoints/run/parameter-form.tsx'
+import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
+import { useRun } from '../endpoints/run/use-run.ts'
+import { useDraftCheck } from '../endpoints/use-draft-check.ts'
+import { DownloadCsv } from './download-csv.tsx'
+import { ParameterFields } from './parameter-fields.tsx'
+import { declaredParameters, parametersIn, type Question } from './question.ts'
+
+interface QuestionEditorProps {
+  question: Question
+  control: Ref<SqlEditorControl>
+  /** Shown before the first run. */
+  start: ReactNode
+  onChange: (fields: Partial<Question>) => void
+  onRun: (question: Question) => void
+}
+
+const noWarnings: readonly SqlWarning[] = []
+
+/** The SQL, its parameters and its result. */
+export function QuestionEditor({ question, control, start, onChange, onRun }: QuestionEditorProps) {
+  const { query, types } = question
+  const isBlank = query.trim() === ''
+  const names = useMemo(() => parametersIn(query), [query])
+  const { names: sqlNames, seenAt, isPending } = useSqlNames(query)
+  const required = useMemo(() => Object.fromEntries(names.map((name) => [name, { required: true }])), [names])
+  const kept = useMemo(() => new URLSearchParams(question.values), [question.values])
+  const parameterValues = useParameterValues(required, seenAt, [
+    kept,
+    (changes) => onChange({ values: merged(question.values, changes) }),
+  ])
+  const { values, change, isLooking } = parameterValues
+  const asked = useMemo(() => ({ query, values, types }), [query, values, types])
+  const parameters = useMemo(() => declaredParameters(asked), [asked])
+  const draft = useMemo(() => ({ ...newDraft, query, parameters: withType(asked) }), [query, asked])
+  const { checked, problem, waiting } = useDraftCheck(draft, true)
+  const warnings = useMemo(
+    () => (isBlank || problem ? noWarnings : warningsOf(checked)),
+    [isBlank, problem, checked],
+  )
+  const [ran, setRan] = useState(question)
+  const runner = useRun(
+    (signal) => {
+      onRun(asked)
+      setRan(asked)
+      return previewEndpoint({ query, parameters }, values, signal)
+    },
+    { ...parameterValues, isLooking: isLooking || isPending },
+    !isBlank,
+  )
+  const { run, begin, stop } = runner
+  const isEdited = ran.query !== query || JSON.stringify(ran.values) !== JSON.stringify(values)
+  const marked = useMemo(
+    () =>
+      problem?.line === undefined
+        ? undefined
+        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
+    [problem],
+  )
+  const editorNames = useMemo(() => ({ ...sqlNames, parameters: [...names, 'now'] }), [sqlNames, names])
+  const format = async () => {
+    const { formatSql } = await import('../endpoints/editor/format-sql.ts')
+    onChange({ query: formatSql(query) })
+  }
+  return (
+    <>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!isBlank) begin()
+        }}
+      >
+        <SqlEditor
+          label="SQL"
+          height={180}
+          value={query}
+          control={control}
+          onChange={(text) => onChange({ query: text })}
+          onRun={() => !isBlank && begin()}
+          problem={isBlank ? undefined : marked}
+          warnings={warnings}
+          names={editorNames}
+        />
+        {names.length > 0 && (
+          <ParameterFields
+            names={names}
+            question={question}
+            values={values}
+            problem={runner.problem}
+            seenAt={seenAt}
+            onValue={change}
+            onType={(name, type) => onChange({ types: merged(types, { [name]: type }) })}
+          />
+        )}
+        <div className="run-bar">
+          <RunButton run={run} stop={stop} />
+          <button type="button" className="button small" disabled={isBlank} onClick={format}>
+            Format
+          </button>
+          <Verdict
+            problem={isBlank ? undefined : problem}
+            state={isBlank ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
+          />
+        </div>
+      </form>
+      <WarningList warnings={warnings} />
+      <EndpointResult
+        run={run}
+        columns={[]}
+        values={values}
+        idle={start}
+        actions={
+          <div className="actions">
+            {isEdited && <span className="badge warn">Rows from before your changes</span>}
+            <DownloadCsv question={ran} />
+          </div>
+        }
+      />
+    </>
+  )
+}
+
+function Verdict({ problem, state }: { problem: ApiError | undefined; state: string }) {
+  const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
+  return (
+    <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
+      {problem ? place + problem.message : state || ' '}
+    </p>
+  )
+}
+
+/** The parameters whose type is known. Without a value, a wrong guess would make a valid query an error. */
+function withType(question: Question): Parameters {
+  const { values, types } = question
+  const known = Object.entries(declaredParameters(question)).filter(
+    ([name]) => values[name] !== undefined || types[name] !== undefined,
+  )
+  return Object.fromEntries(known)
+}
+
+/** Every parameter has a field here, so none of them is declared by hand. */
+function warningsOf(checked: DraftCheck | undefined): readonly SqlWarning[] {
+  const { warnings = noWarnings } = (checked ?? {}) as { warnings?: readonly SqlWarning[] }
+  return warnings.filter(({ code }) => code !== 'undeclared_parameter')
+}
+
+/** Undefined removes a name. */
+function merged<T extends string>(
+  now: Readonly<Record<string, T>>,
+  changes: Record<string, T | undefined>,
+): Record<string, T> {
+  const all = Object.entries({ ...now, ...changes })
+  return Object.fromEntries(all.filter((pair): pair is [string, T] => pair[1] !== undefined))
+}

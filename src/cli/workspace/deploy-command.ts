@@ -1,0 +1,245 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { deploymentOf, isReserved, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { confirm } from '../confirm.ts'
+import { plural } from '../output/format-amount.ts'
+import { printJson } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { deploymentResponse, sourceResponse } from '../service-responses.ts'
+import { printFindings } from './findings.ts'
+import { missingSources, openChecked, type Plan, planFor, planText, sourcesOf } from './plan.ts'
+import { differing, type ReplayResponse, replayResponse, replayText } from './replay-report.ts'
+
+interface DeployOptions {
+  dryRun?: true
+  breaking?: true
+  strict?: true
+  replay?: true | 'strict'
+  showValues?: true
+  prune?: true
+  yes?: true
+  json?: true
+}
+
+export function addDeployCommand(program: Command, io: CommandIo): void {
+  const deploy = addServiceCommand(program, 'deploy', 'update a service atomically to match the files')
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--dry-run', 'show what would be deployed')
+    .option('--breaking', 'deploy changes that break callers')
+    .option('--strict', 'deploy nothing if there are warnings')
+    .option(
+      '--replay [mode]',
+      'compare the rows of recent requests before and after; --replay=strict deploys nothing if they differ',
+      replayMode,
+    )
+    .option('--show-values', 'show parameters and differing rows of replayed requests')
+    .option('--prune', 'delete endpoints that no file has, except wellhead.*')
+    .option('--yes', 'delete without asking for confirmation')
+    .option('--json', 'print JSON')
+  addServiceAction(deploy, io, {
+    examples: [
+      'wellhead deploy --dry-run',
+      'wellhead deploy --strict --replay=strict',
+      'wellhead deploy --breaking',
+      'wellhead deploy --prune',
+    ],
+    request: async (client, directory: string, options: DeployOptions) => {
+      refuseOptions(options)
+      const workspace = await openChecked(directory, options.json, io)
+      if (options.prune && workspace.endpoints.length === 0) {
+        throw new CommandFailure(
+          'The workspace has no endpoints, so --prune would delete every endpoint of the service; nothing was deployed.',
+        )
+      }
+      const created: string[] = []
+      try {
+        // Endpoints need their sources first.
+        const missing = options.dryRun ? [] : missingSources(workspace, await sourcesOf(workspace, client))
+        for (const source of missing) {
+          await client.json('POST', '/api/sources', sourceResponse, { json: source })
+          created.push(source.name)
+          if (!options.json) await io.stdout.write(`created source ${source.name}\n`)
+        }
+        await deployPlan(await planFor(workspace, client), created, client, options, io)
+      } catch (error) {
+        for (const name of created) {
+          // The failure of the deployment matters more than a failure to clean up.
+          await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
+            () => io.stderr.write(`removed source ${name} again\n`),
+            () => io.stderr.write(`could not remove the new source ${name}\n`),
+          )
+        }
+        throw error
+      }
+    },
+  })
+}
+
+function replayMode(value: string): 'strict' {
+  if (value === 'strict') return value
+  throw new InvalidArgumentError('The only mode is strict. Write the directory before --replay.')
+}
+
+function refuseOptions({ replay, showValues, prune, yes }: DeployOptions): void {
+  if (showValues && !replay) throw usageFailure('--show-values needs --replay.')
+  if (yes && !prune) throw usageFailure('--yes needs --prune.')
+}
+
+/** Checks everything before it changes anything. */
+async function deployPlan(
+  plan: Plan,
+  created: string[],
+  client: ServiceClient,
+  options: DeployOptions,
+  io: CommandIo,
+): Promise<void> {
+  const { comparison, changed } = plan
+  const warnings = plan.endpoints.flatMap((endpoint) => endpoint.warnings)
+  if (!options.json) await printFindings(warnings, io)
+  const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
+  const pruned = options.prune
+    ? comparison.onlyOnServer.filter(({ definition }) => !isReserved(definition.name))
+    : []
+  const report = {
+    deployed: false,
+    made_sources: [] as string[],
+    sources: changed,
+    endpoints: plan.endpoints.map(({ diff: _, ...shown }) => shown),
+    ...(options.replay && { replays }),
+    ...(options.prune && { only_on_server: pruned.map(nameOf), deleted: [] as string[] }),
+  }
+  const refusals = refusalsOf(plan, replays, options)
+  if (refusals.length > 0 || options.dryRun) {
+    if (options.json) await printJson(io, report)
+    else await printPlan(plan, pruned, io)
+    if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
+    if (!options.json) await printSummary('Would deploy', plan, pruned.length, client, options, io)
+    return
+  }
+  if (pruned.length > 0) {
+    const names = pruned.map(describePruned).join(', ')
+    const those = pruned.length === 1 ? 'The endpoint' : 'The endpoints'
+    const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
+    await confirm(io, loss, options.yes)
+  }
+  if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
+    const json = { endpoints: deploymentOf(comparison), allow_breaking: options.breaking === true }
+    await client.json('POST', '/api/deployments', deploymentResponse, { json })
+  }
+  report.deployed = true
+  // From here on, deployed endpoints may read the new sources.
+  report.made_sources = created.splice(0)
+  try {
+    for (const endpoint of options.json ? [] : plan.endpoints) await io.stdout.write(planText(endpoint, io))
+    for (const { name, fields, message } of changed) {
+      await client.json('PATCH', pathOf(name), sourceResponse, { json: fields })
+      if (!options.json) await io.stdout.write(`updated ${visible(message)}\n`)
+    }
+    for (const endpoint of pruned) {
+      await deleteEndpoint(endpoint, client)
+      report.deleted?.push(nameOf(endpoint))
+      if (!options.json) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
+    }
+  } finally {
+    if (options.json) await printJson(io, report)
+  }
+  if (!options.json) await printSummary('Deployed', plan, pruned.length, client, options, io)
+}
+
+async function replayUpdates(
+  { endpoints, comparison }: Plan,
+  client: ServiceClient,
+  { json, showValues }: DeployOptions,
+  io: CommandIo,
+): Promise<ReplayResponse[]> {
+  const replays: ReplayResponse[] = []
+  for (const { id, name, action } of endpoints) {
+    const endpoint = comparison.endpoints.find(({ definition }) => definition.id === id)?.definition
+    if (action !== 'updated') continue
+    const path = `/api/endpoints/${encodeURIComponent(id)}/replay`
+    const body = { endpoint, show_values: showValues === true }
+    const replay = await client.json('POST', path, replayResponse, { json: body })
+    replays.push(replay)
+    if (!json) await io.stdout.write(replayText(name, replay, io.stdout))
+  }
+  return replays
+}
+
+/** Why the plan is not deployed, all reasons together. */
+function refusalsOf(
+  { endpoints, changed }: Plan,
+  replays: readonly ReplayResponse[],
+  options: DeployOptions,
+) {
+  const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
+  const refusals: string[] = []
+  const refuse = (reason: string, advice: string) => refusals.push(`${reason}; ${outcome}. ${advice}`)
+  const losing = changed.filter(({ loses }) => loses).length
+  const breaking =
+    endpoints.flatMap(({ changes }) => changes).filter((change) => change.breaking).length + losing
+  if (breaking > 0 && !options.breaking) {
+    const effect = losing > 0 ? 'break callers or delete entries' : 'break callers'
+    refuse(`${plural(breaking, 'change')} would ${effect}`, 'Use --breaking to deploy anyway.')
+  }
+  const warnings = endpoints.flatMap((endpoint) => endpoint.warnings).length
+  if (options.strict && warnings > 0) {
+    refuse(`${plural(warnings, 'warning')} found`, 'Omit --strict to deploy anyway.')
+  }
+  const different = replays.flatMap(differing).length
+  if (options.replay === 'strict' && different > 0) {
+    const requests = plural(
+      different,
+      'replayed request differs or fails',
+      'replayed requests differ or fail',
+    )
+    refuse(requests, 'Use --replay to deploy anyway.')
+  }
+  return refusals
+}
+
+async function printPlan({ endpoints, changed }: Plan, pruned: readonly ServerEndpoint[], io: CommandIo) {
+  for (const endpoint of endpoints) await io.stdout.write(planText(endpoint, io))
+  for (const { message } of changed) await io.stdout.write(`updated ${visible(message)}\n`)
+  for (const endpoint of pruned) await io.stdout.write(`deleted ${describePruned(endpoint)}\n`)
+}
+
+async function printSummary(
+  title: string,
+  { endpoints }: Plan,
+  deleted: number,
+  client: ServiceClient,
+  { prune }: DeployOptions,
+  io: CommandIo,
+): Promise<void> {
+  const counts = (['created', 'updated', 'unchanged'] as const).map(
+    (action) => `${endpoints.filter((endpoint) => endpoint.action === action).length} ${action}`,
+  )
+  if (prune) counts.push(`${deleted} deleted`)
+  await io.stdout.write(`${title} to ${client.url}: ${counts.join(', ')}.\n`)
+}
+
+/** Fails if the endpoint changed after it was compared. */
+async function deleteEndpoint({ definition, version }: ServerEndpoint, client: ServiceClient): Promise<void> {
+  try {
+    const headers = { 'If-Match': `"${version}"` }
+    await client.request('DELETE', `/api/endpoints/${encodeURIComponent(definition.id)}`, { headers })
+  } catch (error) {
+    const isGone = error instanceof ServiceFailure && error.code === 'endpoint_not_found'
+    if (!isGone) throw error
+  }
+}
+
+function nameOf({ definition }: ServerEndpoint): string {
+  return definition.name
+}
+
+function describePruned({ definition, isShipped }: ServerEndpoint): string {
+  return isShipped ? `${definition.name} (shipped)` : definition.name
+}
+
+function pathOf(source: string): string {
+  return `/api/sources/${encodeURIComponent(source)}`
+}

@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { CommandFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { printJson } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { printFindings } from './findings.ts'
+import { openChecked, type Plan, planFor, planText } from './plan.ts'
+
+export function addDiffCommand(program: Command, io: CommandIo): void {
+  const description = 'compare the files with a service and show which changes break callers'
+  const diff = addServiceCommand(program, 'diff', description)
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--exit-code', 'exit with 1 if anything differs')
+    .option('--json', 'print JSON')
+  addServiceAction(diff, io, {
+    examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
+    request: async (client, directory: string, { exitCode, json }: { exitCode?: true; json?: true }) => {
+      const plan = await planFor(await openChecked(directory, json, io), client)
+      const { endpoints, missing, changed, comparison } = plan
+      if (json) {
+        await printJson(io, {
+          endpoints,
+          missing_sources: missing.map(({ name }) => name),
+          sources: changed,
+          only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
+        })
+      } else await printDiff(plan, io)
+      const sources = missing.length + changed.length
+      const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
+      if (exitCode && differs) throw new CommandFailure('')
+    },
+  })
+}
+
+async function printDiff({ endpoints, comparison, missing, changed }: Plan, io: CommandIo) {
+  const { colors } = io.stdout
+  const changes = endpoints.filter(({ action }) => action !== 'unchanged')
+  for (const endpoint of changes) {
+    const diff = endpoint.diff.split('\n').map((line) => {
+      if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
+      if (line.startsWith('-')) return colors.red(visible(line))
+      return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
+    })
+    await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
+  }
+  for (const { name } of missing) await io.stdout.write(`not on the service: source ${name}\n`)
+  for (const { message } of changed) await io.stdout.write(`differs: ${visible(message)}\n`)
+  const others = comparison.onlyOnServer.map(({ definition }) => definition.name)
+  if (others.length > 0) await io.stdout.write(`only on the service: ${others.join(', ')}\n`)
+  await printFindings(
+    endpoints.flatMap(({ warnings }) => warnings),
+    io,
+  )
+  const unchanged = endpoints.length - changes.length
+  await io.stdout.write(`${plural(changes.length, 'endpoint')} to deploy, ${unchanged} unchanged.\n`)
+}

@@ -1,0 +1,41 @@
+import { resolve } from 'node:path'
+import {
+  describeFileProblem,
+  describeFileWarning,
+  type FileProblem,
+  type FileWarning,
+  sortProblems,
+} from '../../workspace/file-problem.ts'
+import { NotAWorkspace, readWorkspace, type Workspace } from '../../workspace/workspace.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { visible } from '../output/visible.ts'
+
+export function openWorkspace(directory: string, io: CommandIo): Workspace {
+  return inWorkspace(() => readWorkspace(resolve(io.cwd, directory)))
+}
+
+/** Does work in a workspace. A directory that is none is an invalid argument. */
+export function inWorkspace<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof NotAWorkspace ? usageFailure(error.message) : error
+  }
+}
+
+/** Prints problems and warnings in the order of files and lines. */
+export async function printFindings(
+  findings: readonly (FileProblem | FileWarning)[],
+  io: CommandIo,
+): Promise<void> {
+  for (const finding of sortProblems(findings)) {
+    const text = 'code' in finding ? describeFileWarning(finding) : describeFileProblem(finding)
+    await io.stdout.write(`${visible(text)}\n`)
+  }
+}
+
+export function problemsFound(problems: readonly FileProblem[]): CommandFailure {
+  return new CommandFailure(`${plural(problems.length, 'problem')} found.`)
+}

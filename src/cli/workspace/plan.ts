@@ -1,0 +1,86 @@
+import type { NewSource } from '../../catalog/source.ts'
+import {
+  type Comparison,
+  compareWithServer,
+  deploymentOf,
+  nameConflicts,
+  type PlannedEndpoint,
+  planOf,
+} from '../../workspace/deployment-plan.ts'
+import type { Workspace } from '../../workspace/workspace.ts'
+import { type ChangedSource, sourceChanges } from '../../workspace/workspace-sources.ts'
+import { CommandFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { printJson } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { deploymentResponse, sourceList } from '../service-responses.ts'
+import { openWorkspace, printFindings } from './findings.ts'
+import { fetchEndpoints } from './pull-command.ts'
+
+/** What a deployment would change on a service. */
+export interface Plan {
+  comparison: Comparison
+  endpoints: PlannedEndpoint[]
+  missing: NewSource[]
+  changed: ChangedSource[]
+}
+
+/** Reads a workspace whose endpoints and sources have no problems. */
+export async function openChecked(
+  directory: string,
+  json: true | undefined,
+  io: CommandIo,
+): Promise<Workspace> {
+  const workspace = openWorkspace(directory, io)
+  const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
+  if (problems.length === 0) return workspace
+  await (json ? printJson(io, { problems }) : printFindings(problems, io))
+  throw new CommandFailure(`${plural(problems.length, 'problem')} found; nothing was deployed.`)
+}
+
+export async function planFor(workspace: Workspace, client: ServiceClient): Promise<Plan> {
+  const comparison = compareWithServer(workspace, await fetchEndpoints(client))
+  const conflicts = nameConflicts(comparison)
+  if (conflicts.length > 0) {
+    throw new CommandFailure(
+      `${conflicts.join('\n')}\nUse that id in the file to update the endpoint, or choose another name.`,
+    )
+  }
+  const current = await sourcesOf(workspace, client)
+  const missing = missingSources(workspace, current)
+  const files = workspace.sources.map(({ source }) => source)
+  const json = { endpoints: deploymentOf(comparison), dry_run: true }
+  const deployment = await client
+    .json('POST', '/api/deployments', deploymentResponse, { json })
+    .catch((error: unknown) => {
+      // An endpoint that reads a missing source cannot be checked before the source exists.
+      const isUncheckable = error instanceof ServiceFailure && error.code === 'invalid_query'
+      if (!isUncheckable || missing.length === 0) throw error
+      const names = missing.map(({ name }) => name).join(', ')
+      throw new CommandFailure(
+        `Cannot compare the endpoints before "wellhead deploy" creates the source ${names}: ${error.message}`,
+      )
+    })
+  const endpoints = planOf(comparison, deployment.endpoints)
+  return { comparison, endpoints, missing, changed: sourceChanges(files, current) }
+}
+
+export async function sourcesOf({ sources }: Workspace, client: ServiceClient): Promise<NewSource[]> {
+  return sources.length === 0 ? [] : client.json('GET', '/api/sources', sourceList)
+}
+
+export function missingSources({ sources }: Workspace, current: readonly NewSource[]): NewSource[] {
+  const names = new Set(current.map(({ name }) => name))
+  return sources.map(({ source }) => source).filter(({ name }) => !names.has(name))
+}
+
+export function planText({ name, action, version, server_version, changes }: PlannedEndpoint, io: CommandIo) {
+  const { colors } = io.stdout
+  const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
+  const lines = changes.map(({ breaking, message }) =>
+    breaking ? `  ${colors.red('breaking')}    ${visible(message)}` : `  compatible  ${visible(message)}`,
+  )
+  return [`${action} ${name} (${versions})`, ...lines].map((line) => `${line}\n`).join('')
+}

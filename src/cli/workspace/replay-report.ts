@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import type { CommandOutput } from '../command-io.ts'
+import { formatCount, plural } from '../output/format-amount.ts'
+import { visible } from '../output/visible.ts'
+
+const side = z.looseObject({
+  rows: z.number().nullable(),
+  duration_ms: z.number(),
+  rows_read: z.number().nullable(),
+  error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+})
+
+const replayedRequest = z.looseObject({
+  uses: z.number(),
+  tenant: z.boolean(),
+  format: z.string(),
+  outcome: z.enum(['same', 'different', 'failed']),
+  before: side,
+  after: side,
+  changed_rows: z.number(),
+  added_rows: z.number(),
+  removed_rows: z.number(),
+  reordered: z.boolean(),
+  unstable: z.boolean(),
+  columns: z.array(z.looseObject({ name: z.string(), changed: z.number() })),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+  project: z.string().nullable().optional(),
+  examples: z.array(z.unknown()).optional(),
+})
+
+type ReplayedRequest = z.output<typeof replayedRequest>
+
+/** Response of POST /api/endpoints/{ref}/replay. */
+export const replayResponse = z.looseObject({
+  endpoint: z.string(),
+  requests: z.array(replayedRequest),
+  skipped: z.int(),
+})
+
+export type ReplayResponse = z.output<typeof replayResponse>
+
+export function differing({ requests }: ReplayResponse): ReplayedRequest[] {
+  return requests.filter(({ outcome }) => outcome !== 'same')
+}
+
+/** What recent requests would return and cost after the change. */
+export function replayText(name: string, replay: ReplayResponse, { colors }: CommandOutput): string {
+  const { requests, skipped } = replay
+  if (requests.length + skipped === 0) return `no recent requests of ${name} to replay\n`
+  const counts = (['same', 'different', 'failed'] as const).map(
+    (outcome) => `${requests.filter((request) => request.outcome === outcome).length} ${outcome}`,
+  )
+  const kinds = {
+    different: colors.yellow('different'),
+    failed: colors.red('failed   '),
+    slower: 'slower   ',
+  }
+  const lines = requests.flatMap((request) => {
+    const kind = request.outcome === 'same' ? (isSlower(request) ? 'slower' : undefined) : request.outcome
+    if (kind === undefined) return []
+    const { examples = [] } = request
+    const about = [plural(request.uses, 'use'), ...(request.tenant ? ['tenant'] : []), ...valuesOf(request)]
+    return [
+      `  ${kinds[kind]}  ${visible(about.join(', '))}: ${visible(effectOf(request))}`,
+      ...examples.map((example) => `    ${visible(JSON.stringify(example))}`),
+    ]
+  })
+  const total = (side: 'before' | 'after') => ({
+    duration_ms: requests.reduce((sum, request) => sum + request[side].duration_ms, 0),
+    rows_read: requests.reduce((sum, request) => sum + (request[side].rows_read ?? 0), 0),
+  })
+  const title = `replayed ${plural(requests.length, 'recent request')} of ${name}: ${counts.join(', ')}`
+  const late = skipped > 0 ? [`  skipped    ${plural(skipped, 'request')}: the time was over`] : []
+  return [title, ...lines, ...late, `  in total: ${costText(total('before'), total('after'))}`]
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+const slowerFactor = 2
+/** Shorter times vary too much from run to run. */
+const minSlowerMs = 100
+
+function isSlower({ before, after }: ReplayedRequest): boolean {
+  const grows = (one: number, other: number) => other > one * slowerFactor
+  return (
+    grows(before.rows_read ?? 0, after.rows_read ?? 0) ||
+    (grows(before.duration_ms, after.duration_ms) && after.duration_ms - before.duration_ms > minSlowerMs)
+  )
+}
+
+function valuesOf({ parameters = {}, project }: ReplayedRequest): string[] {
+  const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
+  return project ? [`project ${project}`, ...values] : values
+}
+
+function effectOf(request: ReplayedRequest): string {
+  const { before, after, changed_rows, added_rows, removed_rows, columns } = request
+  if (after.error) return `${after.error.code}: ${after.error.message}`
+  if (before.error) return `failed before with ${before.error.code}, now ${plural(after.rows ?? 0, 'row')}`
+  const rows = Object.entries({ changed: changed_rows, added: added_rows, removed: removed_rows })
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${plural(count, 'row')} ${kind}`)
+  const changed = columns.map(({ name, changed: count }) => `${name} (${formatCount(count)})`)
+  const parts = [
+    ...rows,
+    ...(changed.length > 0 ? [`columns ${changed.join(', ')}`] : []),
+    ...(request.reordered ? ['rows in another order'] : []),
+    ...(request.unstable ? ['the current version also returns other rows each time'] : []),
+    costText(before, after),
+  ]
+  return parts.join('; ')
+}
+
+type Cost = Pick<z.output<typeof side>, 'duration_ms' | 'rows_read'>
+
+function costText(before: Cost, after: Cost): string {
+  const times = [before, after].map(({ duration_ms }) => milliseconds(duration_ms)).join(' → ')
+  const rows = [before, after].map(({ rows_read }) => formatCount(rows_read ?? 0)).join(' → ')
+  return `${times} ms, ${rows} rows read`
+}
+
+function milliseconds(value: number): string {
+  return value < 10 ? value.toFixed(1) : formatCount(value)
+}

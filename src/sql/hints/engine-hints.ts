@@ -1,0 +1,192 @@
+import { metadata, pathAt } from '../metadata-path.ts'
+import { sqlText } from '../names.ts'
+import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { messageHints, typeHints, types, valueHints } from './dialect-hints.ts'
+import { unknownFunction } from './name-hints.ts'
+import {
+  argumentsOf,
+  callOf,
+  didYouMean,
+  dottedName,
+  type Hint,
+  pathSql,
+  type RefusedSql,
+  shown,
+  textBetween,
+  textOf,
+} from './sql-words.ts'
+import { parameterHint } from './syntax-hints.ts'
+
+type Explain = (match: RegExpExecArray, text: RefusedSql) => Hint | undefined
+
+/** The engine's words for SQL that it can parse but not use. */
+const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
+  [/^Unknown expression(?: or function)? identifier `(.+?)`/, unknownName],
+  [/^Identifier '(.+?)' cannot be resolved/, unknownName],
+  [/^Function with name `(.+?)` does not exist/, ([, name = ''], text) => missingFunction(name, text)],
+  [/^Unknown aggregate function (\w+)/, ([, name = ''], text) => missingFunction(name, text)],
+  [/^Unknown data type family: (\w+)/, unknownType],
+  [
+    /^Data types Variant\/Dynamic are not allowed in (\w+) BY keys/,
+    ([, by], text) => untyped(text, 'Nullable(String)', by),
+  ],
+  [
+    /^Illegal type Dynamic of argument (?:of|for) aggregate function/,
+    (_, text) => untyped(text, 'Nullable(Float64)'),
+  ],
+  [/^ARRAY JOIN[\s\S]*with Array or Map type/, (_, text) => untyped(text, 'Array(String)')],
+  [/^ARRAY JOIN requires array argument/, (_, text) => untyped(text, 'Array(String)')],
+  [/converting '(?:\{\{ ?(\w+) ?\}\}|\$\{(\w+)\}|[@:](\w+))' to/, quotedParameter],
+  [/^First argument for function 'arrayElement' must be array, got 'String'/, (_, text) => indexedText(text)],
+  [/^Column '?(.+?)'? is not under aggregate function/, notGrouped],
+]
+
+/** What the engine's error means, for errors that are not about syntax. */
+export function engineHint(message: string, text: RefusedSql): Hint | undefined {
+  for (const { says, words, hint } of messageHints) {
+    if (!says.test(message)) continue
+    const list = words.split(' ')
+    const at = text.tokens.findIndex(
+      ({ kind, text: word }) => (kind === 'word' || kind === 'symbol') && list.includes(word.toLowerCase()),
+    )
+    if (at >= 0) return { message: shown(hint), at }
+  }
+  for (const [says, explain] of explanations) {
+    const match = says.exec(message)
+    const hint = match && explain(match, text)
+    if (hint) return hint
+  }
+  return undefined
+}
+
+const units = /^(?:micro|milli)?(?:second|minute|hour|day|week|month|quarter|year)s?$/i
+const longUnits: Readonly<Record<string, string>> = { s: 'SECOND', m: 'MINUTE', h: 'HOUR', d: 'DAY' }
+
+function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql): Hint {
+  const { tokens } = text
+  const at = nameAt(tokens, name)
+  const token = at === undefined ? undefined : tokens[at]
+  const value = valueHints.get(name.toLowerCase())
+  if (value) return { message: shown(value), at }
+  if (units.test(name) && at !== undefined) return bareUnit(name, text, at)
+  if (/^\$\w+$/.test(name)) {
+    const own = /^\$[A-Za-z]/.test(name) ? name.slice(1) : undefined
+    return { message: parameterHint(name, own, text.isSandbox), at }
+  }
+  const [, amount, unit = ''] = /^(\d{1,9})([smhd])$/.exec(name) ?? []
+  if (amount !== undefined)
+    return { message: `Write INTERVAL ${amount} ${longUnits[unit]} instead of ${name}.`, at }
+  if (token?.kind === 'quoted-identifier' && /^["“]/.test(token.text)) {
+    const write = sqlText(name.replace(/^"(.*)"$/, '$1'))
+    return { message: `Text needs single quotes. Write ${write} instead of ${token.text}.`, at }
+  }
+  const [, closest] = /Maybe you meant: \['(.+?)'/.exec(input) ?? []
+  const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
+  const quoted = mayBeText ? ` If it is text, write ${sqlText(name)}.` : ''
+  return { message: `There is no column ${name}.${didYouMean(closest)}${quoted}`, at }
+}
+
+/** '{{start}}' and '@start' */
+function quotedParameter(match: RegExpExecArray, { tokens, isSandbox }: RefusedSql): Hint {
+  const name = match[1] ?? match[2] ?? match[3]
+  const at = tokens.findIndex((token) => match[0].includes(`converting ${token.text} to`))
+  const written = tokens[at]?.text ?? 'this text'
+  return { message: parameterHint(written, name, isSandbox), at: at < 0 ? undefined : at }
+}
+
+/** Index of the first token of a name, or of its last part if the engine has added the rest. */
+function nameAt(tokens: readonly CodeToken[], name: string): number | undefined {
+  const last = name.split('.').at(-1)
+  const found = [
+    tokens.findIndex((_, at) => dottedName(tokens, at)?.name === name),
+    tokens.findIndex((token) => identifierOf(token) === name || identifierOf(token) === last),
+    // A name that starts with a digit is two tokens here.
+    tokens.findIndex((token, at) => token.kind === 'number' && token.text + tokens[at + 1]?.text === name),
+  ]
+  return found.find((at) => at >= 0)
+}
+
+/** Whether it stands where a text would: after a comparison, or in a list. */
+function isCompared(tokens: readonly CodeToken[], at: number): boolean {
+  const before = tokens[at - 1]
+  if (isKeyword(before, 'LIKE', 'ILIKE')) return true
+  return isSymbol(before, '=') || isSymbol(before, '>') || isSymbol(before, '<')
+}
+
+/** DATE_TRUNC(timestamp, HOUR) and TIMESTAMP_DIFF(a, b, HOUR) */
+function bareUnit(name: string, text: RefusedSql, at: number): Hint {
+  const { tokens } = text
+  const unit = name.toLowerCase().replace(/s$/, '')
+  let open = at - 1
+  while (open >= 0 && (tokens[open]?.depth ?? 0) >= (tokens[at]?.depth ?? 0)) open--
+  const others = argumentsOf(tokens, open).filter(({ first }) => first !== at)
+  const [first = 'timestamp', second] = others.map((range) => textBetween(text, range.first, range.end))
+  const isDifference = /diff/i.test(tokens[open - 1]?.text ?? '')
+  // The earlier time comes last there, and first here.
+  const write = isDifference
+    ? `dateDiff('${unit}', ${second ?? 'timestamp'}, ${first})`
+    : `date_trunc('${unit}', ${first})`
+  const call = identifierOf(tokens[open - 1]) === undefined ? at : open - 1
+  return { message: `Units are text here. Write ${write}.`, at: call }
+}
+
+function missingFunction(name: string, text: RefusedSql): Hint {
+  const at = callOf(text.tokens, name)
+  return { message: unknownFunction(name, text, at), at }
+}
+
+function unknownType({ 1: name = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint | undefined {
+  const lower = name.toLowerCase()
+  const type = Object.hasOwn(types, lower) ? types[lower] : undefined
+  const hint = typeHints.get(lower) ?? (type && `Write ${type}.`)
+  const found = tokens.findIndex((token) => identifierOf(token)?.toLowerCase() === lower)
+  return hint === undefined
+    ? undefined
+    : { message: `There is no type ${name}. ${shown(hint)}`, at: found < 0 ? undefined : found }
+}
+
+/** A path without a type, in the clause that needs one. */
+function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined {
+  const { sql, tokens } = text
+  const paths = tokens.flatMap((_, at) => {
+    if (isSymbol(tokens[at - 1], '.')) return []
+    const path = pathAt(sql, tokens, at, false)
+    const isTyped = !path || path.cast || path.element !== undefined || isSymbol(tokens[path.end], ':')
+    return isTyped || isKeyword(tokens[at - 2], 'CAST') ? [] : [path]
+  })
+  const clause = by ? tokens.findLastIndex((token) => isKeyword(token, by, 'PARTITION')) : -1
+  const path = paths.find(({ first }) => first > clause) ?? paths[0]
+  if (!path) return undefined
+  const written = textBetween(text, path.first, path.end)
+  return {
+    message: `${written} can have values of any type. Give it a type: ${written}::${type}.`,
+    at: path.first,
+  }
+}
+
+/** metadata['a']['b'] */
+function indexedText({ tokens }: RefusedSql): Hint | undefined {
+  for (const [at] of tokens.entries()) {
+    const column = dottedName(tokens, at)
+    if (!column?.name.endsWith(metadata)) continue
+    const keys: string[] = []
+    let end = column.end
+    for (; isSymbol(tokens[end], '[') && keys.length < 20; end += 3) {
+      const key = textOf(tokens[end + 1])
+      if (key === undefined || !isSymbol(tokens[end + 2], ']')) break
+      keys.push(key)
+    }
+    if (keys.length > 0) return { message: `Write ${pathSql(column.name, keys)}.`, at }
+  }
+  return undefined
+}
+
+function notGrouped({ 1: column = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint {
+  const name = column.split('.').at(-1) ?? column
+  return {
+    message:
+      `The column ${name} is neither in GROUP BY nor in an aggregate function. ` +
+      `Add it to GROUP BY, or write any(${name}).`,
+    at: nameAt(tokens, name),
+  }
+}

@@ -1,0 +1,174 @@
+import { closestName } from '../../base/closest-name.ts'
+import { invalidQuery, type WellheadError } from '../../base/errors.ts'
+import { editSql } from '../edits.ts'
+import { positionOf } from '../errors.ts'
+import { functionNames, isGenerator, withoutCombinators } from '../functions.ts'
+import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
+import { refusedFunctions } from './refused-functions.ts'
+import {
+  argumentsOf,
+  callOf,
+  didYouMean,
+  dottedName,
+  pathSql,
+  type RefusedSql,
+  shown,
+  tableAt,
+  textBetween,
+  textOf,
+} from './sql-words.ts'
+
+const refused = new Set(refusedFunctions.map((name) => name.toLowerCase()))
+
+/** A function that is not allowed, or that does not exist. */
+export function refuseFunction(name: string, sql: string): WellheadError {
+  const text = { sql, tokens: codeTokens(sql), tables: [], isSandbox: false }
+  // The engine reads @@name as a call of this function.
+  const isVariable = name === 'globalVariable'
+  const at = isVariable ? text.tokens.findIndex((token) => isSymbol(token, '@@')) : callOf(text.tokens, name)
+  const isRefused = withoutCombinators(name, (base) => refused.has(base)) !== undefined
+  const message = isRefused
+    ? `The function ${name} is not allowed.${isVariable ? ' The name of a parameter has one @.' : ''}`
+    : isGenerator(name)
+      ? `The function ${name} is not allowed here. Read it after FROM.`
+      : unknownFunction(name, text, at)
+  return invalidQuery(message, positionOfToken(sql, text.tokens, at))
+}
+
+function positionOfToken(sql: string, tokens: readonly CodeToken[], at = -1) {
+  const token = tokens[at]
+  return token && positionOf(sql, token.start)
+}
+
+export function refuseTableFunction(name: string, sql: string): WellheadError {
+  const tokens = codeTokens(sql)
+  const at = callOf(tokens, name)
+  const hint = tableFunctionHint(name)
+  const message = hint
+    ? `There is no table function ${name}. ${hint}`
+    : `The table function ${name} is not allowed. Read a source, or a generator such as numbers().`
+  return invalidQuery(message, positionOfToken(sql, tokens, at))
+}
+
+export function tableFunctionHint(name: string): string | undefined {
+  const hint = tableFunctionHints.get(name.toLowerCase())
+  return hint && shown(hint)
+}
+
+/** What to say about a function that does not exist. */
+export function unknownFunction(name: string, text: RefusedSql, at: number | undefined): string {
+  const missing = `There is no function ${name}.`
+  const known = functionHint(name, text, at)
+  if (known !== undefined) return `${missing} ${known}`
+  const lower = name.toLowerCase()
+  const spelled = functionNames.get(lower)
+  if (spelled !== undefined) return `${missing}${didYouMean(spelled)} Letter case matters.`
+  const other = functionNames.get(lower.replaceAll('_', '')) ?? closestName(name, functionNames.values())
+  return missing + didYouMean(other)
+}
+
+/** What to write instead of a function of another dialect. */
+export function functionHint(name: string, text: RefusedSql, at: number | undefined): string | undefined {
+  const lower = name.toLowerCase()
+  const hint = functionHints.get(lower)
+  if (hint !== undefined) return truncated(lower, text, at) ?? shown(filled(hint, firstColumn(text, at)))
+  if (!pathFunctions.has(lower) && !/^jsonb?_/.test(lower)) return undefined
+  return functionNames.has(lower) ? undefined : `Write ${readPath(text, at) ?? pathSql('metadata', ['x'])}.`
+}
+
+/** The first argument of a call if it is a column or a path. */
+function firstColumn(text: RefusedSql, call: number | undefined): string | undefined {
+  const [first] = call === undefined ? [] : argumentsOfCall(text, call)
+  const column = first && dottedName(text.tokens, first.first)
+  if (!first || !column) return undefined
+  const isColumn = column.end === first.end || isSymbol(text.tokens[column.end], ':')
+  const written = textBetween(text, first.first, first.end)
+  return isColumn && written.length <= 60 ? written : undefined
+}
+
+/** Puts the author's column into the SQL of a hint that has one placeholder. */
+export function filled(hint: string, column: string | undefined): string {
+  if (column === undefined) return hint
+  return hint.replace(/`([^`]*)`/g, (marked, sql: string) => {
+    const places = codeTokens(sql).filter(
+      (token, at, all) => isKeyword(token, 'S', 'X', 'A') && !isSymbol(all[at - 1], '.'),
+    )
+    const isOne = new Set(places.map(({ text }) => text)).size === 1
+    const edits = places.map(({ start, end }) => ({ start, end, text: column }))
+    return isOne ? editSql(sql, edits).text : marked
+  })
+}
+
+/** TIMESTAMP_TRUNC(timestamp, DAY) */
+function truncated(name: string, text: RefusedSql, call: number | undefined): string | undefined {
+  if (!name.endsWith('_trunc') || call === undefined) return undefined
+  const [time, unit] = argumentsOfCall(text, call)
+  if (!time || !unit) return undefined
+  const word = textBetween(text, unit.first, unit.end)
+  if (!/^(?:second|minute|hour|day|week|month|quarter|year)$/i.test(word)) return undefined
+  return `Write date_trunc('${word.toLowerCase()}', ${textBetween(text, time.first, time.end)}).`
+}
+
+function argumentsOfCall({ tokens }: RefusedSql, call: number) {
+  return argumentsOf(tokens, dottedName(tokens, call)?.end ?? call + 1)
+}
+
+/** The path that a call reads: f(metadata, '$.a.b'), f(metadata, 'a', 'b') or f(metadata, 'a.b'). */
+function readPath({ tokens }: RefusedSql, call: number | undefined): string | undefined {
+  const open = call === undefined ? undefined : dottedName(tokens, call)?.end
+  if (open === undefined) return undefined
+  const [from, ...rest] = argumentsOf(tokens, open)
+  if (!from) return undefined
+  const column = dottedName(tokens, from.first)
+  // A call around another one reads the path of the inner one.
+  if (column && isSymbol(tokens[column.end], '(')) return readPath({ tokens } as RefusedSql, from.first)
+  const texts = rest.map(({ first }) => textOf(tokens[first]))
+  if (!column?.name.endsWith('metadata') || texts.length === 0 || texts.length > 20) return undefined
+  const keys = texts.flatMap((key) => key?.replace(/^\$\.?/, '').split(/[.[\]'"]+/) ?? [''])
+  const isPlain = keys.every((key) => key !== '' && !/^\d+$/.test(key))
+  return isPlain ? pathSql(column.name, keys) : undefined
+}
+
+const maxListed = 20
+
+/** A table that is not a source. The list has only what the author can read. */
+export function refuseSource(
+  name: string,
+  sql: string,
+  sources: Iterable<string>,
+  subqueries: Iterable<string>,
+): WellheadError {
+  const hint = sourceHint(name, [...sources], [...subqueries])
+  return invalidQuery(`Unknown source "${name}". ${hint}`, positionOfTable(name, sql))
+}
+
+/** The position of a name that is used as a table. */
+export function positionOfTable(name: string, sql: string) {
+  const tokens = codeTokens(sql)
+  return positionOfToken(sql, tokens, tableAt(tokens, name))
+}
+
+/** What to read instead of a table that does not exist. */
+export function sourceHint(
+  name: string,
+  sources: readonly string[],
+  subqueries: readonly string[] = [],
+): string {
+  const last = name.split('.').at(-1) ?? name
+  if (last === 'dual') return 'Omit FROM dual.'
+  if (last !== name && sources.includes(last)) return `Sources have no schema or dataset. Write ${last}.`
+  const names = [...sources].sort()
+  const known = [...names, ...subqueries]
+  const meant = closestName(name.replace(/[.-]/g, '_'), known) ?? closestName(last, known)
+  const more = names.length > maxListed ? `, and ${names.length - maxListed} more` : ''
+  const list = `Sources: ${names.slice(0, maxListed).join(', ')}${more}.`
+  return `${didYouMean(meant)} ${list}`.trim()
+}
+
+/** The position of a name that stands in the SQL without an alias of the engine. */
+export function positionOfPart(name: string, sql: string) {
+  const last = name.split('.').at(-1)?.replaceAll('`', '')
+  const token = codeTokens(sql).find((each) => identifierOf(each) === last)
+  return token && positionOf(sql, token.start)
+}

@@ -1,0 +1,134 @@
+import { sqlName } from '../names.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+
+/** SQL that was refused, for finding the mistake in it. */
+export interface RefusedSql {
+  readonly sql: string
+  readonly tokens: readonly CodeToken[]
+  /** Sources or views that it can read. */
+  readonly tables: readonly string[]
+  /** Whether it is a caller's SQL, which has no parameters. */
+  readonly isSandbox: boolean
+}
+
+/** What is wrong and what to write instead. */
+export interface Hint {
+  message: string
+  /** Index of the token that is the mistake. */
+  at?: number | undefined
+}
+
+/** A sentence as it is shown: backticks only mark SQL. */
+export const shown = (sentence: string) => sentence.replaceAll('`', '')
+
+export function didYouMean(name: string | undefined): string {
+  return name === undefined ? '' : ` Did you mean ${name}?`
+}
+
+/** The name that starts at a token, with dots, and the index after it. */
+export function dottedName(
+  tokens: readonly CodeToken[],
+  at: number,
+): { name: string; end: number } | undefined {
+  const first = identifierOf(tokens[at])
+  if (first === undefined || isSymbol(tokens[at - 1], '.')) return undefined
+  const parts = [first]
+  let end = at + 1
+  while (isSymbol(tokens[end], '.') && identifierOf(tokens[end + 1]) !== undefined) {
+    parts.push(identifierOf(tokens[end + 1]) as string)
+    end += 2
+  }
+  return { name: parts.join('.'), end }
+}
+
+/** Index of the first call of a function. */
+export function callOf(tokens: readonly CodeToken[], name: string): number | undefined {
+  const lower = name.toLowerCase()
+  const found = tokens.findIndex((_, at) => {
+    const dotted = dottedName(tokens, at)
+    return dotted?.name.toLowerCase() === lower && isSymbol(tokens[dotted.end], '(')
+  })
+  return found < 0 ? undefined : found
+}
+
+const beforeTable = ['FROM', 'JOIN', 'IN', ','] as const
+
+/** Index of the first use of a name as a table. */
+export function tableAt(tokens: readonly CodeToken[], name: string): number | undefined {
+  const uses = tokens.flatMap((_, at) => (dottedName(tokens, at)?.name === name ? at : []))
+  const isTable = (at: number) => {
+    let before = at - 1
+    while (isSymbol(tokens[before], '(')) before--
+    return beforeTable.includes((tokens[before]?.text.toUpperCase() ?? '') as 'IN')
+  }
+  return uses.find(isTable) ?? uses[0]
+}
+
+/** The arguments of the call whose bracket is at this index: the first token of each, and the one after its last. */
+export function argumentsOf(tokens: readonly CodeToken[], open: number): { first: number; end: number }[] {
+  const end = closingOf(tokens, open)
+  const depth = (tokens[open]?.depth ?? 0) + 1
+  const ranges: { first: number; end: number }[] = []
+  let first = open + 1
+  for (let at = first; at <= end; at++) {
+    const isEnd = at === end || (isSymbol(tokens[at], ',') && tokens[at]?.depth === depth)
+    if (!isEnd) continue
+    if (at > first) ranges.push({ first, end: at })
+    first = at + 1
+  }
+  return ranges
+}
+
+export function textBetween({ sql, tokens }: RefusedSql, first: number, end: number): string {
+  return sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
+}
+
+/** The text of a string without its quotes. */
+export function textOf(token: CodeToken | undefined): string | undefined {
+  return token?.kind === 'string' && token.text.startsWith("'") ? token.text.slice(1, -1) : undefined
+}
+
+/** A path with its type, as it is written here. */
+export function pathSql(column: string, keys: readonly string[], type = 'Nullable(String)'): string {
+  const parts = keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : sqlName(key)))
+  return `${[column, ...parts].join('.')}::${type}`
+}
+
+const operators = [
+  ...[
+    'SELECT',
+    'WHERE',
+    'AND',
+    'OR',
+    'NOT',
+    'IN',
+    'LIKE',
+    'ILIKE',
+    'BETWEEN',
+    'HAVING',
+    'ON',
+    'LIMIT',
+    'OFFSET',
+  ],
+  ...[
+    'THEN',
+    'ELSE',
+    'WHEN',
+    'CASE',
+    'BY',
+    'INTERVAL',
+    'IS',
+    'DISTINCT',
+    'AS',
+    'FROM',
+    'JOIN',
+    'USING',
+    'WITH',
+  ],
+]
+
+/** Whether a value ends with this token, so that an operator must follow. */
+export function endsValue(token: CodeToken | undefined): boolean {
+  if (token === undefined || isKeyword(token, ...operators)) return false
+  return token.kind === 'symbol' ? /^[)\]}]$/.test(token.text) : true
+}

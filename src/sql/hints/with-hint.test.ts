@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { engineUnavailable, invalidQuery, type WellheadError } from '../../base/errors.ts'
+import { functionNames, isAllowedFunction } from '../functions.ts'
+import { functionHints } from './dialect-hints.ts'
+import { refuseFunction, refuseSource, refuseTableFunction } from './name-hints.ts'
+import { refusedFunctions } from './refused-functions.ts'
+import { withHint } from './with-hint.ts'
+
+const hinted = (message: string, sql: string, isSandbox = false) => {
+  const error = withHint(invalidQuery(message), sql, { tables: ['edge_logs', 'auth_logs'], isSandbox })
+  return error as WellheadError
+}
+
+describe('withHint', () => {
+  test.each([
+    ['SELECT a, {{ Int32(days, 7) }} FROM t', 11, 'Write @days instead of {{ Int32(days, 7) }}.'],
+    ["SELECT metadata -> 'a' ->> 'b.c' FROM t", 8, 'Write metadata.a.b.c::Nullable(String).'],
+    ["SELECT a.metadata.x->>'1 2' FROM t a", 8, 'Write a.metadata.x.`1 2`::Nullable(String).'],
+    ['SELECT a FROM t WHERE b BETWEEN :from AND :to', 33, 'Write @from instead of :from.'],
+    [
+      'SELECT a FROM auth-logs',
+      15,
+      'Unknown source "auth-logs". Did you mean auth_logs? Sources: auth_logs, edge_logs.',
+    ],
+    [
+      'SELECT CASE WHEN a THEN (CASE WHEN b THEN 1 END) FROM t',
+      8,
+      'This CASE is not closed. Write END after its last value.',
+    ],
+    ["SELECT 1 WHERE t.a !~ 'x'", 20, "Write NOT match(t.a, 'a')."],
+  ])('explains a syntax error in %s', (sql, column, message) => {
+    expect(hinted('Syntax error at "x".', sql)).toMatchObject({ message, details: { line: 1, column } })
+  })
+
+  test.each([
+    "SELECT arrayMap(x -> 'a', [1]) nope nope",
+    'SELECT a ? b : c nope nope',
+    "SELECT {'a': 1}, x::Int8, '{{x}}', ':x', `a-b` nope nope",
+    'SELECT a % s, b ? 1 : 2 nope nope',
+  ])('does not mistake %s for another dialect', (sql) => {
+    expect(hinted('Syntax error at "nope".', sql).message).toBe('Syntax error at "nope".')
+  })
+
+  test('keeps the position and the message of errors that it does not know', () => {
+    const error = invalidQuery('Division by zero.', { line: 2, column: 4 })
+    expect(withHint(error, 'SELECT\n 1 / 0', { tables: [] })).toMatchObject({
+      message: 'Division by zero.',
+      details: { line: 2, column: 4 },
+    })
+    const other = engineUnavailable('The engine stopped the query.')
+    expect(withHint(other, 'SELECT 1', { tables: [] })).toBe(other)
+  })
+
+  test('does not recommend parameters in a sandbox', () => {
+    expect(hinted('Unknown expression identifier `SYSDATE`.', 'SELECT SYSDATE', true).message).toBe(
+      'Write now().',
+    )
+    expect(hinted('Unknown expression identifier `$1`.', 'SELECT $1', true).message).not.toContain('@')
+    expect(hinted('Syntax error at "%".', 'SELECT 1 {% if x %}', true).message).not.toContain('@')
+  })
+
+  test.each([
+    ['arrows', `SELECT metadata${"->'a'".repeat(4_000)}`],
+    ['dots', `SELECT ${'a.'.repeat(10_000)}b nope`],
+    ['templates', `SELECT ${'{'.repeat(20_000)}`],
+    ['dashes', `SELECT 1 FROM a${'-a'.repeat(10_000)}`],
+    ['nested calls', `SELECT ${'array_agg('.repeat(200)}${'1,'.repeat(10_000)}1${')'.repeat(200)}`],
+    ['operators', `SELECT ${'~'.repeat(10)} ${'a . '.repeat(5_000)}`],
+    ['CASE', `SELECT ${'CASE WHEN '.repeat(3_000)}`],
+    ['a long name', `SELECT ${'a'.repeat(90_000)}(1)`],
+  ])('reads long SQL of %s', (_, sql) => {
+    for (const message of ['Syntax error at "x".', 'Unknown expression identifier `nope`.']) {
+      expect(hinted(message, sql).code).toBe('invalid_query')
+    }
+    expect(refuseFunction('a'.repeat(90_000), sql).code).toBe('invalid_query')
+  })
+})
+
+describe('a refused name', () => {
+  test.each([
+    ['SLEEP', 'SELECT SLEEP(1)', 'The function SLEEP is not allowed.'],
+    ['aggThrowIf', 'SELECT aggThrowIf(1)', 'The function aggThrowIf is not allowed.'],
+    ['numbers', 'SELECT 1 IN numbers(3)', 'The function numbers is not allowed here. Read it after FROM.'],
+    ['foo', 'SELECT foo(1)', 'There is no function foo.'],
+    [
+      'NVL',
+      'SELECT NVL(e.metadata.x::String, 1)',
+      "There is no function NVL. Write ifNull(e.metadata.x::String, '').",
+    ],
+    ['nvl', 'SELECT nvl(upper(a), 1)', "There is no function nvl. Write ifNull(s, '')."],
+    [
+      'array_concat',
+      'SELECT array_concat(a)',
+      'There is no function array_concat. Did you mean arrayConcat?',
+    ],
+  ])('of the function %s is explained', (name, sql, message) => {
+    expect(refuseFunction(name, sql).message).toBe(message)
+  })
+
+  test('of a table is searched where tables are', () => {
+    const sql = 'SELECT edge FROM edge_logs\nJOIN edge ON 1'
+    expect(refuseSource('edge', sql, ['edge_logs'], []).details).toEqual({ line: 2, column: 6 })
+    expect(refuseTableFunction('merge', "SELECT 1 FROM\n merge('.*')").details).toEqual({
+      line: 2,
+      column: 2,
+    })
+  })
+
+  test('of a source is answered with at most 20 sources', () => {
+    const many = Array.from({ length: 23 }, (_, index) => `source_${String(index).padStart(2, '0')}`)
+    expect(refuseSource('nothing', 'SELECT 1 FROM nothing', many, []).message).toMatch(
+      /source_19, and 3 more\.$/,
+    )
+  })
+
+  test('has a hint only if the function is not allowed, except for its spelling', () => {
+    const allowed = [...functionHints.keys()].filter((name) => isAllowedFunction(name))
+    // The engine has these under another spelling or with other arguments.
+    expect(allowed.sort()).toEqual(['any', 'countif', 'isnull', 'md5', 'sha1', 'sha256'])
+    expect(refusedFunctions.filter((name) => functionHints.has(name.toLowerCase()))).toEqual([])
+    expect([...functionNames.values()].filter((name) => !isAllowedFunction(name))).toEqual([])
+  })
+})

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { readDefinition } from '../../endpoints/definition/definition-file.ts'
+import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import { readFixtureFile } from '../fixture-file.ts'
+import { readTestFile } from '../test-file.ts'
+import { newEndpointFiles, parametersOf } from './new-endpoint.ts'
+import { newWorkspaceFiles } from './new-workspace.ts'
+
+const id = '11111111-2222-4333-8444-555555555555'
+const nowMs = Date.UTC(2027, 4, 6, 7, 8)
+
+function create(
+  query?: string,
+  values: Record<string, JsonValue> = {},
+  fixtures = new Map<string, { file: string; source: string; lines: Buffer[] }[]>(),
+) {
+  const files = newEndpointFiles({ name: 'mine', id, query, values, nowMs }, fixtures)
+  expect(Object.keys(files)).toEqual(['endpoints/mine.sql', 'tests/mine.yaml'])
+  const reading = readDefinition('endpoints/mine.sql', files['endpoints/mine.sql'] as string)
+  const tests = readTestFile('tests/mine.yaml', files['tests/mine.yaml'] as string)
+  if ('problems' in reading || 'problems' in tests) throw new Error(JSON.stringify([reading, tests]))
+  return { definition: reading.definition, tests: tests.tests }
+}
+
+test('declares the parameters that the query uses, with the types of their examples', () => {
+  const query =
+    "SELECT '@text', @hours, @ratio -- @comment\nFROM edge_logs WHERE timestamp > @now AND a = @b;"
+  const { definition, tests } = create(query, { hours: 24, ratio: 0.5 })
+  expect(definition).toMatchObject({
+    id,
+    query: query.replace(';', ''),
+    parameters: {
+      hours: { type: 'integer', required: true, example: '24' },
+      ratio: { type: 'number', required: true, example: '0.5' },
+      b: { type: 'string', required: true, example: 'example' },
+    },
+  })
+  expect(Object.keys(definition.parameters)).toEqual(['hours', 'ratio', 'b'])
+  expect(tests).toMatchObject([{ parameters: { hours: '24', ratio: '0.5', b: 'example' } }])
+})
+
+test('keeps examples that look like YAML, comments or numbers', () => {
+  const values = { a: '*/ { x: 1 }', b: true, c: '1.10', d: "null'\n# no", e: -5, f: null }
+  const { definition, tests } = create('SELECT @a, @b, @c, @d, @e, @f', values)
+  expect(tests[0]?.parameters).toEqual({ ...values, b: 'true', e: '-5', f: undefined })
+  expect(Object.values(definition.parameters).map(({ type }) => type)).toEqual([
+    ...['string', 'boolean', 'string', 'string', 'integer', 'string'],
+  ])
+  expect(definition.parameters.f?.required).toBe(false)
+})
+
+test('declares nothing for a query without parameters, and tests at the next hour without fixtures', () => {
+  const { definition, tests } = create('SELECT 1 AS n')
+  expect(definition.parameters).toEqual({})
+  expect(tests).toMatchObject([{ parameters: {}, nowMs: Date.UTC(2027, 4, 6, 8) }])
+})
+
+test('the example tests the project and the time of the newest fixture', () => {
+  const lines = newWorkspaceFiles(id)['fixtures/edge_logs.ndjson'] as string
+  const file = readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', lines)
+  if ('problems' in file) throw new Error('unreadable')
+  const { definition, tests } = create(undefined, {}, new Map([['default', [file]]]))
+  expect(definition.parameters.project).toMatchObject({ required: true, example: 'shop' })
+  expect(tests).toMatchObject([{ parameters: { project: 'shop' }, nowMs: Date.UTC(2026, 0, 31, 12) }])
+})
+
+test('leaves names that cannot be declared to the check of the file', () => {
+  expect(parametersOf(`SELECT @_x, @${'y'.repeat(65)}, @now, @z, @z`)).toEqual(['z'])
+})

@@ -1,0 +1,111 @@
+import { Document, stringify } from 'yaml'
+import { definitionShape, reservedName } from '../../endpoints/definition/definition.ts'
+import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
+import { declarationsOf, type JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import { sqlTokens } from '../../sql/tokens.ts'
+import { defaultSet } from '../test-file.ts'
+import type { Workspace } from '../workspace.ts'
+
+interface NewEndpoint {
+  name: string
+  id: string
+  /** Undefined for an example. */
+  query?: string | undefined
+  /** Examples of parameters, which also determine their types. */
+  values: Readonly<Record<string, JsonValue>>
+  nowMs: number
+}
+
+/** Parameters that a query uses, in the order of their first appearance. */
+export function parametersOf(query: string): string[] {
+  const names = [...sqlTokens(query)]
+    .filter(({ kind }) => kind === 'parameter')
+    .map(({ start, end }) => query.slice(start + 1, end))
+  // Checking the file explains why another name is not allowed.
+  return [...new Set(names)].filter((name) => name !== reservedName && /^[A-Za-z]\w{0,63}$/.test(name))
+}
+
+/** The endpoint file and a test that gets rows from the fixtures of the workspace. */
+export function newEndpointFiles(
+  { name, id, query, values, nowMs }: NewEndpoint,
+  fixtures: Workspace['fixtures'],
+): Record<string, string> {
+  const newest = newestEntry(fixtures)
+  const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
+  const used = query === undefined ? ['project'] : parametersOf(query)
+  const exampleOf = (parameter: string): JsonValue => {
+    if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
+    return parameter === 'project' ? project : 'example'
+  }
+  const examples = Object.fromEntries(used.map((parameter) => [parameter, exampleOf(parameter)]))
+  const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
+  const content =
+    query === undefined
+      ? exampleEndpoint(id, project)
+      : formatDefinition(
+          definitionShape.parse({
+            ...{ id, name, query, parameters: declarationsOf(examples) },
+            cache_seconds: exampleCacheSeconds,
+          }),
+        )
+  return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
+}
+
+const hourMs = 3_600_000
+
+function newestEntry(fixtures: Workspace['fixtures']): { ms: number; project: string } | undefined {
+  let newest: { ms: number; project: string } | undefined
+  for (const { lines } of fixtures.get(defaultSet) ?? []) {
+    for (const line of lines) {
+      const { timestamp, project } = JSON.parse(line.toString()) as { timestamp: string; project: string }
+      const ms = Number(timestamp) * 1000
+      if (ms > (newest?.ms ?? Number.NEGATIVE_INFINITY)) newest = { ms, project }
+    }
+  }
+  return newest
+}
+
+function testFile(name: string, now: Date, examples: Record<string, JsonValue>): string {
+  // A parameter without a value is omitted.
+  const parameters = Object.fromEntries(Object.entries(examples).filter(([, value]) => value !== null))
+  const head = { endpoint: name, now: now.toISOString().replace('.000Z', 'Z') }
+  const document = new Document({
+    ...head,
+    tests: [
+      {
+        name: 'returns the expected rows',
+        ...(Object.keys(parameters).length > 0 && { parameters }),
+      },
+    ],
+  })
+  const values = document.getIn(['tests', 0, 'parameters']) as { flow?: boolean } | undefined
+  if (values) values.flow = true
+  const advice = '# Save the rows that the endpoint returns with: wellhead test --update\n'
+  return `${advice}${document.toString({ lineWidth: 0 })}`
+}
+
+const exampleCacheSeconds = 60
+
+function exampleEndpoint(id: string, project: string): string {
+  return `/*
+id: ${id}
+# Callers see the descriptions in the OpenAPI document and in the console.
+description: Requests of a project by hour.
+parameters:
+  project: { required: true, description: Project reference., example: ${stringify(project).trim()} }
+  hours: { type: integer, default: 24, description: Length of the time range in hours. }
+# How long a result is served from the cache.
+cache: ${exampleCacheSeconds}s
+*/
+SELECT
+    toStartOfHour(timestamp) AS hour,
+    count() AS requests
+FROM edge_logs
+WHERE
+    project = @project
+    -- Without a bound on timestamp, every request reads all entries of the source.
+    AND timestamp > @now - toIntervalHour(@hours)
+GROUP BY hour
+ORDER BY hour
+`
+}
