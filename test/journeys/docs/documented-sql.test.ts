@@ -10,6 +10,7 @@ import { documentedRoutes } from '../../../src/http/server.ts'
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
 import { warningCodes } from '../../../src/sql/warnings/warning.ts'
+import { newEndpointFiles } from '../../../src/workspace/authoring/new-endpoint.ts'
 import { newWorkspaceFiles } from '../../../src/workspace/authoring/new-workspace.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -17,7 +18,11 @@ const id = '11111111-2222-4333-8444-555555555555'
 
 const columns = new Map(builtInSources.map(({ name, hot_fields }) => [name, hot_fields]))
 // Sources that guides create are unknown here, and their paths are not checked.
-const known = { has: (name: string) => columns.has(name), typedColumns: (name: string) => columns.get(name) }
+const known = {
+  has: (name: string) => columns.has(name),
+  keys: () => columns.keys(),
+  typedColumns: (name: string) => columns.get(name),
+}
 const warningsOf = endpointWarnings(() => known)
 
 interface Statement {
@@ -117,9 +122,12 @@ describe('SQL without any warning', () => {
     expect(await warningsIn(shipped.map((definition) => ({ at: definition.name, definition })))).toEqual([])
   })
 
-  test('in the files of a new workspace', async () => {
-    const files = Object.entries(newWorkspaceFiles(id)).filter(([file]) => file.endsWith('.sql'))
-    expect(files.length).toBeGreaterThan(0)
+  test('in the files of a new workspace and a new endpoint', async () => {
+    const example = newEndpointFiles({ name: 'mine', id, values: {}, nowMs: 0 }, new Map())
+    const files = Object.entries({ ...newWorkspaceFiles(id), ...example }).filter(([file]) =>
+      file.endsWith('.sql'),
+    )
+    expect(files).toHaveLength(2)
     expect(await warningsIn(files.map(([file, text]) => read(file, text)))).toEqual([])
   })
 
