@@ -349,7 +349,7 @@ export const clauses: readonly { words: readonly string[]; hint: string }[] = [
   },
   {
     words: ['PIVOT', '('],
-    hint: "PIVOT is not available. Write one column for each value: `countIf(s = 'a')`.",
+    hint: 'PIVOT is not available. Write one column for each value with countIf.',
   },
   { words: ['UNPIVOT', '('], hint: 'UNPIVOT is not available. Write `arrayJoin([1, 2])`.' },
   { words: ['LIMIT', 'ALL'], hint: 'Omit LIMIT ALL.' },

@@ -5,7 +5,6 @@ import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '..
 import { clauses, extractUnits } from './dialect-hints.ts'
 import { filled, functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
 import {
-  argumentsOf,
   dottedName,
   endsValue,
   type Hint,
@@ -55,6 +54,7 @@ const maxTemplateTokens = 40
 
 function foreignParameter(text: RefusedSql, at: number): string | undefined {
   const { tokens, isSandbox } = text
+  if (!/^[{$#:%?]$/.test(tokens[at]?.text ?? '')) return undefined
   const [token, next, third, fourth] = tokens.slice(at, at + 4)
   const hint = (end: number, name: string | undefined) =>
     parameterHint(textBetween(text, at, end), name, isSandbox)
@@ -151,12 +151,18 @@ function foreignFunction(text: RefusedSql, at: number): string | undefined {
   return hint === undefined || isClause ? undefined : `There is no function ${dotted.name}. ${hint}`
 }
 
+/** Calls can be nested, and each is searched. */
+const maxCallTokens = 200
+
 /** array_agg(x ORDER BY y) */
 function orderedAggregate({ tokens }: RefusedSql, at: number): string | undefined {
   if (!isKeyword(tokens[at], 'ARRAY_AGG', 'STRING_AGG', 'GROUP_CONCAT', 'GROUPARRAY')) return undefined
   if (!isSymbol(tokens[at + 1], '(')) return undefined
-  const isOrdered = argumentsOf(tokens, at + 1).some(({ first, end }) =>
-    tokens.slice(first, end).some((token) => isKeyword(token, 'ORDER')),
+  const depth = (tokens[at]?.depth ?? 0) + 1
+  const inside = tokens.slice(at + 2, at + maxCallTokens)
+  const end = inside.findIndex((token) => token.depth < depth)
+  const isOrdered = inside.some(
+    (token, index) => (end < 0 || index < end) && token.depth === depth && isKeyword(token, 'ORDER'),
   )
   return isOrdered
     ? 'ORDER BY is not available inside a function. Sort the array: ' +
@@ -207,12 +213,18 @@ function foreignTable({ tokens, tables, isSandbox }: RefusedSql, at: number): st
     : `Unknown source "${name}". ${sourceHint(name, tables)}`
 }
 
+const clausesByWord = new Map(
+  clauses.map(({ words: [first = ''] }) => [first, clauses.filter(({ words }) => words[0] === first)]),
+)
+
 function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | undefined {
-  const found = clauses.find(({ words }) =>
-    words.every(
-      (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
-    ),
-  )
+  const found = clausesByWord
+    .get(tokens[at]?.text.toUpperCase() ?? '')
+    ?.find(({ words }) =>
+      words.every(
+        (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
+      ),
+    )
   if (isSandbox && found?.hint.includes('@project')) return parameterHint('{%', undefined, isSandbox)
   return found && shown(filled(found.hint, columnBefore(tokens, at)))
 }

@@ -11,13 +11,16 @@ interface HintOptions {
   isSandbox?: boolean
 }
 
+/** Longer SQL is not written by hand, and is not searched for mistakes. */
+const maxHintedLength = 100_000
+
 /**
  * The same error in words that say what to write here, at the mistake in the author's text. Nothing is checked: SQL that
  * gets here is refused in any case.
  */
 export function withHint(error: unknown, sql: string, { tables, isSandbox = false }: HintOptions): unknown {
   const own = authorError(error, (at) => at)
-  if (!invalidQuery.is(own)) return error
+  if (!invalidQuery.is(own) || sql.length > maxHintedLength) return error
   const text: RefusedSql = { sql, tokens: codeTokens(sql), tables: [...tables], isSandbox }
   const { line, column } = own.details
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
