@@ -1,7 +1,7 @@
 import { type ReactNode, type Ref, useMemo, useState } from 'react'
 import type { ApiError } from '../api/api.ts'
 import { previewEndpoint } from '../api/call-endpoint.ts'
-import type { DraftCheck, Parameters } from '../api/shapes.ts'
+import type { DraftCheck } from '../api/shapes.ts'
 import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
 import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
 import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
@@ -14,7 +14,7 @@ import { useRun } from '../endpoints/run/use-run.ts'
 import { useDraftCheck } from '../endpoints/use-draft-check.ts'
 import { DownloadCsv } from './download-csv.tsx'
 import { ParameterFields } from './parameter-fields.tsx'
-import { declaredParameters, parametersIn, type Question } from './question.ts'
+import { parametersIn, type Question, triedParameters } from './question.ts'
 
 interface QuestionEditorProps {
   question: Question
@@ -41,8 +41,8 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   ])
   const { values, change, isLooking } = parameterValues
   const asked = useMemo(() => ({ query, values, types }), [query, values, types])
-  const parameters = useMemo(() => declaredParameters(asked), [asked])
-  const draft = useMemo(() => ({ ...newDraft, query, parameters: withType(asked) }), [query, asked])
+  const parameters = useMemo(() => triedParameters(asked), [asked])
+  const draft = useMemo(() => ({ ...newDraft, query, parameters }), [query, parameters])
   const { checked, problem, waiting } = useDraftCheck(draft, true)
   const warnings = useMemo(
     () => (isBlank || problem ? noWarnings : warningsOf(checked)),
@@ -140,18 +140,9 @@ function Verdict({ problem, state }: { problem: ApiError | undefined; state: str
   )
 }
 
-/** The parameters whose type is known. Without a value, a wrong guess would make a valid query an error. */
-function withType(question: Question): Parameters {
-  const { values, types } = question
-  const known = Object.entries(declaredParameters(question)).filter(
-    ([name]) => values[name] !== undefined || types[name] !== undefined,
-  )
-  return Object.fromEntries(known)
-}
-
 /** Every parameter has a field here, so none of them is declared by hand. */
 function warningsOf(checked: DraftCheck | undefined): readonly SqlWarning[] {
-  const { warnings = noWarnings } = (checked ?? {}) as { warnings?: readonly SqlWarning[] }
+  const { warnings = noWarnings } = checked ?? {}
   return warnings.filter(({ code }) => code !== 'undeclared_parameter')
 }
 

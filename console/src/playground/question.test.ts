@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { examples } from './examples.ts'
-import { declaredParameters, likelyType, parametersIn, sqlRequest } from './question.ts'
+import { declaredParameters, likelyType, parametersIn, sqlRequest, triedParameters } from './question.ts'
 
 test.each([
   ['SELECT @a, @b FROM x WHERE y = @a', ['a', 'b']],
@@ -42,6 +42,19 @@ test('declares the parameters of the query, with chosen types first and projects
     a: { type: 'integer', required: true },
     project: { type: 'string', required: true },
     b: { type: 'string', required: true },
+  })
+})
+
+test('checks with the values, and without a guess where there is none', () => {
+  const question = {
+    query: 'SELECT @a, @b, @c, @d',
+    values: { a: '1', b: 'x' },
+    types: { b: 'integer' as const, c: 'timestamp' as const },
+  }
+  expect(triedParameters(question)).toEqual({
+    a: { type: 'integer', required: true, example: '1' },
+    b: { type: 'integer', required: true },
+    c: { type: 'timestamp', required: true },
   })
 })
 

@@ -52,6 +52,22 @@ export function declaredParameters({ query, values, types }: Question): Paramete
   )
 }
 
+/**
+ * Declares each parameter with its value as the example, with which the service checks the SQL. Without a value, a wrong guess
+ * of the type would make a valid query an error. Saved endpoints have no examples, because their callers would see them.
+ */
+export function triedParameters(question: Question): Parameters {
+  const { values, types } = question
+  const known = Object.entries(declaredParameters(question)).flatMap(([name, declared]) => {
+    const example = values[name]
+    if (example === undefined) return types[name] === undefined ? [] : [[name, declared] as const]
+    // A value may not fit a type that the user chose. The run reports that beside the field.
+    const fits = types[name] === undefined || types[name] === 'string'
+    return [[name, fits ? { ...declared, example } : declared] as const]
+  })
+  return Object.fromEntries(known)
+}
+
 /** The body of a request that runs a query without declarations: types follow from the JSON of the values. */
 export function sqlRequest(question: Question) {
   const declared = declaredParameters(question)

@@ -36,7 +36,7 @@ export function addDeployCommand(program: Command, io: CommandIo): void {
       replayMode,
     )
     .option('--show-values', 'show parameters and differing rows of replayed requests')
-    .option('--prune', 'delete endpoints that no file has, except wellhead.*')
+    .option('--prune', 'delete endpoints that no file has, except shipped ones')
     .option('--yes', 'delete without asking for confirmation')
     .option('--json', 'print JSON')
   addServiceAction(deploy, io, {
@@ -101,7 +101,9 @@ async function deployPlan(
   if (!options.json) await printFindings(warnings, io)
   const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
   const pruned = options.prune
-    ? comparison.onlyOnServer.filter(({ definition }) => !isReserved(definition.name))
+    ? comparison.onlyOnServer.filter(
+        ({ definition, isShipped }) => !isReserved(definition.name) && !isShipped,
+      )
     : []
   const report = {
     deployed: false,
@@ -120,7 +122,7 @@ async function deployPlan(
     return
   }
   if (pruned.length > 0) {
-    const names = pruned.map(describePruned).join(', ')
+    const names = pruned.map(nameOf).join(', ')
     const those = pruned.length === 1 ? 'The endpoint' : 'The endpoints'
     const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
     await confirm(io, loss, options.yes)
@@ -203,7 +205,7 @@ function refusalsOf(
 async function printPlan({ endpoints, changed }: Plan, pruned: readonly ServerEndpoint[], io: CommandIo) {
   for (const endpoint of endpoints) await io.stdout.write(planText(endpoint, io))
   for (const { message } of changed) await io.stdout.write(`updated ${visible(message)}\n`)
-  for (const endpoint of pruned) await io.stdout.write(`deleted ${describePruned(endpoint)}\n`)
+  for (const endpoint of pruned) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
 }
 
 async function printSummary(
@@ -234,10 +236,6 @@ async function deleteEndpoint({ definition, version }: ServerEndpoint, client: S
 
 function nameOf({ definition }: ServerEndpoint): string {
   return definition.name
-}
-
-function describePruned({ definition, isShipped }: ServerEndpoint): string {
-  return isShipped ? `${definition.name} (shipped)` : definition.name
 }
 
 function pathOf(source: string): string {

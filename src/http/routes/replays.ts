@@ -73,7 +73,9 @@ export function addReplayRoutes(server: FastifyInstance, replays: Replays): void
       'Runs the most frequent requests that are in the cache against the current version and the new one, and ' +
       'compares the rows. Nothing is saved. Stops after 60 s.',
     params,
-    body: jsonBody(replayBody, { endpoint: { query: 'SELECT count() AS n FROM edge_logs' } }),
+    body: jsonBody(replayBody, {
+      endpoint: { query: 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY' },
+    }),
     responses: { 200: json('What would change for callers.', replay) },
     errors: [422, 504],
     handler: async (request, reply) => {

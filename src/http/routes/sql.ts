@@ -16,7 +16,7 @@ const body = describeFields(sqlShape, {
   max_rows: 'Maximum number of rows. Longer results are truncated.',
 })
 const example = {
-  query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
+  query: 'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY',
   parameters: { project: 'demo' },
 }
 const query = callQuery.pick({ _format: true, _timestamps: true })

@@ -48,8 +48,9 @@ function endpointsIn(at: string, value: unknown): Statement[] {
   if (typeof value !== 'object' || value === null) return []
   const inner = Object.values(value).flatMap((one) => endpointsIn(at, one))
   if (!('query' in value) || typeof value.query !== 'string' || !isSql(value.query)) return inner
-  const parameters = 'parameters' in value ? { parameters: value.parameters } : {}
-  const definition = definitionShape.safeParse({ id, name: 'documented', query: value.query, ...parameters })
+  // A change of an endpoint keeps its parameters, and SQL without an endpoint has values in place of declarations.
+  const fields = 'parameters' in value ? { query: value.query, parameters: value.parameters } : undefined
+  const definition = definitionShape.safeParse({ id, name: 'documented', ...fields })
   return [...inner, definition.success ? { at, definition: definition.data } : read(at, value.query)]
 }
 

@@ -160,6 +160,7 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
 
     test('stops when its caller disconnects', async () => {
       const body = { query: 'SELECT sum(sipHash64(number)) AS ad_hoc_left FROM numbers(1000000000000)' }
+      const queries = vi.spyOn(running().engine, 'query')
       const caller = request(`${running().url}/api/sql`, {
         method: 'POST',
         headers: { 'X-API-KEY': running().adminToken.token, 'Content-Type': 'application/json' },
@@ -173,8 +174,16 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
           await running().engine.query({ sql: count, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
         ).body.toString()
       await vi.waitFor(async () => expect(await active()).toBe('1\n'), { timeout: 60_000 })
+      const run = queries.mock.calls.findIndex(
+        ([{ sql }]) => sql.includes('ad_hoc_left') && sql.includes('LIMIT'),
+      )
       caller.destroy()
       await vi.waitFor(async () => expect(await active()).toBe('0\n'), { timeout: 60_000 })
+      // Not by its time limit, which would also end it.
+      const ended = () => queries.mock.settledResults[run]?.value
+      await vi.waitFor(() => expect(ended()).toBeDefined(), { timeout: 60_000 })
+      expect(ended()).toMatchObject({ code: 'query_cancelled' })
+      queries.mockRestore()
     })
   })
 }

@@ -136,8 +136,9 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
     })
 
-    test('--prune deletes endpoints without a file after asking, and keeps wellhead.*', async () => {
-      rmSync(join(files.path, 'pulled/endpoints/orders.count.sql'))
+    test('--prune deletes endpoints without a file after asking, and keeps shipped ones', async () => {
+      for (const name of ['orders.count', 'logs.all'])
+        rmSync(join(files.path, `pulled/endpoints/${name}.sql`))
       expect(await run('deploy', 'pulled', '--prune')).toMatchObject({
         code: 2,
         stdout: '',
