@@ -1,5 +1,5 @@
 import { type Compression, canCompressNow, isCompressible } from '../base/compressed.ts'
-import { contentTag } from '../base/content-tag.ts'
+import { contentTag } from '../base/text/content-tag.ts'
 
 export interface Computed {
   body: Buffer

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { closestName } from '../base/closest-name.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'

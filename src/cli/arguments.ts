@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { formatDuration, parseDuration } from '../base/duration.ts'
-import { parseIsoTimestamp } from '../base/timestamps.ts'
+import { formatDuration, parseDuration } from '../base/text/duration.ts'
+import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 
 /** The latest time that Date can represent. */
 const maxDateMs = 8.64e15

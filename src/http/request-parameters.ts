@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { closestName } from '../base/closest-name.ts'
 import { invalidParameter } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import { notWellFormed } from '../base/validation.ts'
 
 /** The framework cannot tell a repeated parameter from a list. */

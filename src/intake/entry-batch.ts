@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { formatMicros } from '../base/timestamps.ts'
+import { formatMicros } from '../base/text/timestamps.ts'
 import { type EntryReader, type EntryRules, entryLimits } from './entry.ts'
 import { type Lines, LineWriter } from './lines.ts'
 

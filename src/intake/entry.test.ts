@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseIsoTimestamp } from '../base/timestamps.ts'
+import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { type EntryRules, readEntry } from './entry.ts'
 import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
 

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { formatMicros } from '../base/timestamps.ts'
+import { formatMicros } from '../base/text/timestamps.ts'
 import type { CallRecord, CallSubject } from './call-record.ts'
 
 /** A batch of at most this many records is stored as one entry each; a larger batch shares entries. */

@@ -1,5 +1,5 @@
 import { invalidParameter } from '../base/errors.ts'
-import { formatMicros, parseIsoTimestamp } from '../base/timestamps.ts'
+import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { textAtPath } from '../catalog/tables.ts'
 import { jsonRowSql } from '../engine/json-rows.ts'
 import type { Comparison, Condition, EntryFilter } from './search-shape.ts'

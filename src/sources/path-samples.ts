@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
-import { formatMicros } from '../base/timestamps.ts'
+import { formatMicros } from '../base/text/timestamps.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'

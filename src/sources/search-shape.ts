@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseIsoTimestamp } from '../base/timestamps.ts'
+import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 
 const instant = z
   .string()

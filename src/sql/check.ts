@@ -1,5 +1,5 @@
-import { closestName } from '../base/closest-name.ts'
 import { invalidQuery } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import { editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'

@@ -1,7 +1,7 @@
 import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
 import type { YamlFields } from '../base/files/yaml-fields.ts'
-import { parseIsoTimestamp } from '../base/timestamps.ts'
+import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { type FileProblem, readYamlFile } from './file-problem.ts'
 
 function must(be: string) {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { formatDuration } from '../../base/duration.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 import { versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { z } from 'zod'
-import { formatAge } from '../../base/duration.ts'
 import type { Settings } from '../../base/settings.ts'
+import { formatAge } from '../../base/text/duration.ts'
 import type { CommandIo } from '../command-io.ts'
 import { findService } from '../find-service.ts'
 import { ServiceClient } from '../service-client.ts'

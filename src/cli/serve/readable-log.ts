@@ -1,4 +1,4 @@
-import { formatAge } from '../../base/duration.ts'
+import { formatAge } from '../../base/text/duration.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/visible.ts'
 

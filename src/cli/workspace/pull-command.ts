@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
-import { closestName } from '../../base/closest-name.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import {

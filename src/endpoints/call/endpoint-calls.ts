@@ -1,5 +1,5 @@
-import { contentTag } from '../../base/content-tag.ts'
 import { notCached } from '../../base/errors.ts'
+import { contentTag } from '../../base/text/content-tag.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
 import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'

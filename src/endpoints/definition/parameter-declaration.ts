@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatMicros, parseIsoTimestamp } from '../../base/timestamps.ts'
+import { formatMicros, parseIsoTimestamp } from '../../base/text/timestamps.ts'
 
 /** A value that is sent to the engine beside the SQL, never inside it. */
 export type BoundValue = string | number | boolean | null

@@ -1,5 +1,5 @@
 import { invalidParameter, invalidQuery, missingParameter, WellheadError } from '../../base/errors.ts'
-import { formatMicros } from '../../base/timestamps.ts'
+import { formatMicros } from '../../base/text/timestamps.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
 import { pathEdits, type TextColumnOf } from '../../sql/paths.ts'

@@ -1,5 +1,5 @@
-import { closestName } from '../../base/closest-name.ts'
 import { invalidQuery } from '../../base/errors.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { checkTokens, checkTree, isPlainName } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { closestName } from '../../base/closest-name.ts'
 import { invalidParameter, missingParameter, type WellheadError } from '../../base/errors.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'

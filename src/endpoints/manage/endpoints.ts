@@ -1,5 +1,5 @@
-import { closestName } from '../../base/closest-name.ts'
 import { endpointNotFound } from '../../base/errors.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import { type Catalog, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { possibleSources } from '../../sql/tokens.ts'

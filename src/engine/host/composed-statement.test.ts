@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatMicros } from '../../base/timestamps.ts'
+import { formatMicros } from '../../base/text/timestamps.ts'
 import { composeStatement } from './composed-statement.ts'
 import { inspectStatement } from './statement.ts'
 

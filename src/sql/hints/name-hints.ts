@@ -1,5 +1,5 @@
-import { closestName } from '../../base/closest-name.ts'
 import { invalidQuery, type WellheadError } from '../../base/errors.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import { editSql } from '../edits.ts'
 import { positionOf } from '../errors.ts'
 import { functionNames, isGenerator, withoutCombinators } from '../functions.ts'

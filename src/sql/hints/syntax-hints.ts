@@ -1,4 +1,4 @@
-import { closestName } from '../../base/closest-name.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import { functionNames } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'

@@ -1,4 +1,4 @@
-import { closestName } from '../../base/closest-name.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 
 /** The path that a mistyped one most likely means. */
 export function closestPath(typed: string, paths: readonly string[]): string | undefined {

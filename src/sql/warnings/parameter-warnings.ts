@@ -1,4 +1,4 @@
-import { closestName } from '../../base/closest-name.ts'
+import { closestName } from '../../base/text/closest-name.ts'
 import type { Finding, QueryText } from './query-text.ts'
 
 export interface WarnedParameters {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
-import { formatMicros, parseIsoTimestamp } from '../../../src/base/timestamps.ts'
+import { formatMicros, parseIsoTimestamp } from '../../../src/base/text/timestamps.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { createSourceTable } from '../../../src/catalog/tables.ts'
 import type { EndpointDefinition } from '../../../src/endpoints/definition/definition.ts'
