@@ -69,7 +69,9 @@ export function endpointWarnings(running: () => RunningService, nowMs: number): 
       const restored = await request('POST', `${path}/versions/1/restore`)
       expect([restored.body.version, codes(restored.body.warnings)]).toEqual([4, expected])
       // The SQL stays the same, and so do its warnings.
-      expect(codes((await request('PATCH', path, { description: 'Any five.' })).body.warnings)).toEqual(expected)
+      expect(codes((await request('PATCH', path, { description: 'Any five.' })).body.warnings)).toEqual(
+        expected,
+      )
       expect((await request('DELETE', path)).status).toBe(204)
     })
 
