@@ -109,7 +109,7 @@ function isHandled(query: QueryText, { scope }: FoundPath, { first, end }: Cast,
   const call = functionAround(query, first)
   if (call && call.open === first - 1) {
     if (indifferent.test(call.name)) return true
-    const [comma, fallback, close] = tokens.slice(end)
+    const [comma, fallback, close] = tokens.slice(end, end + 3)
     const isSame = fallback?.text === missing && isSymbol(close, ')')
     if (/^(?:ifNull|coalesce)$/i.test(call.name) && isSymbol(comma, ',') && isSame) return true
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findWarnings, type WarnedQuery } from './find-warnings.ts'
+import { findWarnings, maxWarnedLength, type WarnedQuery } from './find-warnings.ts'
 import type { SourceColumn } from './query-text.ts'
 
 const text = (column: string, path: string): SourceColumn => ({ column, path, type: 'text' })
@@ -373,5 +373,33 @@ describe('no_order', () => {
     `SELECT limit, id ${from}`,
   ])('%s is not reported', async (sql) => {
     expect(await warnedOrders(sql)).toEqual([])
+  })
+})
+
+describe('long SQL', () => {
+  const repeated = (times: number, part: (index: number) => string, separator: string) =>
+    Array.from({ length: times }, (_, index) => part(index)).join(separator)
+  const select = 'SELECT metadata.a::Int64 AS x FROM edge_logs LIMIT 1'
+
+  // Quadratic time would take many times as long as a test may.
+  test.each([
+    ['UNION', `SELECT x FROM (${repeated(1_500, () => select, ' UNION ALL ')})`],
+    [
+      'named subqueries',
+      `WITH ${repeated(2_000, (index) => `c${index} AS (SELECT id FROM edge_logs)`, ', ')} ` +
+        `SELECT 1 FROM ${repeated(2_000, (index) => `c${index}`, ', ')}`,
+    ],
+    ['tables', `SELECT 1 FROM ${repeated(5_000, (index) => `edge_logs AS t${index}`, ', ')}`],
+    ['aliases', `SELECT f(${repeated(8_000, (index) => `1 AS a${index}`, '+')}) FROM edge_logs`],
+    ['lambdas', `SELECT ${repeated(8_000, () => 'f(x -> x)', ', ')}, metadata.a FROM edge_logs`],
+    ['casts', `SELECT ${repeated(3_000, () => 'ifNull(metadata.a::Int64, 1)', ', ')} FROM edge_logs`],
+  ])('of %s is read in linear time', async (_, sql) => {
+    expect(sql.length).toBeLessThan(maxWarnedLength)
+    await warned(sql, /./)
+  })
+
+  test('has no warnings', async () => {
+    expect(await warned(select, /no_order/)).toHaveLength(1)
+    expect(await warned(`${select} -- ${'a'.repeat(maxWarnedLength)}`, /./)).toEqual([])
   })
 })
