@@ -115,6 +115,14 @@ describe('cast_hides_missing', () => {
     ['metadata.status::Int64 = 0', 'metadata.status', '0', '::Nullable(Int64)'],
     ['metadata.status::Int64 IN (0, 200)', 'metadata.status', '0', '::Nullable(Int64)'],
     ['metadata.user::String = @user', 'metadata.user', "''", '::Nullable(String)'],
+    ["NOT metadata.user::String = 'root'", 'metadata.user', "''", '::Nullable(String)'],
+    ["NOT (metadata.user::String = 'root')", 'metadata.user', "''", '::Nullable(String)'],
+    ["'root' != metadata.user::String", 'metadata.user', "''", '::Nullable(String)'],
+    ['400 > metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['5 < metadata.status::Int64 + 10', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['-1 < metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 BETWEEN 0 AND 399', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 NOT BETWEEN 200 AND 299', 'metadata.status', '0', '::Nullable(Int64)'],
   ])('%s is reported', async (expression, at, missing, instead) => {
     const sql = selected(expression)
     expect(await warnedCasts(sql)).toEqual([at])
@@ -125,6 +133,19 @@ describe('cast_hides_missing', () => {
       })
     ).filter(({ code }) => code === 'cast_hides_missing')
     expect(warning?.message).toContain(`is ${missing} where the path is missing. Use ${instead} to get null.`)
+  })
+
+  test('a cast of a path in brackets is reported', async () => {
+    const find = (sql: string) =>
+      findWarnings({
+        ...{ sql, declared: [], reserved: ['now'], usedElsewhere: [], sandbox: false },
+        columnsOf: () => [],
+      })
+    const [warning] = await find(`SELECT id FROM auth_logs WHERE ${recent} AND (metadata.status)::int < 400`)
+    expect(warning).toMatchObject({
+      message: '(metadata.status)::int is 0 where the path is missing. Use ::Nullable(int) to get null.',
+      column: 70,
+    })
   })
 
   test('a group of missing values is reported', async () => {
@@ -159,6 +180,11 @@ describe('cast_hides_missing', () => {
     'metadata.status::Int64 >= 500',
     'metadata.status::Int64 = 404',
     'countIf(metadata.status::Int64 >= 500)',
+    'metadata.status::Int64 BETWEEN 400 AND 499',
+    '500 <= metadata.status::Int64',
+    "'error' = metadata.level::String",
+    '(metadata.status)::Nullable(Int64)',
+    'length(metadata.status)::Int64',
     "nullIf(metadata.user::String, '')",
     'ifNull(metadata.bytes::Int64, 0)',
     'sum(metadata.bytes::Int64)',
