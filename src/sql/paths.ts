@@ -89,12 +89,13 @@ export function findPaths(
   scopes: SqlScopes = scopesOf(tokens),
 ): FoundPath[] {
   if (!sql.includes(metadata)) return []
-  const lambdas = lambdasOf(tokens)
-  const isParameter = (at: number) =>
-    lambdas.some(
-      ({ parameters, first, end }) =>
-        at >= first && at < end && parameters.has(identifierOf(tokens[at]) ?? ''),
-    )
+  const parameters = lambdaParameters(tokens)
+  const isTable = new Map<SelectScope | undefined, boolean>()
+  const isMetadataTable = (scope: SelectScope | undefined) => {
+    const is = isTable.get(scope) ?? isTableName(metadata, scope)
+    isTable.set(scope, is)
+    return is
+  }
   const subqueries = subqueriesByName(tokens)
   // Each subquery is read once, however many paths there are.
   const selected = new Map<number, ReadonlySet<string>>()
@@ -109,9 +110,9 @@ export function findPaths(
   const found: FoundPath[] = []
   for (let at = 0; at < tokens.length; at++) {
     if (identifierOf(tokens[at]) === undefined || isSymbol(tokens[at - 1], '.')) continue
-    if (scopes.tableTokens.has(at) || isParameter(at)) continue
+    if (scopes.tableTokens.has(at) || parameters.has(at)) continue
     const scope = scopes.of[at]
-    const path = pathAt(sql, tokens, at, isTableName(metadata, scope))
+    const path = pathAt(sql, tokens, at, isMetadataTable(scope))
     if (!path) continue
     at = path.end - 1
     const table = tableOf(path, scope)
@@ -194,29 +195,44 @@ function isSelectedWithoutName(
   return item !== undefined && !isKeyword(tokens[item.end - 2], 'AS')
 }
 
-interface Lambda {
-  parameters: Set<string>
-  /** Index of the first token of its body, and of the one after its last. */
-  first: number
-  end: number
+/** Indexes of the tokens in bodies of lambdas that name a parameter of theirs. */
+function lambdaParameters(tokens: readonly CodeToken[]): Set<number> {
+  const found = new Set<number>()
+  const open: { depth: number; parameters: readonly string[] }[] = []
+  // How many of the open lambdas have a parameter of this name.
+  const counts = new Map<string, number>()
+  const count = (names: readonly string[], by: 1 | -1) => {
+    for (const name of names) counts.set(name, (counts.get(name) ?? 0) + by)
+  }
+  for (const [at, token] of tokens.entries()) {
+    // The body ends at the next argument or at the bracket that closes the function.
+    for (let last = open.at(-1); last && isAfter(token, last.depth); last = open.at(-1)) {
+      count(last.parameters, -1)
+      open.pop()
+    }
+    const name = identifierOf(token)
+    if (name !== undefined && (counts.get(name) ?? 0) > 0) found.add(at)
+    if (!isSymbol(token, '>') || !isSymbol(tokens[at - 1], '-')) continue
+    const parameters = parametersBefore(tokens, at - 1)
+    open.push({ depth: token.depth, parameters })
+    count(parameters, 1)
+  }
+  return found
 }
 
-function lambdasOf(tokens: readonly CodeToken[]): Lambda[] {
-  return tokens.flatMap((token, index) => {
-    if (!isSymbol(token, '-') || !isSymbol(tokens[index + 1], '>')) return []
-    const isList = isSymbol(tokens[index - 1], ')')
-    const parameters = new Set<string>()
-    for (let at = isList ? index - 2 : index - 1; at >= 0; at--) {
-      const name = identifierOf(tokens[at])
-      if (name === undefined && !isSymbol(tokens[at], ',')) break
-      if (name !== undefined) parameters.add(name)
-      if (!isList) break
-    }
-    // The body ends at the next argument or at the bracket that closes the function.
-    let end = index + 2
-    const isOutside = ({ depth, text }: CodeToken) =>
-      depth < token.depth || (depth === token.depth && text === ',')
-    while (end < tokens.length && !isOutside(tokens[end] as CodeToken)) end++
-    return [{ parameters, first: index + 2, end }]
-  })
+function isAfter({ depth, text }: CodeToken, lambda: number): boolean {
+  return depth < lambda || (depth === lambda && text === ',')
+}
+
+/** x in "x -> …", x and y in "(x, y) -> …". */
+function parametersBefore(tokens: readonly CodeToken[], arrow: number): string[] {
+  const isList = isSymbol(tokens[arrow - 1], ')')
+  const names: string[] = []
+  for (let at = isList ? arrow - 2 : arrow - 1; at >= 0; at--) {
+    const name = identifierOf(tokens[at])
+    if (name === undefined && !isSymbol(tokens[at], ',')) break
+    if (name !== undefined) names.push(name)
+    if (!isList) break
+  }
+  return names
 }

@@ -101,8 +101,8 @@ function readersOf(query: QueryText, scope: SelectScope): Map<string, Reader[]> 
   for (const item of scope.items) {
     for (let at = item.first; at < item.end; at++) {
       const called = identifierOf(tokens[at])
-      const end = callEnd(tokens, at)
-      if (called === undefined || end === undefined || !isAggregate(called)) continue
+      const end = called !== undefined && isAggregate(called) ? callEnd(tokens, at) : undefined
+      if (end === undefined) continue
       for (let inner = at + 1; inner < end; inner++) add(`${called}()`, inner)
       at = end - 1
     }

@@ -52,13 +52,29 @@ function isTypedColumn({ place }: FoundPath, { type }: Cast, columnsOf: ColumnsO
   return columnsOf(place.source)?.some(({ path, type }) => path === place.path && type === 'text') ?? false
 }
 
-/** "metadata.x::Int64". */
+/** "metadata.x::Int64" and "(metadata.x)::Int64". */
 function castAfter({ sql, tokens }: QueryText, { path }: FoundPath): Cast | undefined {
-  const at = path.end
+  let { first, end: at } = path
+  // Not the brackets of a function.
+  while (isSymbol(tokens[first - 1], '(') && isSymbol(tokens[at], ')') && !endsName(tokens[first - 2])) {
+    first--
+    at++
+  }
   if (!isSymbol(tokens[at], ':') || !isSymbol(tokens[at + 1], ':')) return undefined
   const type = typeAt(sql, tokens, at + 2)
-  return type && { ...type, first: path.first, instead: `::${nullable(type.type)}` }
+  return type && { ...type, first, instead: `::${nullable(type.type)}` }
 }
+
+/** Whether a bracket after this token belongs to a function, as in "quantile(0.9)(…)". */
+function endsName(token: CodeToken | undefined): boolean {
+  const isWord = identifierOf(token) !== undefined && !isKeyword(token, ...beforeValue)
+  return isWord || isSymbol(token, ')')
+}
+
+const beforeValue = [
+  ...['SELECT', 'DISTINCT', 'WHERE', 'AND', 'OR', 'NOT', 'BY', 'HAVING', 'ON', 'QUALIFY', 'BETWEEN'],
+  ...['CASE', 'WHEN', 'THEN', 'ELSE'],
+]
 
 /** "CAST(metadata.x AS Int64)", "CAST(metadata.x, 'Int64')" and "toInt64(metadata.x)". */
 function castAround(query: QueryText, { path }: FoundPath): Cast | undefined {
@@ -109,7 +125,7 @@ function isHandled(query: QueryText, { scope }: FoundPath, { first, end }: Cast,
   const call = functionAround(query, first)
   if (call && call.open === first - 1) {
     if (indifferent.test(call.name)) return true
-    const [comma, fallback, close] = tokens.slice(end)
+    const [comma, fallback, close] = tokens.slice(end, end + 3)
     const isSame = fallback?.text === missing && isSymbol(close, ')')
     if (/^(?:ifNull|coalesce)$/i.test(call.name) && isSymbol(comma, ',') && isSame) return true
   }
@@ -127,12 +143,19 @@ function isComparedSafely(
   end: number,
   missing: string,
 ): boolean {
+  const before = isSymbol(tokens[first - 1], '(') ? first - 2 : first - 1
+  // What is not true of null is not true of its opposite either.
+  if (isKeyword(tokens[before], 'NOT')) return false
+  if (isKeyword(tokens[end], 'BETWEEN')) {
+    const [from, and, to] = tokens.slice(end + 1, end + 4)
+    return missing === '0' && isPositive(from) && isKeyword(and, 'AND') && isPositive(to)
+  }
   if (isKeyword(tokens[end], 'LIKE', 'ILIKE')) return tokens[end + 1]?.kind === 'string'
   if (isKeyword(tokens[end], 'IN') && isSymbol(tokens[end + 1], '(')) {
     const values = tokens.slice(end + 2, closingOf(tokens, end + 1)).filter((token) => !isSymbol(token, ','))
     return values.length > 0 && values.every((value) => isLiteral(value) && !isDefault(value, missing))
   }
-  const [operator, value] = comparisonAfter(tokens, end)
+  const [operator, value] = comparisonAfter(tokens, end) ?? comparisonBefore(tokens, first, end) ?? []
   if (!value || !isLiteral(value)) return false
   // Whoever compares with '' or 0 has thought of it.
   if (isDefault(value, missing))
@@ -142,14 +165,31 @@ function isComparedSafely(
   return missing === '0' && (operator === '>' || operator === '>=') && !isNegated
 }
 
-function comparisonAfter(tokens: readonly CodeToken[], at: number): [string, CodeToken | undefined] {
-  let operator = ''
+type Comparison = [operator: string, value: CodeToken | undefined]
+
+const isOperator = (token: CodeToken | undefined) => token?.kind === 'symbol' && /^[=<>!]$/.test(token.text)
+
+function comparisonAfter(tokens: readonly CodeToken[], at: number): Comparison | undefined {
   let next = at
-  while (tokens[next]?.kind === 'symbol' && /^[=<>!]$/.test(tokens[next]?.text ?? '')) {
-    operator += tokens[next]?.text
-    next++
-  }
-  return [operator, tokens[next]]
+  while (isOperator(tokens[next])) next++
+  const operator = tokens.slice(at, next).map(({ text }) => text)
+  return next > at ? [operator.join(''), tokens[next]] : undefined
+}
+
+/** "500 <= …", as if the value stood on the right. */
+function comparisonBefore(tokens: readonly CodeToken[], at: number, end: number): Comparison | undefined {
+  let start = at
+  while (isOperator(tokens[start - 1])) start--
+  const operator = tokens.slice(start, at).map(({ text }) => text)
+  // A sign or an operation makes it another value.
+  const isAlone = [tokens[start - 2], tokens[end]].every((token) => !/^[-+*/%|.]$/.test(token?.text ?? ''))
+  if (start === at || !isAlone) return undefined
+  const turned = operator.join('').replace(/[<>]/g, (each) => (each === '<' ? '>' : '<'))
+  return [turned === '><' ? '<>' : turned, tokens[start - 1]]
+}
+
+function isPositive(token: CodeToken | undefined): boolean {
+  return token?.kind === 'number' && Number(token.text) > 0
 }
 
 const isLiteral = ({ kind }: CodeToken) => kind === 'string' || kind === 'number'

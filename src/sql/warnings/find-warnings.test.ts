@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findWarnings, type WarnedQuery } from './find-warnings.ts'
+import { findWarnings, maxWarnedLength, type WarnedQuery } from './find-warnings.ts'
 import type { SourceColumn } from './query-text.ts'
 
 const text = (column: string, path: string): SourceColumn => ({ column, path, type: 'text' })
@@ -115,6 +115,14 @@ describe('cast_hides_missing', () => {
     ['metadata.status::Int64 = 0', 'metadata.status', '0', '::Nullable(Int64)'],
     ['metadata.status::Int64 IN (0, 200)', 'metadata.status', '0', '::Nullable(Int64)'],
     ['metadata.user::String = @user', 'metadata.user', "''", '::Nullable(String)'],
+    ["NOT metadata.user::String = 'root'", 'metadata.user', "''", '::Nullable(String)'],
+    ["NOT (metadata.user::String = 'root')", 'metadata.user', "''", '::Nullable(String)'],
+    ["'root' != metadata.user::String", 'metadata.user', "''", '::Nullable(String)'],
+    ['400 > metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['5 < metadata.status::Int64 + 10', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['-1 < metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 BETWEEN 0 AND 399', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 NOT BETWEEN 200 AND 299', 'metadata.status', '0', '::Nullable(Int64)'],
   ])('%s is reported', async (expression, at, missing, instead) => {
     const sql = selected(expression)
     expect(await warnedCasts(sql)).toEqual([at])
@@ -125,6 +133,19 @@ describe('cast_hides_missing', () => {
       })
     ).filter(({ code }) => code === 'cast_hides_missing')
     expect(warning?.message).toContain(`is ${missing} where the path is missing. Use ${instead} to get null.`)
+  })
+
+  test('a cast of a path in brackets is reported', async () => {
+    const find = (sql: string) =>
+      findWarnings({
+        ...{ sql, declared: [], reserved: ['now'], usedElsewhere: [], sandbox: false },
+        columnsOf: () => [],
+      })
+    const [warning] = await find(`SELECT id FROM auth_logs WHERE ${recent} AND (metadata.status)::int < 400`)
+    expect(warning).toMatchObject({
+      message: '(metadata.status)::int is 0 where the path is missing. Use ::Nullable(int) to get null.',
+      column: 70,
+    })
   })
 
   test('a group of missing values is reported', async () => {
@@ -159,6 +180,11 @@ describe('cast_hides_missing', () => {
     'metadata.status::Int64 >= 500',
     'metadata.status::Int64 = 404',
     'countIf(metadata.status::Int64 >= 500)',
+    'metadata.status::Int64 BETWEEN 400 AND 499',
+    '500 <= metadata.status::Int64',
+    "'error' = metadata.level::String",
+    '(metadata.status)::Nullable(Int64)',
+    'length(metadata.status)::Int64',
     "nullIf(metadata.user::String, '')",
     'ifNull(metadata.bytes::Int64, 0)',
     'sum(metadata.bytes::Int64)',
@@ -373,5 +399,33 @@ describe('no_order', () => {
     `SELECT limit, id ${from}`,
   ])('%s is not reported', async (sql) => {
     expect(await warnedOrders(sql)).toEqual([])
+  })
+})
+
+describe('long SQL', () => {
+  const repeated = (times: number, part: (index: number) => string, separator: string) =>
+    Array.from({ length: times }, (_, index) => part(index)).join(separator)
+  const select = 'SELECT metadata.a::Int64 AS x FROM edge_logs LIMIT 1'
+
+  // Quadratic time would take many times as long as a test may.
+  test.each([
+    ['UNION', `SELECT x FROM (${repeated(1_500, () => select, ' UNION ALL ')})`],
+    [
+      'named subqueries',
+      `WITH ${repeated(2_000, (index) => `c${index} AS (SELECT id FROM edge_logs)`, ', ')} ` +
+        `SELECT 1 FROM ${repeated(2_000, (index) => `c${index}`, ', ')}`,
+    ],
+    ['tables', `SELECT 1 FROM ${repeated(5_000, (index) => `edge_logs AS t${index}`, ', ')}`],
+    ['aliases', `SELECT f(${repeated(8_000, (index) => `1 AS a${index}`, '+')}) FROM edge_logs`],
+    ['lambdas', `SELECT ${repeated(8_000, () => 'f(x -> x)', ', ')}, metadata.a FROM edge_logs`],
+    ['casts', `SELECT ${repeated(3_000, () => 'ifNull(metadata.a::Int64, 1)', ', ')} FROM edge_logs`],
+  ])('of %s is read in linear time', async (_, sql) => {
+    expect(sql.length).toBeLessThan(maxWarnedLength)
+    await warned(sql, /./)
+  })
+
+  test('has no warnings', async () => {
+    expect(await warned(select, /no_order/)).toHaveLength(1)
+    expect(await warned(`${select} -- ${'a'.repeat(maxWarnedLength)}`, /./)).toEqual([])
   })
 })

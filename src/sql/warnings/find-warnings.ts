@@ -15,12 +15,16 @@ export interface WarnedQuery extends WarnedParameters {
   sandbox: boolean
 }
 
+/** Longer SQL is not written by hand, and reading it would delay other requests. */
+export const maxWarnedLength = 100_000
+
 /** A hostile query must not make the service list warnings without end. */
 const maxWarnings = 100
 
 /** Finds what is valid in a query and probably wrong, in the order of the text. The query must have been checked. */
 export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources): Promise<Warning[]> {
   const { sql, columnsOf, sandbox } = asked
+  if (sql.length > maxWarnedLength) return []
   const query = readQuery(sql)
   const findings: Finding[] = [
     ...parameterWarnings(query, asked),

@@ -38,9 +38,9 @@ function isOneRow(query: QueryText, scope: SelectScope, clauses: readonly Clause
   const aggregates = scope.items.some(({ first, end }) => {
     for (let at = first; at < end; at++) {
       const name = identifierOf(tokens[at])
+      if (name === undefined || scopes.of[at] !== scope || !isAggregate(name)) continue
       const after = callEnd(tokens, at)
-      if (name === undefined || after === undefined || scopes.of[at] !== scope) continue
-      if (isAggregate(name) && !isKeyword(tokens[after], 'OVER')) return true
+      if (after !== undefined && !isKeyword(tokens[after], 'OVER')) return true
     }
     return false
   })
@@ -54,12 +54,12 @@ function isOneRow(query: QueryText, scope: SelectScope, clauses: readonly Clause
 function isOrdered(query: QueryText, scope: SelectScope): boolean {
   const [table, ...others] = scope.tables
   if (!table || others.length > 0 || !scope.certain) return !scope.certain
-  const named = query.subqueries.find(({ name }) => name === table.name)
+  const [named] = query.subqueriesBy.get(table.name ?? '') ?? []
   const isSubquery = isSymbol(query.tokens[table.at], '(')
   if (table.name === undefined && !isSubquery) return true
   const open = isSubquery ? table.at : named?.open
   if (open === undefined) return false
-  const inner = query.selects.filter((each) => each.open === open)
+  const inner = query.selectsIn.get(open) ?? []
   return (
     inner.length === 1 && clausesOf(query, inner[0] as SelectScope).some(({ keyword }) => keyword === 'ORDER')
   )

@@ -27,10 +27,11 @@ export function parameterWarnings(
     const message = `@${name} is not declared, so it is null unless a caller sends it. ${help}`
     return { code: 'undeclared_parameter', message, at }
   })
-  const quoted = (name: string) =>
-    tokens.some(({ kind, text }) => kind === 'string' && new RegExp(`@${name}\\b`).test(text))
+  const inQuotes = new Set(
+    tokens.flatMap(({ kind, text }) => (kind === 'string' ? (text.match(/(?<=@)\w+/g) ?? []) : [])),
+  )
   for (const name of unused) {
-    const help = quoted(name)
+    const help = inQuotes.has(name)
       ? `In quotes, @${name} is only text; remove the quotes.`
       : `Use @${name}, or remove the declaration.`
     const message = `The parameter ${name} is declared, but the SQL does not use it. ${help}`

@@ -1,8 +1,8 @@
 import { isAggregate } from '../functions.ts'
 import { type FoundPath, findPaths } from '../paths.ts'
-import { type CodeToken, identifierOf } from '../tokens.ts'
+import { type CodeToken, identifierOf, isSymbol } from '../tokens.ts'
 import { closestPath } from './closest-path.ts'
-import { type ColumnsOf, callEnd, clausesOf, type Finding, type QueryText } from './query-text.ts'
+import { type ColumnsOf, clausesOf, type Finding, type QueryText } from './query-text.ts'
 
 /** What the newest entries of a source contain. */
 export interface SourceSample {
@@ -21,7 +21,7 @@ export interface SampledSources {
 }
 
 /** Reading a path takes about half a microsecond per entry. */
-export const manyEntries = 1_000_000
+export const manyEntries = 100_000
 
 /** A longer query is not checked to its end. */
 const maxPaths = 500
@@ -53,10 +53,8 @@ export async function pathWarnings(
     if (!sample || sample.entries === 0) return []
     const own = paths.filter(({ place }) => place.source === source)
     const columns = columnsOf(source) ?? []
-    const expected = [...sample.paths.keys(), ...columns.map(({ path }) => path)]
-    const unknown = firstOfEach(own).filter(
-      ({ place }) => !expected.some((path) => path === place.path || path.startsWith(`${place.path}.`)),
-    )
+    const expected = withParents([...sample.paths.keys(), ...columns.map(({ path }) => path)])
+    const unknown = firstOfEach(own).filter(({ place }) => !expected.has(place.path))
     const keys = unknown.map(({ path }) => path.steps[0] ?? [])
     const present = unknown.length > 0 ? await sampled.present(source, keys) : []
     const missing = unknown.filter((_, index) => present?.[index] === false)
@@ -77,6 +75,21 @@ export async function pathWarnings(
     ]
   })
   return (await Promise.all(findings)).flat()
+}
+
+/** The paths, and those of the objects that they are in. */
+function withParents(paths: readonly string[]): Set<string> {
+  const all = new Set<string>()
+  for (const path of paths) {
+    for (
+      let end = path.length;
+      end > 0 && !all.has(path.slice(0, end));
+      end = path.lastIndexOf('.', end - 1)
+    ) {
+      all.add(path.slice(0, end))
+    }
+  }
+  return all
 }
 
 function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
@@ -104,10 +117,15 @@ function isReadForEach(query: QueryText, { path, scope }: ReadPath): boolean {
   if (scope.parent !== undefined) return true
   const item = scope.items.find(({ first, end }) => path.first >= first && path.first < end)
   if (!item || clausesOf(query, scope).some(({ keyword }) => keyword === 'GROUP')) return true
-  for (let at = item.first; at < path.first; at++) {
-    const end = callEnd(query.tokens, at)
-    if (end !== undefined && path.first < end && isAggregate(identifierOf(query.tokens[at]) ?? ''))
-      return true
+  return isInAggregate(query, path.first)
+}
+
+function isInAggregate({ tokens, brackets }: QueryText, at: number): boolean {
+  for (let open = brackets[at] ?? -1; open >= 0; open = brackets[open] ?? -1) {
+    let name = open - 1
+    // quantile(0.9)(…) has two pairs of brackets.
+    if (isSymbol(tokens[name], ')')) name = (brackets[name - 1] ?? 0) - 1
+    if (isAggregate(identifierOf(tokens[name]) ?? '')) return true
   }
   return false
 }

@@ -32,7 +32,10 @@ export interface QueryText {
   readonly clauses: ReadonlyMap<SelectScope, readonly Clause[]>
   /** Subqueries that are defined in a WITH clause. */
   readonly subqueries: ReturnType<typeof namedSubqueries>
-  readonly subqueryNames: ReadonlySet<string>
+  /** The same subqueries by name; a name can have several. */
+  readonly subqueriesBy: ReadonlyMap<string, QueryText['subqueries']>
+  /** The SELECTs that a bracket contains, by its index: more than one for a UNION. */
+  readonly selectsIn: ReadonlyMap<number, readonly SelectScope[]>
   /** For each token, the index of the bracket that it is directly in, or -1. */
   readonly brackets: readonly number[]
 }
@@ -45,9 +48,23 @@ export function readQuery(sql: string): QueryText {
   return {
     ...{ sql, tokens, scopes, selects, subqueries },
     clauses: new Map(selects.map((scope) => [scope, readClauses(tokens, scope)])),
-    subqueryNames: new Set(subqueries.map(({ name }) => name)),
+    subqueriesBy: grouped(subqueries, ({ name }) => name),
+    selectsIn: grouped(selects, ({ open }) => open),
     brackets: bracketsOf(tokens),
   }
+}
+
+export function grouped<Key, Value>(
+  values: readonly Value[],
+  keyOf: (value: Value) => Key,
+): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>()
+  for (const value of values) {
+    const group = groups.get(keyOf(value)) ?? []
+    groups.set(keyOf(value), group)
+    group.push(value)
+  }
+  return groups
 }
 
 function bracketsOf(tokens: readonly CodeToken[]): number[] {
@@ -135,11 +152,11 @@ export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: stri
 
 /** The source that a SELECT reads as this table, unless a subquery has the same name. */
 export function sourceOf(
-  { subqueryNames }: QueryText,
+  { subqueriesBy }: QueryText,
   { name }: ReadTable,
   columnsOf: ColumnsOf,
 ): string | undefined {
-  if (name === undefined || subqueryNames.has(name)) return undefined
+  if (name === undefined || subqueriesBy.has(name)) return undefined
   return columnsOf(name) ? name : undefined
 }
 
@@ -160,11 +177,6 @@ export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse |
   if (isLonger && !(identifierOf(tokens[at - 4]) === engineDatabase && !isSymbol(tokens[at - 5], '.')))
     return undefined
   return { name, qualifier }
-}
-
-/** Whether a qualifier means this table. */
-export function isQualifierOf(qualifier: string | undefined, { alias, name }: ReadTable): boolean {
-  return qualifier !== undefined && (qualifier === alias || qualifier === name)
 }
 
 /** The alias of a selected expression, with the indexes of its tokens. */

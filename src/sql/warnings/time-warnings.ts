@@ -4,11 +4,12 @@ import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
   aliasOf,
   type ColumnsOf,
+  type ColumnUse,
   clausesOf,
   columnAt,
   type Finding,
   functionAround,
-  isQualifierOf,
+  grouped,
   type QueryText,
   sourceOf,
   tokensIn,
@@ -31,12 +32,13 @@ export function timeWarnings(
   isSandbox: boolean,
 ): Finding[] {
   const names = timeNames(query)
-  const isBoundedOutside = outsideBounds(query, names, isSandbox)
+  const isBounded = ownBounds(query, names)
+  const isBoundedOutside = outsideBounds(query, names, isBounded, isSandbox)
   return query.selects.flatMap((scope) => {
     if (!scope.certain) return []
     return scope.tables.flatMap((table): Finding[] => {
       const source = sourceOf(query, table, columnsOf)
-      if (source === undefined || isBounded(query, scope, table, names)) return []
+      if (source === undefined || isBounded(scope, table)) return []
       if (isBoundedOutside(scope)) return []
       const message = `Every entry of ${source} is read. Limit the time, as in timestamp > @now - INTERVAL 1 DAY.`
       return [{ code: 'unbounded_time', message, at: (query.tokens[table.at] as CodeToken).start }]
@@ -74,68 +76,85 @@ function expressionStart(tokens: readonly CodeToken[], as: number): number {
   for (; first > 0; first--) {
     const before = tokens[first - 1] as CodeToken
     if (before.depth < depth) break
-    if (before.depth === depth && (isSymbol(before, ',') || isKeyword(before, 'SELECT', 'WITH', 'DISTINCT')))
-      break
+    if (before.depth !== depth) continue
+    if (isSymbol(before, ',') || isKeyword(before, 'SELECT', 'WITH', 'DISTINCT')) break
+    // An alias inside of the expression stands for what precedes it.
+    if (first < as && isKeyword(before, 'AS')) break
   }
   return first
 }
 
-function isTime(query: QueryText, at: number, names: ReadonlySet<string>, table?: ReadTable): boolean {
+function timeAt(query: QueryText, at: number, names: ReadonlySet<string>): ColumnUse | undefined {
   const use = columnAt(query, at)
-  if (!use || !names.has(use.name)) return false
-  if (use.qualifier === undefined) return true
-  return table ? isQualifierOf(use.qualifier, table) : use.qualifier !== metadata
+  return use && names.has(use.name) && use.qualifier !== metadata ? use : undefined
 }
 
-/** Whether a condition of the SELECT depends on the time of the table's rows. */
-function isBounded(
-  query: QueryText,
-  scope: SelectScope,
-  table: ReadTable,
-  names: ReadonlySet<string>,
-): boolean {
-  if (!scope.certain) return true
-  return tokensIn(query, scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').some(
-    (at) => isTime(query, at, names, table) && !repeating.test(functionAround(query, at)?.name ?? ''),
-  )
+type IsBounded = (scope: SelectScope, table: ReadTable) => boolean
+
+/** Returns whether a condition of a SELECT depends on the time of the table's rows. */
+function ownBounds(query: QueryText, names: ReadonlySet<string>): IsBounded {
+  // The conditions of each SELECT are read once, however many tables it has.
+  const known = new Map<SelectScope, ReadonlySet<string | undefined>>()
+  const qualifiersOf = (scope: SelectScope) => {
+    const uses = tokensIn(query, scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').flatMap((at) => {
+      const use = timeAt(query, at, names)
+      return use && !repeating.test(functionAround(query, at)?.name ?? '') ? [use.qualifier] : []
+    })
+    return new Set(uses)
+  }
+  return (scope, { alias, name }) => {
+    if (!scope.certain) return true
+    const qualifiers = known.get(scope) ?? qualifiersOf(scope)
+    known.set(scope, qualifiers)
+    return qualifiers.has(undefined) || qualifiers.has(alias) || qualifiers.has(name)
+  }
 }
 
 const maxOpen = 200
 
 /** Returns whether every SELECT that reads the rows of another one limits their time. */
-function outsideBounds(query: QueryText, names: ReadonlySet<string>, isSandbox: boolean) {
-  const known = new Map<SelectScope, boolean>()
-  let open = 0
+function outsideBounds(
+  query: QueryText,
+  names: ReadonlySet<string>,
+  isBounded: IsBounded,
+  isSandbox: boolean,
+) {
+  const reads = query.selects.flatMap((reader) => reader.tables.map((table) => ({ reader, table })))
+  const readersOf = grouped(reads, ({ table }) => table.name)
+  const readAt = new Map(reads.map((read) => [read.table.at, read]))
+  const namedAt = new Map(query.subqueries.map((subquery) => [subquery.open, subquery]))
+  // The SELECTs of a UNION have the same readers.
+  const known = new Map<number, boolean>()
+  let depth = 0
   const isBoundedOutside = (scope: SelectScope): boolean => {
-    const before = known.get(scope)
+    const { parent, open } = scope
+    if (parent === undefined) return false
+    const isShown = isSandbox && parent.parent === undefined && namedAt.has(open)
+    if (isShown && showsTime(query, scope, names)) return true
+    const before = known.get(open)
     if (before !== undefined) return before
     // A query can refer to itself, or be nested too deep to follow; what it reads then is not certain.
-    known.set(scope, true)
-    if (open === maxOpen) return true
-    open++
-    const bounded = find(scope)
-    open--
-    known.set(scope, bounded)
+    known.set(open, true)
+    if (depth === maxOpen) return true
+    depth++
+    const bounded = find(parent, open)
+    depth--
+    known.set(open, bounded)
     return bounded
   }
-  const isBoundedIn = (reader: SelectScope, table: ReadTable) =>
-    isBounded(query, reader, table, names) || isBoundedOutside(reader)
-  const find = (scope: SelectScope): boolean => {
-    const { parent } = scope
-    if (parent === undefined) return false
+  const isBoundedIn = ({ reader, table }: (typeof reads)[number]) =>
+    isBounded(reader, table) || isBoundedOutside(reader)
+  const find = (parent: SelectScope, open: number): boolean => {
     // Only brackets are around it.
     if (!clausesOf(query, parent).some(({ keyword }) => keyword === 'SELECT')) return isBoundedOutside(parent)
-    const table = parent.tables.find(({ at }) => at === scope.open)
-    if (table) return isBoundedIn(parent, table)
-    const named = query.subqueries.find((subquery) => subquery.open === scope.open)
+    const read = readAt.get(open)
+    if (read) return isBoundedIn(read)
+    const named = namedAt.get(open)
     if (!named) return false
-    if (isSandbox && parent.parent === undefined && showsTime(query, scope, names)) return true
-    const isUnique = query.subqueries.filter(({ name }) => name === named.name).length === 1
+    const isUnique = query.subqueriesBy.get(named.name)?.length === 1
     if (!isUnique || named.renamesColumns) return true
     // Without a reader, it is not sent to the engine.
-    return query.selects.every((reader) =>
-      reader.tables.every((read) => read.name !== named.name || isBoundedIn(reader, read)),
-    )
+    return (readersOf.get(named.name) ?? []).every(isBoundedIn)
   }
   return isBoundedOutside
 }
@@ -144,7 +163,7 @@ function outsideBounds(query: QueryText, names: ReadonlySet<string>, isSandbox: 
 function showsTime(query: QueryText, { items }: SelectScope, names: ReadonlySet<string>): boolean {
   return items.some(({ first, end }) => {
     for (let at = first; at < end; at++) {
-      if (isSymbol(query.tokens[at], '*') || isTime(query, at, names)) return true
+      if (isSymbol(query.tokens[at], '*') || timeAt(query, at, names)) return true
     }
     return false
   })
