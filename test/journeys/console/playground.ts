@@ -148,6 +148,15 @@ export function consolePlayground(stage: Stage): void {
         await page.unroute('**/preview')
         await page.getByRole('button', { name: /^Run/ }).click()
         await page.getByRole('cell', { name: '1', exact: true }).waitFor()
+        const older = page.getByText('Rows from before your changes')
+        expect(await older.count()).toBe(0)
+        // The rows of the first query stay, and are marked.
+        await page.route('**/preview', () => {})
+        await write(page, 'SELECT 2 AS two')
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('button', { name: 'Stop' }).click()
+        await older.waitFor()
+        await page.getByRole('columnheader', { name: 'one' }).waitFor()
       }))
   })
 }
