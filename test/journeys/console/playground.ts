@@ -158,5 +158,15 @@ export function consolePlayground(stage: Stage): void {
         await older.waitFor()
         await page.getByRole('columnheader', { name: 'one' }).waitFor()
       }))
+
+    test('checks the query when the service is back', () =>
+      visit('/console/playground', admin(), async (page) => {
+        await sql(page).waitFor()
+        await page.context().setOffline(true)
+        await write(page, 'SELECT 1 AS one')
+        await page.getByText('The service cannot be reached.').first().waitFor()
+        await page.context().setOffline(false)
+        await page.getByText('The query is valid.').waitFor()
+      }))
   })
 }
