@@ -8,6 +8,8 @@ test.each([
   ['request.pth', ['request.path', 'request.method'], 'request.path'],
   ['hours', ['project'], undefined],
   ['x', [], undefined],
+  ['b', ['a'], undefined],
+  ['pp', ['p'], 'p'],
   ['x'.repeat(201), ['x'.repeat(201)], undefined],
 ])('finds what %s most likely means', (name, candidates, closest) => {
   expect(closestName(name, candidates)).toBe(closest)

@@ -13,5 +13,7 @@ export function closestName(name: string, candidates: Iterable<string>): string 
     if (edits < (closest?.edits ?? Infinity)) closest = { name: candidate, edits }
   }
   const maxEdits = Math.max(1, Math.floor(Math.min(typed.length, 18) / 3))
-  return closest && closest.edits <= maxEdits ? closest.name : undefined
+  // Names without a letter in common are as many edits apart as they are long.
+  if (!closest || closest.edits >= Math.max(typed.length, closest.name.length)) return undefined
+  return closest.edits <= maxEdits ? closest.name : undefined
 }
