@@ -44,7 +44,7 @@ export function consoleSaving(stage: Stage): void {
       })
     })
 
-    test('tries recent requests first, and asks if they would notice the change', async () => {
+    test('tries recent requests first, and asks if the change affects them', async () => {
       const name = 'console.tried'
       const query = `SELECT event_message, count() AS n FROM edge_logs
 WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY
@@ -59,7 +59,7 @@ GROUP BY event_message ORDER BY event_message`
       }
       await requests()
       await visit(`/console/endpoints/${name}`, { ...admin(), bypassPolicy: true }, async (page) => {
-        const dialog = page.getByRole('dialog', { name: 'Recent requests notice this change' })
+        const dialog = page.getByRole('dialog', { name: 'This change affects recent requests' })
         await write(page, query.replace('count()', 'countIf(1)'))
         await save(page)
         await page.getByText('Saved. All 2 recent requests return the same rows.').waitFor()
