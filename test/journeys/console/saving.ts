@@ -109,7 +109,7 @@ GROUP BY event_message ORDER BY event_message`
         await list.getByText(/^Line 3, column 17: @projct is not declared/).waitFor()
         await list.getByRole('button', { name: 'no_order' }).click()
         const help = page.getByRole('dialog', { name: 'no_order' })
-        await help.getByText('Without ORDER BY, rows come in any order', { exact: false }).waitFor()
+        await help.getByText('Without ORDER BY, rows come in no particular order', { exact: false }).waitFor()
         await help.getByText('ORDER BY timestamp DESC').waitFor()
         expect(await faultsOf(page)).toEqual([])
         await help.getByRole('button', { name: 'Close' }).click()
