@@ -1,3 +1,4 @@
+import { closestName } from '../../base/text/closest-name.ts'
 import { metadata, pathAt } from '../metadata-path.ts'
 import { sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
@@ -82,8 +83,20 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
   }
   const [, closest] = /Maybe you meant: \['(.+?)'/.exec(input) ?? []
   const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
+  if (closest === undefined && name.includes('.') && input.startsWith('Unknown')) {
+    return { message: `There is no column ${name}. ${pathOf(name)}`, at }
+  }
   const quoted = mayBeText ? ` If it is text, write ${sqlText(name)}.` : ''
   return { message: `There is no column ${name}.${didYouMean(closest)}${quoted}`, at }
+}
+
+/** metdata.request.path and request.path */
+function pathOf(name: string): string {
+  const [first = '', ...rest] = name.split('.')
+  const isMistyped = closestName(first, [metadata]) !== undefined
+  return isMistyped
+    ? `Did you mean ${[metadata, ...rest].join('.')}?`
+    : `To read it from metadata, write ${pathSql(metadata, [first, ...rest])}.`
 }
 
 /** '{{start}}' and '@start' */

@@ -134,10 +134,19 @@ function arrowPath(
   }
   if (keys.length === before.length || !(isMetadata || isText)) return undefined
   const texts = keys.filter((key) => typeof key === 'string')
-  if (isMetadata && texts.length === keys.length) return `Write ${pathSql(root, texts)}.`
+  if (isMetadata && texts.length === keys.length)
+    return `Write ${pathSql(root, texts, castAfter(tokens, at))}.`
   // Arrays start at 1 here, and at 0 there.
   const steps = keys.map((key) => (typeof key === 'number' ? String(key + 1) : `'${key}'`))
   return `Write JSONExtractString(${[root, ...steps].join(', ')}).`
+}
+
+/** The type for (metadata->>'x')::int: as text first, a missing value could not be converted. */
+function castAfter(tokens: readonly CodeToken[], at: number): string {
+  const isCast = isSymbol(tokens[at], ')') && isSymbol(tokens[at + 1], ':') && isSymbol(tokens[at + 2], ':')
+  const type = isCast ? (tokens[at + 3]?.text ?? '') : ''
+  if (/^(?:int\d?|integer|bigint|smallint)$/i.test(type)) return 'Nullable(Int64)'
+  return /^(?:float\d?|double|real|numeric|decimal)$/i.test(type) ? 'Nullable(Float64)' : 'Nullable(String)'
 }
 
 /** Functions that do not exist are refused later, but some of them have a syntax of their own. */
@@ -195,7 +204,7 @@ function comparedWithIs({ tokens }: RefusedSql, at: number): string | undefined 
 }
 
 /** FROM project.dataset.table and FROM edge-logs */
-function foreignTable({ tokens, tables, isSandbox }: RefusedSql, at: number): string | undefined {
+function foreignTable({ tokens, tables, aliased, isSandbox }: RefusedSql, at: number): string | undefined {
   if (!isKeyword(tokens[at - 1], 'FROM', 'JOIN')) return undefined
   const dotted = dottedName(tokens, at)
   if (!dotted) return undefined
@@ -210,7 +219,7 @@ function foreignTable({ tokens, tables, isSandbox }: RefusedSql, at: number): st
   if (!isForeign) return undefined
   return isSandbox
     ? `"${name}" cannot be read here. Views that can be read: ${tables.join(', ')}.`
-    : `Unknown source "${name}". ${sourceHint(name, tables)}`
+    : `Unknown source "${name}". ${sourceHint(name, tables, [], aliased?.(name))}`
 }
 
 const clausesByWord = new Map(
