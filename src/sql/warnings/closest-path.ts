@@ -6,9 +6,11 @@ export function closestPath(typed: string, paths: readonly string[]): string | u
   if (whole !== undefined) return whole
   const corrected = correctedKeys(typed.split('.'), paths)
   if (corrected !== undefined) return corrected
-  // The right key in the wrong place.
+  // The right key in the wrong place, or one that starts with it.
   const key = lastKey(typed)
-  const [inOtherPlace, ...more] = paths.filter((path) => lastKey(path) === key)
+  const lastKeys = new Set(paths.map(lastKey))
+  const meant = lastKeys.has(key) ? key : longerName(key, lastKeys)
+  const [inOtherPlace, ...more] = paths.filter((path) => lastKey(path) === meant)
   return more.length === 0 ? inOtherPlace : undefined
 }
 
