@@ -189,9 +189,19 @@ function indexedText({ tokens }: RefusedSql): Hint | undefined {
       if (key === undefined || !isSymbol(tokens[end + 2], ']')) break
       keys.push(key)
     }
+    // metadata[0].request.path
+    const isNumber = keys.length === 0 && isSymbol(tokens[end], '[') && isSymbol(tokens[end + 2], ']')
+    const path = isNumber && isSymbol(tokens[end + 3], '.') ? dottedNameAfter(tokens, end + 4) : undefined
+    if (path !== undefined) keys.push(...path.split('.'))
     if (keys.length > 0) return { message: `Write ${pathSql(column.name, keys)}.`, at }
   }
   return undefined
+}
+
+/** The name that follows a dot. */
+function dottedNameAfter(tokens: readonly CodeToken[], at: number): string | undefined {
+  const rest = tokens.slice(at, at + 40)
+  return dottedName(rest, 0)?.name
 }
 
 function notGrouped({ 1: column = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint {

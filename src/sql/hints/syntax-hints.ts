@@ -275,9 +275,6 @@ const keywords = [
   'UNION',
 ]
 
-/** Equal for words that differ in the order of their letters. */
-const sorted = (word: string) => [...word].sort().join('')
-
 /** A keyword with a typing mistake, at the token where the engine stopped or just before it. */
 export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint | undefined {
   for (const at of [stopped - 1, stopped]) {
@@ -285,7 +282,7 @@ export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint |
     if (token?.kind !== 'word' || token.text.length < 3 || token.text.length > 10) continue
     const word = token.text.toUpperCase()
     if (keywords.includes(word)) continue
-    const keyword = keywords.find((each) => sorted(each) === sorted(word)) ?? closestName(word, keywords)
+    const keyword = closestName(word, keywords)
     if (keyword !== undefined) {
       return { message: `Syntax error at "${token.text}". Did you mean ${keyword}?`, at }
     }

@@ -134,5 +134,7 @@ describe('the closest path', () => {
     expect(closestPath('cost', paths)).toBeUndefined()
     expect(closestPath('request.body.size', paths)).toBeUndefined()
     expect(closestPath('anything', [])).toBeUndefined()
+    expect(closestPath('cache.status', paths)).toBeUndefined()
+    expect(closestPath('request.header.x', ['request.search'])).toBeUndefined()
   })
 })
