@@ -27,6 +27,7 @@ import {
 interface ReadableSources {
   has(name: string): boolean
   keys(): Iterable<string>
+  aliased(name: string): string | undefined
   columnOf(source: string, path: string): string | undefined
   /** Undefined if there is no such source. */
   typedColumns(source: string): readonly TypedColumn[] | undefined
@@ -243,9 +244,11 @@ function readableSources(sources: readonly Source[]): ReadableSources {
     }),
   )
   const typed = new Map(sources.map(({ name, hot_fields }) => [name, hot_fields]))
+  const byAlias = new Map(sources.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])))
   return {
     has: (name) => columns.has(name),
     keys: () => columns.keys(),
+    aliased: (name) => byAlias.get(name),
     columnOf: (source, path) => columns.get(source)?.get(path),
     typedColumns: (source) => typed.get(source),
   }

@@ -43,6 +43,8 @@ const engineColumns = new RegExp(
 interface SourceNames {
   has(name: string): boolean
   keys(): Iterable<string>
+  /** The source that senders know by this name. */
+  aliased?(name: string): string | undefined
 }
 
 /** Throws unless the SQL is one SELECT over sources and generators that uses only allowed functions. */
@@ -59,7 +61,7 @@ export async function checkSql(
   const names = subqueryNames(statement.sql)
   const checkTable = (name: string) => {
     if (sources.has(name) || (names.has(name) && isPlainName(name))) return
-    throw refuseSource(name, edited.source, sources.keys(), names)
+    throw refuseSource(name, edited.source, sources.keys(), names, sources.aliased?.(name))
   }
   checkTree(nodes, checkTable, undefined, edited.source)
 }

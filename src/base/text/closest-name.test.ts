@@ -6,6 +6,8 @@ test.each([
   ['edge_log', ['auth_logs', 'edge_logs'], 'edge_logs'],
   ['PROJECT', ['project'], 'project'],
   ['request.pth', ['request.path', 'request.method'], 'request.path'],
+  ['form', new Set(['to', 'from']).values(), 'from'],
+  ['ot', ['to'], undefined],
   ['hours', ['project'], undefined],
   ['x', [], undefined],
   ['b', ['a'], undefined],

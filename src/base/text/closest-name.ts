@@ -7,13 +7,21 @@ const maxLength = 200
 export function closestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > maxLength) return undefined
   const typed = name.toLowerCase()
+  const all = [...candidates]
   let closest: { name: string; edits: number } | undefined
-  for (const candidate of candidates) {
+  for (const candidate of all) {
     const edits = distance(typed, candidate.toLowerCase())
     if (edits < (closest?.edits ?? Infinity)) closest = { name: candidate, edits }
   }
   const maxEdits = Math.max(1, Math.floor(Math.min(typed.length, 18) / 3))
   // Names without a letter in common are as many edits apart as they are long.
-  if (!closest || closest.edits >= Math.max(typed.length, closest.name.length)) return undefined
-  return closest.edits <= maxEdits ? closest.name : undefined
+  const isSimilar = closest && closest.edits < Math.max(typed.length, closest.name.length)
+  if (isSimilar && closest.edits <= maxEdits) return closest.name
+  // @form for @from: two letters that changed places are two edits.
+  const letters = sorted(typed)
+  const hasSameLetters = (other: string) =>
+    other.length === typed.length && sorted(other.toLowerCase()) === letters
+  return typed.length < 3 ? undefined : all.find(hasSameLetters)
 }
+
+const sorted = (word: string) => [...word].sort().join('')

@@ -24,6 +24,7 @@ export interface Endpoint {
 export interface KnownSources {
   has(name: string): boolean
   keys(): Iterable<string>
+  aliased?(name: string): string | undefined
   readonly columnOf?: TextColumnOf
   /** For warnings. */
   readonly typedColumns?: ColumnsOf
@@ -37,7 +38,7 @@ export function compileEndpoint(
   sources: KnownSources,
 ): Promise<Endpoint> {
   return compile(engine, definition, version, sources).catch((error) => {
-    throw withHint(error, definition.query, { tables: sources.keys() })
+    throw withHint(error, definition.query, { tables: sources.keys(), aliased: sources.aliased })
   })
 }
 

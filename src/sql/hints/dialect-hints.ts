@@ -306,6 +306,16 @@ export const messageHints: readonly MessageHint[] = [
     hint: "The unit is one of second, minute, hour, day, week, month, quarter and year. Write `date_trunc('hour', timestamp)`.",
   },
   {
+    says: /^First argument for function dateTrunc must be constant string/,
+    words: 'date_trunc datetrunc',
+    hint: "The unit comes first. Write `date_trunc('hour', timestamp)`.",
+  },
+  {
+    says: /OFFSET FETCH clause without ORDER BY/,
+    words: 'fetch',
+    hint: 'FETCH needs ORDER BY before it, to say which rows to keep.',
+  },
+  {
     says: /must be numeric type/,
     words: 'generate_series generateseries',
     hint: 'generate_series returns numbers only. Write `SELECT toStartOfHour(@now) - INTERVAL number HOUR AS t FROM numbers(24)`.',

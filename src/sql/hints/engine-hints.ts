@@ -1,3 +1,4 @@
+import { closestName } from '../../base/text/closest-name.ts'
 import { metadata, pathAt } from '../metadata-path.ts'
 import { sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
@@ -82,8 +83,20 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
   }
   const [, closest] = /Maybe you meant: \['(.+?)'/.exec(input) ?? []
   const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
+  if (closest === undefined && name.includes('.') && input.startsWith('Unknown')) {
+    return { message: `There is no column ${name}. ${pathOf(name)}`, at }
+  }
   const quoted = mayBeText ? ` If it is text, write ${sqlText(name)}.` : ''
   return { message: `There is no column ${name}.${didYouMean(closest)}${quoted}`, at }
+}
+
+/** metdata.request.path and request.path */
+function pathOf(name: string): string {
+  const [first = '', ...rest] = name.split('.')
+  const isMistyped = closestName(first, [metadata]) !== undefined
+  return isMistyped
+    ? `Did you mean ${[metadata, ...rest].join('.')}?`
+    : `To read it from metadata, write ${pathSql(metadata, [first, ...rest])}.`
 }
 
 /** '{{start}}' and '@start' */
@@ -176,9 +189,19 @@ function indexedText({ tokens }: RefusedSql): Hint | undefined {
       if (key === undefined || !isSymbol(tokens[end + 2], ']')) break
       keys.push(key)
     }
+    // metadata[0].request.path
+    const isNumber = keys.length === 0 && isSymbol(tokens[end], '[') && isSymbol(tokens[end + 2], ']')
+    const path = isNumber && isSymbol(tokens[end + 3], '.') ? dottedNameAfter(tokens, end + 4) : undefined
+    if (path !== undefined) keys.push(...path.split('.'))
     if (keys.length > 0) return { message: `Write ${pathSql(column.name, keys)}.`, at }
   }
   return undefined
+}
+
+/** The name that follows a dot. */
+function dottedNameAfter(tokens: readonly CodeToken[], at: number): string | undefined {
+  const rest = tokens.slice(at, at + 40)
+  return dottedName(rest, 0)?.name
 }
 
 function notGrouped({ 1: column = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint {

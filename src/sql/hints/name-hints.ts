@@ -95,9 +95,23 @@ export function filled(hint: string, column: string | undefined): string {
       (token, at, all) => isKeyword(token, 'S', 'X', 'A') && !isSymbol(all[at - 1], '.'),
     )
     const isOne = new Set(places.map(({ text }) => text)).size === 1
-    const edits = places.map(({ start, end }) => ({ start, end, text: column }))
+    const typed = (text: string) =>
+      isUntypedPath(column) ? `${column}::${typeOf[text.toLowerCase()]}` : column
+    const edits = places.map(({ start, end, text }) => ({ start, end, text: typed(text) }))
     return isOne ? editSql(sql, edits).text : marked
   })
+}
+
+/** What the placeholders of hints stand for. */
+const typeOf: Readonly<Record<string, string>> = {
+  s: 'Nullable(String)',
+  x: 'Nullable(Float64)',
+  a: 'Array(String)',
+}
+
+/** Most functions refuse a path whose values can have any type. */
+function isUntypedPath(column: string): boolean {
+  return /(?:^|\.)metadata\./.test(column) && !column.includes('::')
 }
 
 /** TIMESTAMP_TRUNC(timestamp, DAY) */
@@ -138,8 +152,10 @@ export function refuseSource(
   sql: string,
   sources: Iterable<string>,
   subqueries: Iterable<string>,
+  /** The source that has this name as an alias. */
+  aliased?: string,
 ): WellheadError {
-  const hint = sourceHint(name, [...sources], [...subqueries])
+  const hint = sourceHint(name, [...sources], [...subqueries], aliased)
   return invalidQuery(`Unknown source "${name}". ${hint}`, positionOfTable(name, sql))
 }
 
@@ -154,7 +170,9 @@ export function sourceHint(
   name: string,
   sources: readonly string[],
   subqueries: readonly string[] = [],
+  aliased?: string,
 ): string {
+  if (aliased !== undefined) return `In SQL, this source is called ${aliased}.`
   const last = name.split('.').at(-1) ?? name
   if (last === 'dual') return 'Omit FROM dual.'
   if (last !== name && sources.includes(last)) return `Sources have no schema or dataset. Write ${last}.`

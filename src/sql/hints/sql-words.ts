@@ -7,6 +7,8 @@ export interface RefusedSql {
   readonly tokens: readonly CodeToken[]
   /** Sources or views that it can read. */
   readonly tables: readonly string[]
+  /** The source that senders know by this name. */
+  readonly aliased?: ((name: string) => string | undefined) | undefined
   /** Whether it is a caller's SQL, which has no parameters. */
   readonly isSandbox: boolean
 }

@@ -134,10 +134,19 @@ function arrowPath(
   }
   if (keys.length === before.length || !(isMetadata || isText)) return undefined
   const texts = keys.filter((key) => typeof key === 'string')
-  if (isMetadata && texts.length === keys.length) return `Write ${pathSql(root, texts)}.`
+  if (isMetadata && texts.length === keys.length)
+    return `Write ${pathSql(root, texts, castAfter(tokens, at))}.`
   // Arrays start at 1 here, and at 0 there.
   const steps = keys.map((key) => (typeof key === 'number' ? String(key + 1) : `'${key}'`))
   return `Write JSONExtractString(${[root, ...steps].join(', ')}).`
+}
+
+/** The type for (metadata->>'x')::int: as text first, a missing value could not be converted. */
+function castAfter(tokens: readonly CodeToken[], at: number): string {
+  const isCast = isSymbol(tokens[at], ')') && isSymbol(tokens[at + 1], ':') && isSymbol(tokens[at + 2], ':')
+  const type = isCast ? (tokens[at + 3]?.text ?? '') : ''
+  if (/^(?:int\d?|integer|bigint|smallint)$/i.test(type)) return 'Nullable(Int64)'
+  return /^(?:float\d?|double|real|numeric|decimal)$/i.test(type) ? 'Nullable(Float64)' : 'Nullable(String)'
 }
 
 /** Functions that do not exist are refused later, but some of them have a syntax of their own. */
@@ -195,7 +204,7 @@ function comparedWithIs({ tokens }: RefusedSql, at: number): string | undefined 
 }
 
 /** FROM project.dataset.table and FROM edge-logs */
-function foreignTable({ tokens, tables, isSandbox }: RefusedSql, at: number): string | undefined {
+function foreignTable({ tokens, tables, aliased, isSandbox }: RefusedSql, at: number): string | undefined {
   if (!isKeyword(tokens[at - 1], 'FROM', 'JOIN')) return undefined
   const dotted = dottedName(tokens, at)
   if (!dotted) return undefined
@@ -210,7 +219,7 @@ function foreignTable({ tokens, tables, isSandbox }: RefusedSql, at: number): st
   if (!isForeign) return undefined
   return isSandbox
     ? `"${name}" cannot be read here. Views that can be read: ${tables.join(', ')}.`
-    : `Unknown source "${name}". ${sourceHint(name, tables)}`
+    : `Unknown source "${name}". ${sourceHint(name, tables, [], aliased?.(name))}`
 }
 
 const clausesByWord = new Map(
@@ -266,9 +275,6 @@ const keywords = [
   'UNION',
 ]
 
-/** Equal for words that differ in the order of their letters. */
-const sorted = (word: string) => [...word].sort().join('')
-
 /** A keyword with a typing mistake, at the token where the engine stopped or just before it. */
 export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint | undefined {
   for (const at of [stopped - 1, stopped]) {
@@ -276,7 +282,7 @@ export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint |
     if (token?.kind !== 'word' || token.text.length < 3 || token.text.length > 10) continue
     const word = token.text.toUpperCase()
     if (keywords.includes(word)) continue
-    const keyword = keywords.find((each) => sorted(each) === sorted(word)) ?? closestName(word, keywords)
+    const keyword = closestName(word, keywords)
     if (keyword !== undefined) {
       return { message: `Syntax error at "${token.text}". Did you mean ${keyword}?`, at }
     }

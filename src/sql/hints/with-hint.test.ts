@@ -15,6 +15,9 @@ describe('withHint', () => {
   test.each([
     ['SELECT a, {{ Int32(days, 7) }} FROM t', 11, 'Write @days instead of {{ Int32(days, 7) }}.'],
     ["SELECT metadata -> 'a' ->> 'b.c' FROM t", 8, 'Write metadata.a.b.c::Nullable(String).'],
+    ["SELECT (metadata->>'x')::int, 1 FROM t", 9, 'Write metadata.x::Nullable(Int64).'],
+    ["SELECT (metadata->>'x')::numeric FROM t", 9, 'Write metadata.x::Nullable(Float64).'],
+    ["SELECT (metadata->>'x')::text FROM t", 9, 'Write metadata.x::Nullable(String).'],
     ["SELECT a.metadata.x->>'1 2' FROM t a", 8, 'Write a.metadata.x.`1 2`::Nullable(String).'],
     ['SELECT a FROM t WHERE b BETWEEN :from AND :to', 33, 'Write @from instead of :from.'],
     [
@@ -86,6 +89,11 @@ describe('a refused name', () => {
       'NVL',
       'SELECT NVL(e.metadata.x::String, 1)',
       "There is no function NVL. Write ifNull(e.metadata.x::String, '').",
+    ],
+    [
+      'percentile_cont',
+      'SELECT percentile_cont(metadata.ms, 0.5)',
+      'There is no function percentile_cont. Write quantile(0.95)(metadata.ms::Nullable(Float64)).',
     ],
     ['nvl', 'SELECT nvl(upper(a), 1)', "There is no function nvl. Write ifNull(s, '')."],
     [

@@ -8,6 +8,7 @@ import { mistypedKeyword, syntaxHint } from './syntax-hints.ts'
 interface HintOptions {
   /** Sources or views that the author can read. */
   tables: Iterable<string>
+  aliased?: RefusedSql['aliased']
   isSandbox?: boolean
 }
 
@@ -18,10 +19,11 @@ const maxHintedLength = 100_000
  * The same error in words that say what to write here, at the mistake in the author's text. Nothing is checked: SQL that
  * gets here is refused in any case.
  */
-export function withHint(error: unknown, sql: string, { tables, isSandbox = false }: HintOptions): unknown {
+export function withHint(error: unknown, sql: string, options: HintOptions): unknown {
+  const { tables, aliased, isSandbox = false } = options
   const own = authorError(error, (at) => at)
   if (!invalidQuery.is(own) || sql.length > maxHintedLength) return error
-  const text: RefusedSql = { sql, tokens: codeTokens(sql), tables: [...tables], isSandbox }
+  const text: RefusedSql = { sql, tokens: codeTokens(sql), tables: [...tables], aliased, isSandbox }
   const { line, column } = own.details
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
   const hint = hintFor(own.message, text, at && offsetOf(sql, at))

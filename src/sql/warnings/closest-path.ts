@@ -3,13 +3,25 @@ import { closestName } from '../../base/text/closest-name.ts'
 /** The path that a mistyped one most likely means. */
 export function closestPath(typed: string, paths: readonly string[]): string | undefined {
   const whole = closestName(typed, paths)
-  if (whole !== undefined) return whole
+  if (whole !== undefined && isSimilar(typed, whole)) return whole
   const corrected = correctedKeys(typed.split('.'), paths)
   if (corrected !== undefined) return corrected
-  // The right key in the wrong place.
+  // The right key in the wrong place, or one that starts with it if nothing is known of its place.
   const key = lastKey(typed)
-  const [inOtherPlace, ...more] = paths.filter((path) => lastKey(path) === key)
+  const lastKeys = new Set(paths.map(lastKey))
+  const meant = lastKeys.has(key) ? key : key === typed ? longerName(key, lastKeys) : undefined
+  const [inOtherPlace, ...more] = paths.filter((path) => lastKey(path) === meant)
   return more.length === 0 ? inOtherPlace : undefined
+}
+
+/** Whether paths are also similar without the keys that they start with in common. */
+function isSimilar(one: string, other: string): boolean {
+  const [keys, otherKeys] = [one.split('.'), other.split('.')]
+  let common = 0
+  while (common < keys.length - 1 && common < otherKeys.length - 1 && keys[common] === otherKeys[common])
+    common++
+  const rest = (all: readonly string[]) => all.slice(common).join('.')
+  return closestName(rest(keys), [rest(otherKeys)]) !== undefined
 }
 
 /** Corrects one key after the other, each among those that follow the corrected ones before it. */

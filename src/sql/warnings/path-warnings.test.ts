@@ -122,6 +122,7 @@ describe('the closest path', () => {
     ['Request.Path', 'request.path'],
     ['respnse.status', 'response.status_code'],
     ['status_code', 'response.status_code'],
+    ['status', 'response.status_code'],
     ['request.header.useragent', 'request.headers.user_agent'],
     ['levl', 'level'],
     ['user_name', 'parsed.user_name'],
@@ -133,5 +134,7 @@ describe('the closest path', () => {
     expect(closestPath('cost', paths)).toBeUndefined()
     expect(closestPath('request.body.size', paths)).toBeUndefined()
     expect(closestPath('anything', [])).toBeUndefined()
+    expect(closestPath('cache.status', paths)).toBeUndefined()
+    expect(closestPath('request.header.x', ['request.search'])).toBeUndefined()
   })
 })
