@@ -85,7 +85,7 @@ SELECT @project, @interval, @limit;
 
   test('accepts a byte order mark and Windows line endings', () => {
     const content = `\ufeff/*\r\nid: ${id}\r\nmax_rows: 5\r\n*/\r\nSELECT 1,\r\n2\r\n`
-    expect(read(content)).toMatchObject({ max_rows: 5, query: 'SELECT 1,\r\n2' })
+    expect(read(content)).toMatchObject({ max_rows: 5, query: 'SELECT 1,\n2' })
   })
 })
 
