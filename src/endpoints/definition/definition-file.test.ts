@@ -129,14 +129,17 @@ warm: 300s
     ])
   })
 
-  test.each(['', 'SELECT 1', '-- id: 1\nSELECT 1', '/* id: 1', 'SELECT 1 /* id: 1 */'])(
-    '%j has no header',
-    (content) => {
-      expect(problems(content)).toEqual([
-        'usage.sql:1: The header is missing. Start the file with a comment /* … */ that contains the settings.',
-      ])
-    },
-  )
+  test.each(['', 'SELECT 1', '-- id: 1\nSELECT 1', 'SELECT 1 /* id: 1 */'])('%j has no header', (content) => {
+    expect(problems(content)).toEqual([
+      'usage.sql:1: The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.',
+    ])
+  })
+
+  test('a header that is not closed has no end', () => {
+    expect(problems('\n/* id: 1\nSELECT 1')).toEqual([
+      'usage.sql:1: The header has no end. Close the comment with */ before the SQL.',
+    ])
+  })
 
   test.each([
     ['a: [1, 2', 4],
