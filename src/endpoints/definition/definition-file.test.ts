@@ -271,8 +271,8 @@ parameters:
       - hourly
       - daily
 max_rows: 1000
-cache: 900s
-warm: 300s
+cache: 15m
+warm: 5m
 timeout: 30s
 */
 SELECT @project

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Document, Scalar, visit } from 'yaml'
 import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
-import { parseDuration } from '../../base/text/duration.ts'
+import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
@@ -146,10 +146,10 @@ export function formatDefinition(definition: EndpointDefinition): string {
     ...(definition.description !== '' && { description: definition.description }),
     ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
     max_rows: definition.max_rows,
-    cache: cache_seconds === null ? 'none' : `${cache_seconds}s`,
-    ...(warm_seconds !== null && { warm: `${warm_seconds}s` }),
+    cache: cache_seconds === null ? 'none' : formatDuration(cache_seconds),
+    ...(warm_seconds !== null && { warm: formatDuration(warm_seconds) }),
     ...(incremental && { incremental: withoutAbsent(incremental) }),
-    timeout: `${timeout_seconds}s`,
+    timeout: formatDuration(timeout_seconds),
     ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
     ...(definition.strict && { strict: true }),
