@@ -1,5 +1,5 @@
 import type { TextPosition } from '../base/files/yaml-fields.ts'
-import { declarationPosition } from '../endpoints/definition/definition-file.ts'
+import { fieldPosition } from '../endpoints/definition/definition-file.ts'
 import { positionOf, within } from '../sql/errors.ts'
 import { sqlTokens } from '../sql/tokens.ts'
 import { type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
@@ -53,7 +53,7 @@ export interface SqlWarning extends TextPosition {
 export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning: SqlWarning): FileWarning {
   const { code, message } = warning
   const [, name = ''] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
-  const at = declarationPosition(content, name) ?? within(queryAt, warning)
+  const at = fieldPosition(content, ['parameters', name]) ?? within(queryAt, warning)
   return { file, line: at.line, column: at.column, code, message }
 }
 

@@ -84,8 +84,8 @@ describe('readWorkspace', () => {
         'tests/c.yaml': oneTest('c'),
       }),
     ).toEqual([
-      'endpoints/b.sql:1:1: id is already used by endpoints/a.sql. Each endpoint needs its own id.',
-      'endpoints/c.sql:1:1: The header is missing. Start the file with a comment /* … */ that contains the settings.',
+      'endpoints/b.sql:2:1: id is already used by endpoints/a.sql. Remove it, and run wellhead check --fix to write another.',
+      'endpoints/c.sql:1:1: The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.',
       'endpoints/d.sql:1:1: The file is not valid UTF-8.',
       'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
       'fixtures/default:1:1: The default set is the files directly in fixtures/. Rename this directory.',

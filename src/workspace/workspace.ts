@@ -5,7 +5,7 @@ import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
-import { readDefinition } from '../endpoints/definition/definition-file.ts'
+import { fieldPosition, readDefinition } from '../endpoints/definition/definition-file.ts'
 import { withId } from './authoring/missing-id.ts'
 import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
@@ -155,10 +155,13 @@ function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
     return 'problems' in reading ? reading : { file, content, ...reading }
   })
   const firstOf = new Map<string, string>()
-  for (const { file, definition } of endpoints) {
+  for (const { file, content, definition } of endpoints) {
     const first = firstOf.get(definition.id)
     if (first === undefined) firstOf.set(definition.id, file)
-    else files.report(file, `id is already used by ${first}. Each endpoint needs its own id.`)
+    else {
+      const advice = 'Remove it, and run wellhead check --fix to write another.'
+      files.report(file, `id is already used by ${first}. ${advice}`, fieldPosition(content, ['id']))
+    }
   }
   return endpoints
 }

@@ -34,7 +34,7 @@ export function addSqlCommand(program: Command, io: CommandIo): void {
   addRowsOptions(command).addHelpText('after', help)
   addServiceAction(command, io, {
     examples: [
-      'wellhead sql "SELECT project, count() AS entries FROM edge_logs GROUP BY project ORDER BY entries DESC"',
+      'wellhead sql "SELECT project, count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY GROUP BY project ORDER BY n DESC"',
       'wellhead sql --file slow.sql -p project=acme -p limit=20 --format csv > slow.csv',
       "echo 'SELECT @now AS now' | wellhead sql",
     ],

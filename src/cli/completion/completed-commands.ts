@@ -28,6 +28,7 @@ export const namedBy: Readonly<Record<string, 'endpoints' | 'sources'>> = {
   'endpoint versions': 'endpoints',
   'endpoint restore': 'endpoints',
   'endpoint delete': 'endpoints',
+  pull: 'endpoints',
   'source show': 'sources',
   'source schema': 'sources',
   'source update': 'sources',

@@ -83,6 +83,7 @@ describe('bash', () => {
     expect(complete('endpoint', 'run', 'x', '--output', 'a')).toEqual(['a file'])
     expect(complete('token', 'create', '--project', '')).toEqual([])
     expect(complete('endpoint', 'run', '')).toEqual(['names.of.endpoints'])
+    expect(complete('pull', '')).toEqual(['names.of.endpoints'])
     expect(complete('logs', 'tail', 'n')).toEqual(['names.of.sources'])
     expect(complete('logs', 'send', '--source', '')).toEqual(['names.of.sources'])
   })

@@ -85,7 +85,7 @@ SELECT @project, @interval, @limit;
 
   test('accepts a byte order mark and Windows line endings', () => {
     const content = `\ufeff/*\r\nid: ${id}\r\nmax_rows: 5\r\n*/\r\nSELECT 1,\r\n2\r\n`
-    expect(read(content)).toMatchObject({ max_rows: 5, query: 'SELECT 1,\r\n2' })
+    expect(read(content)).toMatchObject({ max_rows: 5, query: 'SELECT 1,\n2' })
   })
 })
 
@@ -129,14 +129,17 @@ warm: 300s
     ])
   })
 
-  test.each(['', 'SELECT 1', '-- id: 1\nSELECT 1', '/* id: 1', 'SELECT 1 /* id: 1 */'])(
-    '%j has no header',
-    (content) => {
-      expect(problems(content)).toEqual([
-        'usage.sql:1: The header is missing. Start the file with a comment /* … */ that contains the settings.',
-      ])
-    },
-  )
+  test.each(['', 'SELECT 1', '-- id: 1\nSELECT 1', 'SELECT 1 /* id: 1 */'])('%j has no header', (content) => {
+    expect(problems(content)).toEqual([
+      'usage.sql:1: The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.',
+    ])
+  })
+
+  test('a header that is not closed has no end', () => {
+    expect(problems('\n/* id: 1\nSELECT 1')).toEqual([
+      'usage.sql:1: The header has no end. Close the comment with */ before the SQL.',
+    ])
+  })
 
   test.each([
     ['a: [1, 2', 4],
@@ -268,8 +271,8 @@ parameters:
       - hourly
       - daily
 max_rows: 1000
-cache: 900s
-warm: 300s
+cache: 15m
+warm: 5m
 timeout: 30s
 */
 SELECT @project

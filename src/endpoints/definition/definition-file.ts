@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Document, Scalar, visit } from 'yaml'
 import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
-import { parseDuration } from '../../base/text/duration.ts'
+import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
@@ -51,7 +51,9 @@ const fileFields = Object.fromEntries(Object.entries(durationFields).map(([file,
 export function readDefinition(file: string, content: string): DefinitionReading {
   const parts = splitFile(content)
   if (parts === undefined) {
-    const message = 'The header is missing. Start the file with a comment /* … */ that contains the settings.'
+    const message = content.trimStart().startsWith('/*')
+      ? 'The header has no end. Close the comment with */ before the SQL.'
+      : 'The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.'
     return { problems: [{ file, line: 1, column: 1, message }] }
   }
   const header = readYamlFields(parts.header, 'max_rows: 1000')
@@ -93,12 +95,11 @@ export function readDefinition(file: string, content: string): DefinitionReading
   return { problems: problems.sort((a, b) => a.line - b.line) }
 }
 
-/** Where a file declares a parameter; undefined if it does not. */
-export function declarationPosition(content: string, parameter: string): TextPosition | undefined {
+/** Where a file has a field of its header; undefined if it does not. */
+export function fieldPosition(content: string, path: readonly string[]): TextPosition | undefined {
   const parts = splitFile(content)
   if (parts === undefined) return undefined
   const { document, positionOf } = readYamlFields(parts.header, '')
-  const path = ['parameters', parameter]
   return document.hasIn(path) ? within(parts.headerAt, positionOf(path)) : undefined
 }
 
@@ -145,10 +146,10 @@ export function formatDefinition(definition: EndpointDefinition): string {
     ...(definition.description !== '' && { description: definition.description }),
     ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
     max_rows: definition.max_rows,
-    cache: cache_seconds === null ? 'none' : `${cache_seconds}s`,
-    ...(warm_seconds !== null && { warm: `${warm_seconds}s` }),
+    cache: cache_seconds === null ? 'none' : formatDuration(cache_seconds),
+    ...(warm_seconds !== null && { warm: formatDuration(warm_seconds) }),
     ...(incremental && { incremental: withoutAbsent(incremental) }),
-    timeout: `${timeout_seconds}s`,
+    timeout: formatDuration(timeout_seconds),
     ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
     ...(definition.strict && { strict: true }),

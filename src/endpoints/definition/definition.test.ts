@@ -162,12 +162,14 @@ describe('queries', () => {
     ['SELECT 1 -- the end;', 'SELECT 1 -- the end;'],
     ["SELECT ';'", "SELECT ';'"],
     ['SELECT 1; SELECT 2;', 'SELECT 1; SELECT 2'],
+    ['SELECT 1, -- one\r\n  /* two\r\n */ 2\r\n', 'SELECT 1, -- one\n  /* two\n */ 2'],
+    ["SELECT 'a\r\nb'", "SELECT 'a\r\nb'"],
   ])('%j is saved as %j', (query, kept) => {
     expect(queryOf(query)).toBe(kept)
   })
 
   test('saving a saved query changes nothing', () => {
-    const piece = fc.constantFrom(';', ' ', '\n', '-- c', '/* c */', 'a', '#', '-', '/', '*', "'", '$$')
+    const piece = fc.constantFrom(';', ' ', '\n', '\r', '-- c', '/* c */', 'a', '#', '-', '/', '*', "'", '$$')
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1 }), (pieces) => {
         const kept = definitionShape.safeParse({ ...least, query: pieces.join('') })

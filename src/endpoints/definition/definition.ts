@@ -26,6 +26,18 @@ function bareQuery(query: string): string {
   return texts.join('').trim()
 }
 
+/** Line breaks of Unix, so that a checkout on Windows is the same query. Quoted text is unchanged. */
+function withUnixLines(query: string): string {
+  const texts = [...sqlTokens(query)].map(({ kind, start, end }) => {
+    const text = query.slice(start, end)
+    if (kind !== 'space' && kind !== 'comment') return text
+    // A line comment ends before its line break.
+    const kept = query[end] === '\n' ? text.replace(/(?<!\r)\r+$/, '') : text
+    return kept.replace(/(?<!\r)\r+\n/g, '\n')
+  })
+  return texts.join('')
+}
+
 const seconds = (max: number) => {
   const range = must(`a whole number of seconds from 1 to ${max}`)
   return z.int(range).min(1, range).max(max, range)
@@ -73,7 +85,9 @@ const fields = z.strictObject({
     error: 'must start with a letter and have at most 128 letters, digits, dots, underscores and dashes',
   }),
   description: text.default(''),
-  query: text.transform(bareQuery).refine((query) => query !== '', { error: 'is missing' }),
+  query: text
+    .transform((query) => withUnixLines(bareQuery(query)))
+    .refine((query) => query !== '', { error: 'is missing' }),
   parameters: z.record(parameterName, parameterShape, must('a list of parameters')).default({}),
   max_rows: z.int(rows).min(1, rows).max(10_000, rows).default(1000),
   cache_seconds: optionalSeconds,

@@ -1,4 +1,5 @@
 import { Document, stringify } from 'yaml'
+import { formatDuration } from '../../base/text/duration.ts'
 import { definitionShape, reservedName } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import { declarationsOf, type JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
@@ -95,7 +96,7 @@ parameters:
   project: { required: true, description: Project reference., example: ${stringify(project).trim()} }
   hours: { type: integer, default: 24, description: Length of the time range in hours. }
 # How long a result is served from the cache.
-cache: ${exampleCacheSeconds}s
+cache: ${formatDuration(exampleCacheSeconds)}
 */
 SELECT
     toStartOfHour(timestamp) AS hour,

@@ -6,7 +6,7 @@ description: Requests of a project by status, most frequent first.
 parameters:
   project: { required: true, description: Project reference., example: shop }
   hours: { type: integer, default: 24, description: Length of the time range in hours. }
-cache: 60s
+cache: 1m
 */
 SELECT
     metadata.response.status_code::Nullable(Float64) AS status,

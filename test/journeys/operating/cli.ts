@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test, vi } from 'vitest'
@@ -208,6 +208,10 @@ export function cliJourneys(service: () => LocalService): void {
           code: 1,
           stderr: expect.stringContaining('Parameter "digits" is required.'),
         },
+      )
+      expect(existsSync(join(files.path, 'rows.parquet'))).toBe(false)
+      expect((await run(['sql', 'SELECT 1 AS x', '--output', 'no/rows.json'])).stderr).toMatch(
+        /^wellhead: Cannot write .*no\/rows\.json: its directory does not exist\.\n$/,
       )
       const doubtful = await run(['sql', 'SELECT id\nFROM edge_logs\nLIMIT @most', '-p', 'most=1'])
       expect(doubtful.code).toBe(0)
