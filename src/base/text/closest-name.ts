@@ -15,8 +15,9 @@ export function closestName(name: string, candidates: Iterable<string>): string 
   }
   const maxEdits = Math.max(1, Math.floor(Math.min(typed.length, 18) / 3))
   // Names without a letter in common are as many edits apart as they are long.
-  const isSimilar = closest && closest.edits < Math.max(typed.length, closest.name.length)
-  if (isSimilar && closest.edits <= maxEdits) return closest.name
+  const isSimilar = ({ name, edits }: { name: string; edits: number }) =>
+    edits <= maxEdits && edits < Math.max(typed.length, name.length)
+  if (closest && isSimilar(closest)) return closest.name
   // @form for @from: two letters that changed places are two edits.
   const letters = sorted(typed)
   const hasSameLetters = (other: string) =>
