@@ -28,6 +28,8 @@ function isUtf8(search: string): boolean {
 }
 
 export interface SentParameters {
+  /** All names, also those whose value is null. */
+  names: ReadonlySet<string>
   parameters: Readonly<Record<string, string>>
   control: ReadonlyMap<string, string>
 }
@@ -36,17 +38,17 @@ export interface SentParameters {
 export function readParameters(sent: readonly [string, unknown][]): SentParameters {
   const parameters: Record<string, string> = Object.create(null)
   const control = new Map<string, string>()
+  const names = new Set<string>()
   for (const [name, value] of sent) {
     const text = textOf(name, value)
-    if (Object.hasOwn(parameters, name) || control.has(name)) {
-      throw invalidParameter(name, `${name} was sent twice.`)
-    }
+    if (names.has(name)) throw invalidParameter(name, `${name} was sent twice.`)
+    names.add(name)
     // Null in a body means that the parameter is omitted.
     if (text === undefined) continue
     if (name.startsWith('_')) control.set(name, text)
     else parameters[name] = text
   }
-  return { parameters, control }
+  return { names, parameters, control }
 }
 
 function textOf(name: string, value: unknown): string | undefined {
@@ -73,13 +75,9 @@ export function isStrict(control: ReadonlyMap<string, string>): boolean {
 }
 
 /** Throws if a name is neither a control parameter nor one of these. */
-export function refuseUnknown(sent: SentParameters, known: Iterable<string>): void {
-  refuse(Object.keys(sent.parameters), [...known])
-  refuse(sent.control.keys(), controlNames)
-}
-
-function refuse(names: Iterable<string>, known: readonly string[]): void {
+export function refuseUnknown({ names }: SentParameters, declared: readonly string[]): void {
   for (const name of names) {
+    const known = name.startsWith('_') ? controlNames : declared
     if (known.includes(name)) continue
     const closest = closestName(name, known)
     const hint = closest === undefined ? '' : ` Did you mean ${closest}?`

@@ -18,6 +18,7 @@ const refusals: Record<string, readonly string[]> = {
   ],
   bracket: ['SELECT 1)', 'SELECT 1) UNION ALL (SELECT 2', 'SELECT (1', 'SELECT [1)', 'SELECT 1) -- ('],
   'not closed': ["SELECT 'x", 'SELECT `x', 'SELECT "x', 'SELECT 1 /* x', 'SELECT /* /* */ 1', 'SELECT ‘x'],
+  'longer than 262144 characters': [`SELECT '${'a'.repeat(262_144)}'`],
   'nested more than': [`SELECT ${'('.repeat(201)}1${')'.repeat(201)}`],
   'Write the parameter as': [
     ...['SELECT * FROM {t:Identifier}', 'SELECT {x:String}', 'SELECT { x /* */ : String }'],

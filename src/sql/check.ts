@@ -154,6 +154,8 @@ function positionOfClause(clause: string, sql: string) {
   return token && positionOf(sql, token.start)
 }
 
+/** Reading long SQL would keep the service from other requests. */
+const maxLength = 256 * 1024
 const maxNesting = 200
 const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
 
@@ -180,6 +182,7 @@ export function checkTokens(query: string): void {
   const fail = (message: string, offset: number): never => {
     throw invalidQuery(message, positionOf(query, offset))
   }
+  if (query.length > maxLength) fail(`The SQL is longer than ${maxLength} characters. Shorten it.`, 0)
   const nul = query.indexOf('\0')
   if (nul >= 0) fail('The SQL contains a NUL character. Remove it.', nul)
   const tokens = codeTokens(query)

@@ -122,7 +122,7 @@ function SaveQuestions({ saving }: { saving: ReturnType<typeof useSave> }) {
             onSubmit={() => save()}
             onClose={cancel}
           >
-            <p>It is not known whether callers would notice this change.</p>
+            <p>It is unknown whether this change affects callers.</p>
           </DialogForm>
         </Dialog>
       )

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import type { ApiError } from '../api/api.ts'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
 import type { Endpoint, Parameters } from '../api/shapes.ts'
@@ -14,7 +14,7 @@ import { EndpointConflict } from './endpoint-conflict.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
-import { EndpointResult } from './result/endpoint-result.tsx'
+import { EndpointResult, RowsFromBefore } from './result/endpoint-result.tsx'
 import { ParameterForm, RunButton } from './run/parameter-form.tsx'
 import { useParameterValues } from './run/use-parameter-values.ts'
 import { useRun } from './run/use-run.ts'
@@ -44,10 +44,15 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const parameterValues = useParameterValues(parameters, seenAt)
   const { values, change, isLooking } = parameterValues
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
+  const asked = JSON.stringify([draft.query, values])
+  const [ran, setRan] = useState(asked)
   const runner = useRun(
-    (signal) => {
+    async (signal) => {
       const { name, ...fields } = draft
-      return isDraft ? previewEndpoint(fields, values, signal) : callEndpoint(name, values, signal)
+      const call = isDraft ? previewEndpoint(fields, values, signal) : callEndpoint(name, values, signal)
+      const result = await call
+      if (!signal.aborted) setRan(asked)
+      return result
     },
     { ...parameterValues, isLooking: isLooking || isPending },
     tab === 'query',
@@ -148,6 +153,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             name={draft.name || 'my-endpoint'}
             hasPlan={!isDraft}
             values={values}
+            actions={ran !== asked && <RowsFromBefore />}
           />
         </>
       )}

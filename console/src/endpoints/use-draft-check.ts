@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { ApiError, api } from '../api/api.ts'
+import { ApiError, api, OfflineError } from '../api/api.ts'
 import type { DraftCheck } from '../api/shapes.ts'
 import type { EndpointDraft } from './endpoint-draft.ts'
 
@@ -17,7 +17,9 @@ export function useDraftCheck(draft: EndpointDraft, enabled: boolean) {
     enabled: enabled && query.trim() !== '',
     staleTime: 60_000,
     gcTime: 60_000,
-    retry: false,
+    // The check goes on when the service is back.
+    retry: (_failures, error) => error instanceof OfflineError,
+    retryDelay: 2_000,
     placeholderData: (before) => before,
   })
   return {

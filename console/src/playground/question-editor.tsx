@@ -7,7 +7,7 @@ import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
 import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
 import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
 import { newDraft } from '../endpoints/endpoint-draft.ts'
-import { EndpointResult } from '../endpoints/result/endpoint-result.tsx'
+import { EndpointResult, RowsFromBefore } from '../endpoints/result/endpoint-result.tsx'
 import { RunButton } from '../endpoints/run/parameter-form.tsx'
 import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
 import { useRun } from '../endpoints/run/use-run.ts'
@@ -50,16 +50,18 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   )
   const [ran, setRan] = useState(question)
   const runner = useRun(
-    (signal) => {
+    async (signal) => {
       onRun(asked)
-      setRan(asked)
-      return previewEndpoint({ query, parameters }, values, signal)
+      const result = await previewEndpoint({ query, parameters }, values, signal)
+      // A run that is stopped leaves the rows of the one before.
+      if (!signal.aborted) setRan(asked)
+      return result
     },
     { ...parameterValues, isLooking: isLooking || isPending },
     !isBlank,
   )
   const { run, begin, stop } = runner
-  const isEdited = ran.query !== query || JSON.stringify(ran.values) !== JSON.stringify(values)
+  const isEdited = JSON.stringify(ran) !== JSON.stringify(asked)
   const marked = useMemo(
     () =>
       problem?.line === undefined
@@ -122,7 +124,7 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
         idle={start}
         actions={
           <div className="actions">
-            {isEdited && <span className="badge warn">Rows from before your changes</span>}
+            {isEdited && <RowsFromBefore />}
             <DownloadCsv question={ran} />
           </div>
         }

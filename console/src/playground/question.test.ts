@@ -70,6 +70,14 @@ test('sends values as JSON of their type, and timestamps as text that the SQL co
   })
 })
 
+test('sends an integer that a number would round as text', () => {
+  const values = { id: '9007199254740993' }
+  expect(sqlRequest({ query: 'SELECT @id', values, types: { id: 'integer' } })).toEqual({
+    query: 'SELECT toInt64(@id)',
+    parameters: values,
+  })
+})
+
 test('finds parameters in a megabyte of SQL', () => {
   expect(parametersIn(`SELECT ${"'@a', ".repeat(150_000)} @b`)).toEqual(['b'])
 })

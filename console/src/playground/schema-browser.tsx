@@ -23,7 +23,7 @@ export function SchemaBrowser({ onInsert }: SchemaBrowserProps) {
         className="input"
         type="search"
         aria-label="Filter the schema"
-        placeholder="Filter sources, columns, paths"
+        placeholder="Filter columns and paths"
         spellCheck={false}
         value={filter}
         onChange={(event) => setFilter(event.target.value)}

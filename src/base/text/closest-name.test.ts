@@ -10,6 +10,8 @@ test.each([
   ['ot', ['to'], undefined],
   ['hours', ['project'], undefined],
   ['x', [], undefined],
+  ['b', ['a'], undefined],
+  ['pp', ['p'], 'p'],
   ['x'.repeat(201), ['x'.repeat(201)], undefined],
 ])('finds what %s most likely means', (name, candidates, closest) => {
   expect(closestName(name, candidates)).toBe(closest)

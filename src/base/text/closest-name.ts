@@ -14,7 +14,9 @@ export function closestName(name: string, candidates: Iterable<string>): string 
     if (edits < (closest?.edits ?? Infinity)) closest = { name: candidate, edits }
   }
   const maxEdits = Math.max(1, Math.floor(Math.min(typed.length, 18) / 3))
-  if (closest && closest.edits <= maxEdits) return closest.name
+  // Names without a letter in common are as many edits apart as they are long.
+  const isRelated = closest && closest.edits < Math.max(typed.length, closest.name.length)
+  if (closest && isRelated && closest.edits <= maxEdits) return closest.name
   // @form for @from: two letters that changed places are two edits.
   const letters = sorted(typed)
   const hasSameLetters = (other: string) =>

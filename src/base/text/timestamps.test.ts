@@ -165,7 +165,7 @@ test('reads no text that is not a date and time', () => {
 
 test('formats every instant so that the engine reads the same one', () => {
   const read = (text: string) =>
-    text.startsWith('1969')
+    text.startsWith('1969-')
       ? BigInt(Date.parse('1969-12-31T23:59:59Z')) * 1000n + BigInt(text.slice(-6))
       : BigInt(text.replace('.', ''))
   const near = fc.bigInt({ min: -3_000_000n, max: 3_000_000n })

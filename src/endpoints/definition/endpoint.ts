@@ -7,7 +7,7 @@ import type { TextColumnOf } from '../../sql/paths.ts'
 import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
-import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
+import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { sandboxViews } from './sandbox.ts'
@@ -61,6 +61,7 @@ async function compile(
   const statement = { sql: compiled.sent, parameters }
   if (compiled.sent !== compiled.sql) await checkSql(engine, statement, sources)
   const columns = await describeColumns(engine, statement)
+  await checkColumnNames(engine, definition, compiled, columns)
   checkBucketColumn(definition, columns)
   return { definition, version, compiled, columns }
 }
@@ -72,6 +73,26 @@ function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
   const unused = clause?.names.filter((name) => !kept.includes(name) && isPlainName(name)) ?? []
   if (!clause || sql === sent || unused.length === 0) return undefined
   return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
+}
+
+/** The engine names a column without a name after its values, so requests with other values would not find it. */
+async function checkColumnNames(
+  engine: Engine,
+  { parameters }: EndpointDefinition,
+  compiled: CompiledQuery,
+  columns: readonly ResultColumn[],
+): Promise<void> {
+  if (!columns.some(({ name }) => name.includes("'"))) return
+  const values = withNow(compiled.check(otherValues(parameters, compiled.names)), sampleNowMicros + 1n)
+  // SQL can accept some values only.
+  const others = await describeColumns(engine, { sql: compiled.sent, parameters: values }).catch(
+    () => columns,
+  )
+  const unnamed = columns.findIndex(({ name }, index) => others[index]?.name !== name)
+  if (unnamed < 0) return
+  throw invalidQuery(
+    `Column ${unnamed + 1} of the result contains a parameter, so it needs a name: … AS name.`,
+  )
 }
 
 /** The bucket column of an incremental endpoint must exist and be a time. */

@@ -11,6 +11,8 @@ interface ParameterType {
   expected: string
   /** Any valid value, for checking a query without a request. */
   sample: string
+  /** Two other valid values. */
+  others: readonly [string, string]
   /** Equal values are read as equal, however they are written. Undefined if the text is not a value of the type. */
   read(text: string): Exclude<BoundValue, null> | undefined
 }
@@ -22,11 +24,12 @@ const decimalNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const booleans: Record<string, boolean> = { true: true, false: false, 1: true, 0: false }
 
 export const parameterTypes = {
-  string: { engineType: 'String', expected: 'text', sample: '', read: (text) => text },
+  string: { engineType: 'String', expected: 'text', sample: '', others: ['1', '2'], read: (text) => text },
   integer: {
     engineType: 'Int64',
     expected: 'a whole number of at most 64 bits',
     sample: '0',
+    others: ['1', '2'],
     read: (text) => {
       if (!wholeNumber.test(text)) return undefined
       const value = BigInt(text)
@@ -37,6 +40,7 @@ export const parameterTypes = {
     engineType: 'Float64',
     expected: 'a number',
     sample: '0',
+    others: ['1', '2'],
     read: (text) => {
       const value = decimalNumber.test(text) ? Number(text) : Number.NaN
       return Number.isFinite(value) ? value : undefined
@@ -46,19 +50,27 @@ export const parameterTypes = {
     engineType: 'Bool',
     expected: 'true or false',
     sample: 'true',
+    others: ['true', 'false'],
     read: (text) => (Object.hasOwn(booleans, text) ? booleans[text] : undefined),
   },
   timestamp: {
     engineType: timestampType,
     expected: 'an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
     sample: '2026-01-01T00:00:00Z',
+    others: ['2026-01-01T01:00:00Z', '2026-01-01T02:00:00Z'],
     read: (text) => {
       const micros = parseIsoTimestamp(text)
       return micros === undefined ? undefined : formatMicros(micros)
     },
   },
   // Only the engine knows whether it can compile an expression, so any text is accepted here.
-  regex: { engineType: 'String', expected: 'a regular expression', sample: '', read: (text) => text },
+  regex: {
+    engineType: 'String',
+    expected: 'a regular expression',
+    sample: '',
+    others: ['1', '2'],
+    read: (text) => text,
+  },
 } as const satisfies Record<string, ParameterType>
 
 export type ParameterTypeName = keyof typeof parameterTypes
@@ -131,6 +143,21 @@ export function sampleValues(declared: ParameterDeclarations): Record<string, st
       name,
       example ?? preset ?? allowed?.[0] ?? parameterTypes[type].sample,
     ]),
+  )
+}
+
+/** Other values than the samples, as far as the declarations allow them. */
+export function otherValues(
+  declared: ParameterDeclarations,
+  names: readonly string[],
+): Record<string, string> {
+  const samples = sampleValues(declared)
+  return Object.fromEntries(
+    [...new Set([...Object.keys(declared), ...names])].map((name) => {
+      const { type, enum: allowed } = declarationOf(declared, name)
+      const others = allowed ?? parameterTypes[type].others
+      return [name, others.find((value) => value !== samples[name]) ?? samples[name] ?? '']
+    }),
   )
 }
 

@@ -12,6 +12,8 @@ export interface RecentRequest {
   format: string
   uses: number
   lastUsedMs: number
+  /** Whether the caller's SQL determines the columns. */
+  hasOwnSql: boolean
 }
 
 /** Of each request, the cache holds at most this many results: one for each format. */
@@ -31,7 +33,10 @@ export function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[], lim
     if (same) {
       same.uses += uses
       same.lastUsedMs = Math.max(same.lastUsedMs, lastUsedMs)
-    } else requests.set(key, { parameters, project, format, uses, lastUsedMs })
+    } else {
+      const hasOwnSql = endpoint.definition.sandbox && Object.hasOwn(parameters, 'sql')
+      requests.set(key, { parameters, project, format, uses, lastUsedMs, hasOwnSql })
+    }
   }
   return [...requests.values()].sort(byUse).slice(0, limit)
 }

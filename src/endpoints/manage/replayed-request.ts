@@ -47,7 +47,7 @@ interface Compared {
 
 /** What a replay reports about a request. Values of callers and entries are part of it only if they are requested. */
 export function replayedRequest(
-  { uses, project, format, parameters }: RecentRequest,
+  { uses, project, format, parameters, hasOwnSql }: RecentRequest,
   { before, after }: { before: Run; after: Run },
   { difference, unstable }: Compared,
   showValues: boolean,
@@ -65,7 +65,8 @@ export function replayedRequest(
     removed_rows: difference?.removed ?? 0,
     reordered: difference?.reordered ?? false,
     unstable,
-    columns: difference?.columns ?? [],
+    // Names of columns can contain values of the caller's SQL.
+    columns: hasOwnSql && !showValues ? [] : (difference?.columns ?? []),
     ...(showValues && {
       parameters: Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, short(text)])),
       project: project ?? null,

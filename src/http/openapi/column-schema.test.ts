@@ -84,3 +84,7 @@ test('what is no type that can be read is taken as a name', () => {
   }
   expect(parseEngineType('Array(')).toEqual({ name: 'Array(', arguments: [] })
 })
+
+test.each(['2026-01-31T12:00:00', '2026-01-31T12:00:00Z'])('a datetime can be %s', (text) => {
+  expect(text).toMatch(new RegExp(String(columnSchema("DateTime('UTC')").pattern)))
+})

@@ -43,18 +43,20 @@ export function columnSchema(type: string): JsonSchema {
   return topLevelSchema(parseEngineType(type))
 }
 
+const iso = 'With `_timestamps=iso`, ISO 8601 text with `Z`.'
+
 function topLevelSchema(type: EngineType): JsonSchema {
   const [inner] = type.arguments
   if (type.name === 'LowCardinality' && inner) return topLevelSchema(inner.type)
   if (type.name === 'Nullable' && inner) return orNull(topLevelSchema(inner.type))
   if (type.name === 'DateTime64') {
-    return { type: 'integer', format: 'int64', description: 'Microseconds since 1970, UTC.' }
+    return { type: 'integer', format: 'int64', description: `Microseconds since 1970, UTC. ${iso}` }
   }
   if (type.name === 'DateTime') {
     return {
       type: 'string',
-      pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`,
-      description: 'Date and time in UTC, without a time zone: 2026-01-31T12:00:00.',
+      pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?$`,
+      description: `Date and time in UTC, without a time zone: 2026-01-31T12:00:00. ${iso}`,
     }
   }
   if (/^U?Int(?:64|128|256)$/.test(type.name)) {

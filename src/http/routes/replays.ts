@@ -45,7 +45,10 @@ const replayedRequest: z.ZodType<ReplayedRequest> = z.object({
     ),
   columns: z
     .array(z.object({ name: z.string(), changed: z.int() }))
-    .describe('Columns with other values, and the number of rows.'),
+    .describe(
+      'Columns with other values, and the number of rows. Empty if a caller of a sandbox sent SQL, ' +
+        'unless `show_values` is true.',
+    ),
   parameters: z.record(z.string(), z.string()).exactOptional().describe('Parameters that were sent.'),
   project: z.string().nullable().exactOptional().describe('Project of the token.'),
   examples: z

@@ -18,7 +18,7 @@ export function orderWarnings(query: QueryText): Finding[] {
     const limit = clauses.find((clause) => isRowLimit(query, clause))
     if (!limit || clauses.some(({ keyword }) => keyword === 'ORDER')) return []
     if (isOneRow(query, scope, clauses) || isOrdered(query, scope) || isExists(query, scope)) return []
-    const message = 'LIMIT without ORDER BY keeps any rows, and not always the same. Add ORDER BY.'
+    const message = 'LIMIT without ORDER BY can keep different rows each time. Add ORDER BY.'
     return [{ code: 'no_order', message, at: (query.tokens[limit.at] as CodeToken).start }]
   })
 }

@@ -240,6 +240,18 @@ export function replayJourneys(running: () => RunningService, clock: ManualClock
       expect(JSON.stringify(failed.body)).not.toContain('mine')
     })
 
+    test("hides columns of callers' SQL, whose names can contain values", async () => {
+      const views = (id: string) =>
+        `WITH mine AS (SELECT ${id} AS id FROM replayed) SELECT count() AS n FROM mine`
+      await make('replay.named', { query: views('id'), sandbox: true })
+      await query('replay.named', { sql: "SELECT countIf(id = 'rp-secret') FROM mine" })
+      const next = { query: views("'rp-secret'") }
+      const [hidden] = (await replay('replay.named', next)).body.requests
+      expect(hidden).toMatchObject({ outcome: 'different', changed_rows: 1, columns: [] })
+      const [shown] = (await replay('replay.named', next, { show_values: true })).body.requests
+      expect(shown.columns).toEqual([{ name: expect.stringContaining('rp-secret'), changed: 1 }])
+    })
+
     test('reads no entries after @now, so that new entries do not look like a difference', async () => {
       const entries = [-60_000, 60_000].map((ms) => ({
         project: 'rp-c',

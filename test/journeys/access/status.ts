@@ -88,7 +88,7 @@ const mistakes: Record<string, Mistake> = {
   'the SQL contains SETTINGS': {
     request: ['POST', '/api/endpoints', { name: 'wrong', query: 'SELECT 1 SETTINGS max_threads = 1' }],
     status: 422,
-    error: { code: 'invalid_query' },
+    error: { code: 'invalid_query', line: 1, column: 10 },
   },
 }
 

@@ -113,6 +113,10 @@ export function consoleLooks(stage: Stage): void {
         await look('light', 360)
         const wide = await tab.page.evaluate<number>('document.documentElement.scrollWidth')
         if (wide > 360) found[`${path} is wide`] = wide
+        const cut = await tab.page.evaluate<number>(
+          "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.nav'))",
+        )
+        if (cut > 0) found[`${path} hides a link of the navigation`] = cut
         await look('dark', 1440)
         await tab.page.setViewportSize({ width: 360, height: 800 })
       }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
@@ -148,6 +149,50 @@ export function consolePlayground(stage: Stage): void {
         await page.unroute('**/preview')
         await page.getByRole('button', { name: /^Run/ }).click()
         await page.getByRole('cell', { name: '1', exact: true }).waitFor()
+        const older = page.getByText('Rows from before your changes')
+        expect(await older.count()).toBe(0)
+        // The rows of the first query stay, and are marked.
+        await page.route('**/preview', () => {})
+        await write(page, 'SELECT 2 AS two')
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('button', { name: 'Stop' }).click()
+        await older.waitFor()
+        await page.getByRole('columnheader', { name: 'one' }).waitFor()
+      }))
+
+    test('downloads rows as CSV, with the values and types of the run', () => {
+      const query = 'SELECT number + @first AS n, @big AS big, @from AS time, @yes AS yes FROM numbers(1500)'
+      const values = {
+        first: '7',
+        big: '9007199254740993',
+        '_type.big': 'integer',
+        from: '2026-01-31T12:00:00Z',
+        yes: 'true',
+      }
+      return visit(linkTo(query, values), admin(), async (page) => {
+        await page.getByRole('button', { name: /^Run/ }).click()
+        await page.getByText('cut at the row limit').waitFor()
+        const started = page.waitForEvent('download')
+        await page.getByRole('button', { name: 'Download CSV' }).click()
+        const file = await started
+        expect(file.suggestedFilename()).toBe('rows.csv')
+        const lines = readFileSync(await file.path(), 'utf8')
+          .trim()
+          .split('\n')
+        expect(lines).toHaveLength(1501)
+        expect(lines[0]).toBe('"n","big","time","yes"')
+        expect(lines[1]).toBe('7,"9007199254740993",1769860800000000,true')
+      })
+    })
+
+    test('checks the query when the service is back', () =>
+      visit('/console/playground', admin(), async (page) => {
+        await sql(page).waitFor()
+        await page.context().setOffline(true)
+        await write(page, 'SELECT 1 AS one')
+        await page.getByText('The service cannot be reached.').first().waitFor()
+        await page.context().setOffline(false)
+        await page.getByText('The query is valid.').waitFor()
       }))
   })
 }

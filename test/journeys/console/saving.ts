@@ -44,7 +44,7 @@ export function consoleSaving(stage: Stage): void {
       })
     })
 
-    test('tries recent requests first, and asks if they would notice the change', async () => {
+    test('tries recent requests first, and asks if the change affects them', async () => {
       const name = 'console.tried'
       const query = `SELECT event_message, count() AS n FROM edge_logs
 WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY
@@ -59,7 +59,7 @@ GROUP BY event_message ORDER BY event_message`
       }
       await requests()
       await visit(`/console/endpoints/${name}`, { ...admin(), bypassPolicy: true }, async (page) => {
-        const dialog = page.getByRole('dialog', { name: 'Recent requests notice this change' })
+        const dialog = page.getByRole('dialog', { name: 'This change affects recent requests' })
         await write(page, query.replace('count()', 'countIf(1)'))
         await save(page)
         await page.getByText('Saved. All 2 recent requests return the same rows.').waitFor()
@@ -109,7 +109,7 @@ GROUP BY event_message ORDER BY event_message`
         await list.getByText(/^Line 3, column 17: @projct is not declared/).waitFor()
         await list.getByRole('button', { name: 'no_order' }).click()
         const help = page.getByRole('dialog', { name: 'no_order' })
-        await help.getByText('Without ORDER BY, rows come in any order', { exact: false }).waitFor()
+        await help.getByText('Without ORDER BY, rows come in no particular order', { exact: false }).waitFor()
         await help.getByText('ORDER BY timestamp DESC').waitFor()
         expect(await faultsOf(page)).toEqual([])
         await help.getByRole('button', { name: 'Close' }).click()

@@ -57,6 +57,23 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
       ])
     })
 
+    test.each<[query: string, parameters?: object]>([
+      ['SELECT count(), countIf(project = @project) FROM edge_logs', { project: 'abc' }],
+      ['SELECT 1, @n + 1', { n: 1 }],
+      ['SELECT id, timestamp > @now - INTERVAL 1 HOUR FROM edge_logs'],
+      ["SELECT * FROM (SELECT 'a', @t = 'b')", { t: null }],
+    ])('%s is refused, because the name of a column would depend on values', async (query, parameters) => {
+      const { status, body } = await sql({ query, parameters })
+      const message = 'Column 2 of the result contains a parameter, so it needs a name: … AS name.'
+      expect([status, body.error?.message]).toEqual([422, message])
+    })
+
+    test('columns without parameters need no name', async () => {
+      const query = "SELECT countIf(project = 'abc'), 'x', @n AS n FROM edge_logs"
+      const { body } = await sql({ query, parameters: { n: 1 } })
+      expect(Object.values(body.result[0])).toEqual([4, 'x', 1])
+    })
+
     test('max_rows truncates the result', async () => {
       const query = 'SELECT number AS n FROM numbers(5000)'
       const usual = await sql({ query })

@@ -187,6 +187,7 @@ describe('requests to saved queries', () => {
     ],
     ['logs.all?projct=b&_strict=1', invalid('projct')],
     ['logs.all', invalid('now'), post('{"project":"a","now":"x","_strict":true}')],
+    ['logs.all', invalid('projct'), post('{"project":"a","projct":null,"_strict":true}')],
     ['logs.all?project=a&_fromat=csv&_strict=1', invalid('_fromat')],
     ['logs.all?project=a&_strict=yes', invalid('_strict')],
     ['logs.all?project=a&_timestamps=unix', invalid('_timestamps')],

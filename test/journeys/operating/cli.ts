@@ -126,7 +126,7 @@ export function cliJourneys(service: () => LocalService): void {
           headers: { 'X-API-KEY': service().token, 'Content-Type': 'application/json' },
           body: JSON.stringify(body),
         })
-      const declared = { parameters: { most: { required: true, type: 'integer' } }, cache_seconds: 60 }
+      const declared = { parameters: { most: { required: true, type: 'integer' } }, cache_seconds: 3600 }
       expect((await put({ name: 'cli.numbers', query, ...declared })).status).toBe(201)
       expect((await put({ description: 'second' }, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
       const call = ['endpoint', 'run', 'cli.numbers', 'most=2']
@@ -150,7 +150,7 @@ export function cliJourneys(service: () => LocalService): void {
       )
       expect((await run([...call, 'mosst=1', '--lenient'])).code).toBe(0)
       expect(await form('--format', 'parquet', '--output', 'out.parquet')).toBe('')
-      expect((await run(call)).stderr).toMatch(/^2 rows, \d+ ms, from the cache, \d+s old\n$/)
+      expect((await run(call)).stderr).toMatch(/^2 rows, \d+ ms, from the cache, \d+[sm] old\n$/)
       expect((await run([...call, '--fresh'])).stderr).toMatch(/computed\n$/)
       expect((await run([...call, '--explain'])).stdout).toMatch(/^\{/)
       expect(await run(['endpoint', 'run', 'cli.numbers'])).toMatchObject({

@@ -81,6 +81,11 @@ export function EndpointResult(props: EndpointResultProps) {
   )
 }
 
+/** Marks rows that the query and the values on the page did not return. */
+export function RowsFromBefore() {
+  return <span className="badge warn">Rows from before your changes</span>
+}
+
 interface RowsProps {
   result: CallResult
   columns: readonly Column[]

@@ -23,7 +23,7 @@ export function BreakingDialog(props: BreakingDialogProps) {
         onSubmit={onConfirm}
         onClose={onClose}
       >
-        <p>Programs that call the current version may fail or get something else:</p>
+        <p>Callers of the current version may fail or get different results:</p>
         <ul className="warnings">
           {changes.map(({ kind, message }) => (
             <li key={`${kind} ${message}`}>{message}</li>

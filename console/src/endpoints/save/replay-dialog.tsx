@@ -21,7 +21,7 @@ export function ReplayDialog({ replay, isPending, error, onSave, onShowValues, o
   const [first, rest] = [requests.filter(isNoteworthy), requests.filter((one) => !isNoteworthy(one))]
   const hasValues = requests.some(({ parameters }) => parameters !== undefined)
   return (
-    <Dialog title="Recent requests notice this change" isWide onClose={onClose}>
+    <Dialog title="This change affects recent requests" isWide onClose={onClose}>
       <DialogForm
         action="Save as new version"
         disabled={isPending}
@@ -42,7 +42,7 @@ export function ReplayDialog({ replay, isPending, error, onSave, onShowValues, o
         <div className="tabs-line">
           <p className="faint">
             {hasValues
-              ? 'Parameters and rows may contain data of customers.'
+              ? 'Parameters and rows may contain customer data.'
               : 'Parameters and rows of the requests are hidden.'}
           </p>
           {!hasValues && (
@@ -83,7 +83,7 @@ function RequestRow({ request }: { request: ReplayedRequest }) {
       {examples.length > 0 && (
         <tr>
           <td colSpan={columns.length}>
-            <pre className="json-text">{examples.map(exampleText).join('\n')}</pre>
+            <pre className="json-text wrapped">{examples.map(exampleText).join('\n')}</pre>
           </td>
         </tr>
       )}
@@ -101,9 +101,9 @@ function Outcome({ request }: { request: ReplayedRequest }) {
   const { outcome, before, after, unstable } = request
   const [tone, text] = badges[outcome]
   const details = [
-    after.error?.message ?? differenceText(request),
-    before.error && !after.error ? 'The current version fails.' : '',
-    unstable ? 'The current version does not return the same rows each time.' : '',
+    after.error?.message.replace(/\.$/, '') ?? differenceText(request),
+    before.error && !after.error ? 'The current version fails' : '',
+    unstable ? 'The current version returns different rows each time' : '',
   ].filter((part) => part !== '')
   return (
     <>

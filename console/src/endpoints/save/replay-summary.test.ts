@@ -41,5 +41,7 @@ test('describes what differs', () => {
   expect(differenceText({ ...same, changed_rows: 2, added_rows: 1, columns })).toBe(
     '2 rows changed (n in 2 rows, share in 1 row), 1 row added',
   )
-  expect(differenceText({ ...same, removed_rows: 3, reordered: true })).toBe('3 rows removed, another order')
+  expect(differenceText({ ...same, removed_rows: 3, reordered: true })).toBe(
+    '3 rows removed, different order',
+  )
 })

@@ -44,7 +44,7 @@ export function differenceText(request: ReplayedRequest): string {
     changed === 0 && names.length > 0 ? `columns: ${columns.map(({ name }) => name).join(', ')}` : '',
     added > 0 ? `${counted(added, 'row')} added` : '',
     removed > 0 ? `${counted(removed, 'row')} removed` : '',
-    reordered ? 'another order' : '',
+    reordered ? 'different order' : '',
   ]
   return parts.filter((part) => part !== '').join(', ')
 }

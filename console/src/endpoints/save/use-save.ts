@@ -30,7 +30,7 @@ interface SaveOptions {
 }
 
 /**
- * Saves a draft. A change of the rows is first tried with recent requests; the user is asked if they would notice it, or if
+ * Saves a draft. A change of the rows is first tried with recent requests; the user is asked if it affects them, or if
  * the service refuses it as breaking.
  */
 export function useSave({ draft, saved, onSaved }: SaveOptions) {
