@@ -82,7 +82,7 @@ export function createHttp(
       time,
       withinMs: replayWithinMs * settings.enginePatience,
     }),
-    drafts: new EndpointDrafts({ engine, runner, sources: readable, warningsOf }),
+    drafts: new EndpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
     search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),

@@ -30,14 +30,22 @@ export interface KnownSources {
   readonly typedColumns?: ColumnsOf
 }
 
+/** The values and the time of a query that runs once. */
+interface OnlyRun {
+  values: Readonly<Record<string, string>>
+  nowMicros: bigint
+}
+
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
 export function compileEndpoint(
   engine: Engine,
   definition: EndpointDefinition,
   version: number,
   sources: KnownSources,
+  /** Undefined if it can run more than once. */
+  onlyRun?: OnlyRun,
 ): Promise<Endpoint> {
-  return compile(engine, definition, version, sources).catch((error) => {
+  return compile(engine, definition, version, sources, onlyRun).catch((error) => {
     throw withHint(error, definition.query, { tables: sources.keys(), aliased: sources.aliased })
   })
 }
@@ -47,11 +55,15 @@ async function compile(
   definition: EndpointDefinition,
   version: number,
   sources: KnownSources,
+  onlyRun: OnlyRun | undefined,
 ): Promise<Endpoint> {
   checkTokens(definition.query)
   if (definition.sandbox) sandboxViews(definition.query)
   const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
-  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
+  const parameters = withNow(
+    compiled.check(onlyRun?.values ?? sampleValues(definition.parameters)),
+    onlyRun?.nowMicros ?? sampleNowMicros,
+  )
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
   const unused = unusedSubqueries(compiled)
   if (unused !== undefined) {
@@ -61,7 +73,7 @@ async function compile(
   const statement = { sql: compiled.sent, parameters }
   if (compiled.sent !== compiled.sql) await checkSql(engine, statement, sources)
   const columns = await describeColumns(engine, statement)
-  await checkColumnNames(engine, definition, compiled, columns)
+  if (!onlyRun) await checkColumnNames(engine, definition, compiled, columns)
   checkBucketColumn(definition, columns)
   return { definition, version, compiled, columns }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, missingParameter, type WellheadError } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { readShape } from '../../base/validation.ts'
@@ -16,6 +17,7 @@ interface EndpointDraftsOptions {
   engine: Engine
   runner: EndpointRunner
   sources: () => KnownSources
+  clock: Clock
   warningsOf: WarningsOf
 }
 
@@ -91,24 +93,27 @@ export class EndpointDrafts {
       throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
     }
     const fields = { query, parameters: declarationsOf(parameters), max_rows }
-    const endpoint = await this.#compile(fields, caller, signal)
-    // Errors of the SQL come first: in `:project`, they explain why the value is not used.
-    if (unused !== undefined) throw unusedParameter(unused, used)
     const sent = Object.entries(parameters).flatMap(([name, value]) =>
       value === null ? [] : [[name, String(value)] as const],
     )
-    return this.#options.runner.run({
-      endpoint,
-      values: endpoint.compiled.check(Object.fromEntries(sent)),
-      format,
-      caller,
-      project: undefined,
-      signal,
-      purpose: 'preview',
-    })
+    const onlyRun = {
+      values: Object.fromEntries(sent),
+      nowMicros: BigInt(this.#options.clock.now()) * 1000n,
+    }
+    const endpoint = await this.#compile(fields, caller, signal, onlyRun)
+    // Errors of the SQL come first: in `:project`, they explain why the value is not used.
+    if (unused !== undefined) throw unusedParameter(unused, used)
+    const values = endpoint.compiled.check(onlyRun.values)
+    const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
+    return this.#options.runner.run(call, { nowMicros: onlyRun.nowMicros })
   }
 
-  async #compile(body: unknown, caller: string, signal: AbortSignal): Promise<Endpoint> {
+  async #compile(
+    body: unknown,
+    caller: string,
+    signal: AbortSignal,
+    onlyRun?: Parameters<typeof compileEndpoint>[4],
+  ): Promise<Endpoint> {
     const { engine, runner, sources } = this.#options
     const fields = writableFields(body)
     const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
@@ -117,7 +122,9 @@ export class EndpointDrafts {
       timeout_seconds: Math.min(definition.timeout_seconds, maxDraftSeconds),
     }
     try {
-      return await runner.inTurn({ caller, signal }, () => compileEndpoint(engine, bounded, 1, sources()))
+      return await runner.inTurn({ caller, signal }, () =>
+        compileEndpoint(engine, bounded, 1, sources(), onlyRun),
+      )
     } catch (error) {
       throw errorInTypedText(error, String(fields.query))
     }

@@ -57,16 +57,28 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
       ])
     })
 
-    test.each<[query: string, parameters?: object]>([
-      ['SELECT count(), countIf(project = @project) FROM edge_logs', { project: 'abc' }],
-      ['SELECT 1, @n + 1', { n: 1 }],
-      ['SELECT id, timestamp > @now - INTERVAL 1 HOUR FROM edge_logs'],
-      ["SELECT * FROM (SELECT 'a', @t = 'b')", { t: null }],
-    ])('%s is refused, because the name of a column would depend on values', async (query, parameters) => {
-      const { status, body } = await sql({ query, parameters })
-      const message = 'Column 2 of the result contains a parameter, so it needs a name: … AS name.'
-      expect([status, body.error?.message]).toEqual([422, message])
-    })
+    test.each<[query: string, parameters: Record<string, unknown>, second: unknown]>([
+      ['SELECT count(), countIf(project = @project) FROM edge_logs', { project: 'abc' }, 4],
+      ['SELECT 1, @n + 1', { n: 1 }, 2],
+      ['SELECT id, timestamp > @now - INTERVAL 1 HOUR FROM edge_logs ORDER BY timestamp DESC, id', {}, 1],
+      ["SELECT * FROM (SELECT 'a', @t = 'b')", { t: null }, null],
+    ])(
+      '%s runs once, but is no endpoint: a column is named after its values',
+      async (query, parameters, second) => {
+        const { body } = await sql({ query, parameters })
+        expect(Object.values(body.result[0])[1]).toBe(second)
+        const declared = Object.entries(parameters).map(([name, value]) => [
+          name,
+          { type: typeof value === 'number' ? 'integer' : 'string' },
+        ])
+        const endpoint = { query, parameters: Object.fromEntries(declared) }
+        const checked = await ask(
+          ...([running(), running().adminToken.token, 'POST', '/api/endpoints/check', endpoint] as const),
+        )
+        const message = 'Column 2 of the result contains a parameter, so it needs a name: … AS name.'
+        expect([checked.status, checked.body.error?.message]).toEqual([422, message])
+      },
+    )
 
     test('columns without parameters need no name', async () => {
       const query = "SELECT countIf(project = 'abc'), 'x', @n AS n FROM edge_logs"
