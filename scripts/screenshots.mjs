@@ -149,7 +149,7 @@ async function createTokens() {
 /** Creates versions to compare, and a rejected entry. */
 async function createVersions() {
   const query = (columns) =>
-    `SELECT\n    function_id,\n    ${columns}\nFROM function_edge_logs\nWHERE project = @project\nGROUP BY function_id\nORDER BY function_id`
+    `SELECT\n    function_id,\n    ${columns}\nFROM function_edge_logs\nWHERE project = @project AND timestamp > @now - INTERVAL 7 DAY\nGROUP BY function_id\nORDER BY function_id`
   await send('POST', '/api/endpoints', {
     name: 'functions.errors',
     description: 'Failed invocations of a project by function.',

@@ -199,6 +199,10 @@ function refusalsOf(
     )
     refuse(requests, 'Use --replay to deploy anyway.')
   }
+  const skipped = replays.reduce((sum, replay) => sum + replay.skipped, 0)
+  if (options.replay === 'strict' && skipped > 0) {
+    refuse(`${plural(skipped, 'recent request')} not replayed in time`, 'Use --replay to deploy anyway.')
+  }
   return refusals
 }
 

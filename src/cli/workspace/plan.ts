@@ -37,7 +37,9 @@ export async function openChecked(
   const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
   if (problems.length === 0) return workspace
   await (json ? printJson(io, { problems }) : printFindings(problems, io))
-  throw new CommandFailure(`${plural(problems.length, 'problem')} found; nothing was deployed.`)
+  throw new CommandFailure(
+    `${plural(problems.length, 'problem')} found. Run wellhead check to see all of them.`,
+  )
 }
 
 export async function planFor(workspace: Workspace, client: ServiceClient): Promise<Plan> {

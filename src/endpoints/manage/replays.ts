@@ -14,6 +14,7 @@ import { QueryQueue } from '../call/query-queue.ts'
 import { Sandboxes } from '../call/sandboxes.ts'
 import { changedDefinition, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
+import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type RecentRequest, recentRequests } from './recent-requests.ts'
 import { type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
@@ -32,8 +33,8 @@ interface ReplaysOptions {
 }
 
 export const replayShape = z.strictObject({
-  endpoint: z.record(z.string(), z.unknown()),
-  show_values: z.boolean().default(false),
+  endpoint: z.record(z.string(), z.unknown(), must('an object with fields of the endpoint')),
+  show_values: trueOrFalse.default(false),
 })
 
 export interface Replay {

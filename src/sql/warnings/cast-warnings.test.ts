@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { findWarnings, type WarnedQuery } from './find-warnings.ts'
+import type { SourceColumn } from './query-text.ts'
+
+const text = (column: string, path: string): SourceColumn => ({ column, path, type: 'text' })
+const sources: Record<string, SourceColumn[]> = {
+  edge_logs: [
+    text('request_path', 'request.path'),
+    { column: 'status_code', path: 'response.status_code', type: 'number' },
+  ],
+  auth_logs: [],
+}
+
+/** "code: text at its position" of each warning, without those that the test is not about. */
+async function warned(sql: string, codes: RegExp, more: Partial<WarnedQuery> = {}): Promise<string[]> {
+  const found = await findWarnings({
+    ...{ sql, declared: [], reserved: ['now'], usedElsewhere: [], sandbox: false },
+    columnsOf: (source) => (Object.hasOwn(sources, source) ? sources[source] : undefined),
+    ...more,
+  })
+  return found
+    .filter(({ code }) => codes.test(code))
+    .map(
+      ({ line, column }) =>
+        sql
+          .split('\n')
+          [line - 1]?.slice(column - 1)
+          .match(/^[@\w.]+/)?.[0] ?? '',
+    )
+}
+
+const recent = 'timestamp > @now - INTERVAL 1 DAY'
+
+describe('cast_hides_missing', () => {
+  const warnedCasts = (sql: string) => warned(sql, /cast_hides_missing/)
+  const selected = (expression: string) => `SELECT ${expression} AS x FROM auth_logs WHERE ${recent}`
+
+  test.each([
+    ['metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.user::String', 'metadata.user', "''", '::Nullable(String)'],
+    ['metadata.cost::Decimal(10, 2)', 'metadata.cost', '0', '::Nullable(Decimal(10, 2))'],
+    ['metadata.at::DateTime', 'metadata.at', '1970-01-01', '::Nullable(DateTime)'],
+    ['metadata.user::LowCardinality(String)', 'metadata.user', "''", '::LowCardinality(Nullable(String))'],
+    ['metadata.ok::bool', 'metadata.ok', 'false', '::Nullable(bool)'],
+    ['CAST(metadata.status AS Int64)', 'CAST', '0', 'metadata.status::Nullable(Int64)'],
+    ["CAST(metadata.user, 'String')", 'CAST', "''", 'metadata.user::Nullable(String)'],
+    ["accurateCast(metadata.status, 'UInt8')", 'accurateCast', '0', 'metadata.status::Nullable(UInt8)'],
+    ['toInt64(metadata.status)', 'toInt64', '0', 'metadata.status::Nullable(Int64)'],
+    ['toString(metadata.user.id)', 'toString', "''", 'metadata.user.id::Nullable(String)'],
+    ['toDateTime64(metadata.at, 3)', 'toDateTime64', '1970-01-01', 'metadata.at::Nullable(DateTime64(6))'],
+    ['avg(metadata.duration::Float64)', 'metadata.duration', '0', '::Nullable(Float64)'],
+    ["coalesce(metadata.user::String, 'nobody')", 'metadata.user', "''", '::Nullable(String)'],
+    ['ifNull(metadata.status::Int64, -1)', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 < 400', 'metadata.status', '0', '::Nullable(Int64)'],
+    ["metadata.user::String != 'root'", 'metadata.user', "''", '::Nullable(String)'],
+    ['metadata.status::Int64 = 0', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 IN (0, 200)', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.user::String = @user', 'metadata.user', "''", '::Nullable(String)'],
+    ["NOT metadata.user::String = 'root'", 'metadata.user', "''", '::Nullable(String)'],
+    ["NOT (metadata.user::String = 'root')", 'metadata.user', "''", '::Nullable(String)'],
+    ["'root' != metadata.user::String", 'metadata.user', "''", '::Nullable(String)'],
+    ['400 > metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['5 < metadata.status::Int64 + 10', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['-1 < metadata.status::Int64', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 BETWEEN 0 AND 399', 'metadata.status', '0', '::Nullable(Int64)'],
+    ['metadata.status::Int64 NOT BETWEEN 200 AND 299', 'metadata.status', '0', '::Nullable(Int64)'],
+  ])('%s is reported', async (expression, at, missing, instead) => {
+    const sql = selected(expression)
+    expect(await warnedCasts(sql)).toEqual([at])
+    const [warning] = (
+      await findWarnings({
+        ...{ sql, declared: ['user'], reserved: ['now'], usedElsewhere: ['user'], sandbox: false },
+        columnsOf: () => [],
+      })
+    ).filter(({ code }) => code === 'cast_hides_missing')
+    expect(warning?.message).toContain(`is ${missing} where the path is missing. Use ${instead} to get null.`)
+  })
+
+  test('a cast of a path in brackets is reported', async () => {
+    const find = (sql: string) =>
+      findWarnings({
+        ...{ sql, declared: [], reserved: ['now'], usedElsewhere: [], sandbox: false },
+        columnsOf: () => [],
+      })
+    const [warning] = await find(`SELECT id FROM auth_logs WHERE ${recent} AND (metadata.status)::int < 400`)
+    expect(warning).toMatchObject({
+      message: '(metadata.status)::int is 0 where the path is missing. Use ::Nullable(int) to get null.',
+      column: 70,
+    })
+  })
+
+  test('a group of missing values is reported', async () => {
+    expect(
+      await warnedCasts(`SELECT count() FROM auth_logs WHERE ${recent} GROUP BY metadata.user::String`),
+    ).toEqual(['metadata.user'])
+    expect(await warnedCasts(`SELECT e.metadata.a::Int8 FROM auth_logs e WHERE e.${recent}`)).toEqual([
+      'e.metadata.a',
+    ])
+  })
+
+  test.each([
+    'metadata.status::Nullable(Int64)',
+    'metadata.status::nullable(int64)',
+    'metadata.status',
+    'metadata.status.:Int64',
+    'metadata.^user',
+    'metadata.tags::Array(String)',
+    'metadata.items[].name',
+    'metadata.user::LowCardinality(Nullable(String))',
+    'toInt64OrNull(metadata.status)',
+    'CAST(metadata.status AS Nullable(Int64))',
+    "CAST(metadata.status, 'Nullable(Int64)')",
+    'status::Int64',
+    'toString(timestamp)',
+    "'metadata.status::Int64'",
+    "metadata.level::String = 'error'",
+    "metadata.level::String IN ('error', 'fatal')",
+    "metadata.path::String LIKE '/rest/%'",
+    "metadata.level::String != ''",
+    "metadata.level::String = ''",
+    'metadata.status::Int64 >= 500',
+    'metadata.status::Int64 = 404',
+    'countIf(metadata.status::Int64 >= 500)',
+    'metadata.status::Int64 BETWEEN 400 AND 499',
+    '500 <= metadata.status::Int64',
+    "'error' = metadata.level::String",
+    '(metadata.status)::Nullable(Int64)',
+    'length(metadata.status)::Int64',
+    "nullIf(metadata.user::String, '')",
+    'ifNull(metadata.bytes::Int64, 0)',
+    'sum(metadata.bytes::Int64)',
+    "match(metadata.path::String, '^/rest')",
+    "startsWith(metadata.path::String, '/rest')",
+    'empty(metadata.user::String)',
+  ])('%s is not reported', async (expression) => {
+    expect(await warnedCasts(selected(expression))).toEqual([])
+  })
+
+  test('a path that a text column serves is not reported, because the column is empty as well', async () => {
+    const from = `FROM edge_logs WHERE ${recent}`
+    expect(await warnedCasts(`SELECT metadata.request.path::String AS path ${from}`)).toEqual([])
+    expect(await warnedCasts(`SELECT metadata.request.method::String AS method ${from}`)).toHaveLength(1)
+    // A column of numbers is null where the path is missing.
+    expect(await warnedCasts(`SELECT metadata.response.status_code::Int64 AS s ${from}`)).toHaveLength(1)
+  })
+
+  test('a flag in WHERE is not reported, because null is not true either', async () => {
+    expect(await warnedCasts(`SELECT id FROM auth_logs WHERE ${recent} AND metadata.ok::Bool`)).toEqual([])
+    expect(await warnedCasts(`SELECT id FROM auth_logs WHERE ${recent} AND NOT metadata.ok::Bool`)).toEqual([
+      'metadata.ok',
+    ])
+  })
+})
