@@ -104,6 +104,8 @@ export function consoleLooks(stage: Stage): void {
         await loaded(tab.page)
         // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
         const look = async (theme: 'light' | 'dark', width: number) => {
+          // A page in the background does not render, so it would not notice the theme.
+          await tab.page.bringToFront()
           await tab.page.setViewportSize({ width, height: 900 })
           await tab.page.emulateMedia({ colorScheme: theme })
           await tab.page.locator(`html[data-theme=${theme}]`).waitFor()

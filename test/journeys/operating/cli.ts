@@ -170,7 +170,7 @@ export function cliJourneys(service: () => LocalService): void {
         version: 3,
         description: '',
       })
-      expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +1m/m)
+      expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +3 +1h/m)
       const more = { query: query.replace(' FROM', ', 1 AS more FROM') }
       expect((await put(more, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
       expect(await run(['endpoint', 'restore', 'cli.numbers', '3'])).toMatchObject({
