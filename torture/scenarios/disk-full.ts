@@ -5,7 +5,7 @@ import { needsForLoopDisk } from '../faults/loop-disk.ts'
 import { openMounted } from '../faults/mounted-service.ts'
 import { storedIds } from '../load/counting.ts'
 import { MixedLoad } from '../load/mixed-load.ts'
-import { summaryOf } from '../load/responses.ts'
+import { summaryOf, waitUntil } from '../load/responses.ts'
 import { patienceMs } from '../support/patience.ts'
 import type { Scenario } from '../support/scenario.ts'
 
@@ -31,10 +31,19 @@ export const diskFull: Scenario = {
         fillDisk(disk.path, filler, leaveBytes)
         const before = refusals()
         await load.waitFor(() => refusals() > before, patienceMs, 'no log was refused')
-        for (const name of ['torture.count', 'torture.cached-count']) {
-          const { status, code } = await summaryOf(target.call(call(name)))
-          if (status !== 200) faults.push(`${name} on a full disk: ${status} ${code}`)
+        const cached = await summaryOf(target.call(call('torture.cached-count')))
+        if (cached.status !== 200)
+          faults.push(`a cached result on a full disk: ${cached.status} ${cached.code}`)
+        // A disk that fills up during an insert can leave it incomplete; then the engine restarts.
+        const uncached = new Set<string>()
+        const isServed = async () => {
+          const { status, code } = await summaryOf(target.call(call('torture.count')))
+          if (status !== 200) uncached.add(`${status} ${code}`)
+          return status === 200
         }
+        await waitUntil('a query on a full disk', isServed, patienceMs)
+        uncached.delete('503 engine_unavailable')
+        if (uncached.size > 0) faults.push(`torture.count on a full disk: ${[...uncached].join(', ')}`)
         const { status } = await summaryOf(target.call('/health'))
         if (status !== 200) faults.push(`/health on a full disk: ${status}`)
         rmSync(filler)
