@@ -1,3 +1,5 @@
+import { closestName, didYouMean } from './text/closest-name.ts'
+
 /** All errors of the API: a stable code, a status and a message. docs/reference/errors.md lists the same codes; a test compares the two. */
 export interface ErrorDetails {
   /** Name of the wrong parameter or field. */
@@ -91,6 +93,16 @@ export const invalidParameter = define('invalid_parameter', 400, (parameter: str
   message,
   details: { parameter },
 }))
+export const unknownParameter = define(
+  'invalid_parameter',
+  400,
+  /** Without a similar name, the message ends with `otherwise`. */
+  (parameter: string, known: Iterable<string>, otherwise = '') => {
+    const closest = closestName(parameter, known)
+    const help = closest === undefined ? otherwise : didYouMean(closest)
+    return { message: `Unknown parameter "${parameter}".${help}`, details: { parameter } }
+  },
+)
 export const invalidBody = define('invalid_body', 400, (message: string) => message)
 export const malformedRequest = define('malformed_request', 400, (message: string) => message)
 export const unauthorized = define('unauthorized', 401, (mistyped: boolean = false) => ({
@@ -102,13 +114,12 @@ export const endpointNotFound = define(
   'endpoint_not_found',
   404,
   (reference: string, closest?: string) =>
-    `No endpoint has the id or name "${reference}".${closest === undefined ? '' : ` Did you mean ${closest}?`}`,
+    `No endpoint has the id or name "${reference}".${didYouMean(closest)}`,
 )
 export const sourceNotFound = define(
   'source_not_found',
   404,
-  (name: string, closest?: string) =>
-    `No source has the name "${name}".${closest === undefined ? '' : ` Did you mean ${closest}?`}`,
+  (name: string, closest?: string) => `No source has the name "${name}".${didYouMean(closest)}`,
 )
 export const notFound = define(
   'not_found',

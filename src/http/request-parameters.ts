@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { invalidParameter } from '../base/errors.ts'
-import { closestName } from '../base/text/closest-name.ts'
+import { invalidParameter, unknownParameter } from '../base/errors.ts'
 import { notWellFormed } from '../base/validation.ts'
 
 /** The framework cannot tell a repeated parameter from a list. */
@@ -78,9 +77,6 @@ export function isStrict(control: ReadonlyMap<string, string>): boolean {
 export function refuseUnknown({ names }: SentParameters, declared: readonly string[]): void {
   for (const name of names) {
     const known = name.startsWith('_') ? controlNames : declared
-    if (known.includes(name)) continue
-    const closest = closestName(name, known)
-    const hint = closest === undefined ? '' : ` Did you mean ${closest}?`
-    throw invalidParameter(name, `Unknown parameter "${name}".${hint}`)
+    if (!known.includes(name)) throw unknownParameter(name, known)
   }
 }

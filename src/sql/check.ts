@@ -1,5 +1,5 @@
 import { invalidQuery } from '../base/errors.ts'
-import { closestName } from '../base/text/closest-name.ts'
+import { closestName, didYouMean } from '../base/text/closest-name.ts'
 import { editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
@@ -174,7 +174,7 @@ function firstWordHint(first: CodeToken | undefined): string {
   }
   if (word === '%') return `${startsWith} Remove the line with %, and write parameters as @project.`
   const meant = /^\w{4,8}$/.test(word) ? closestName(word, ['SELECT', 'WITH']) : undefined
-  return meant === undefined ? startsWith : `${startsWith} Did you mean ${meant}?`
+  return `${startsWith}${didYouMean(meant)}`
 }
 
 /** Checks the text before the engine reads it. */

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useState } from 'react'
-import type { ApiError } from '../api/api.ts'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
 import type { Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
@@ -8,6 +7,7 @@ import { useAddress } from '../ui/use-address.ts'
 import { ColumnSuggestions } from './editor/column-suggestions.tsx'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { useSqlNames } from './editor/use-sql-names.ts'
+import { Verdict } from './editor/verdict.tsx'
 import { type SqlWarning, WarningList } from './editor/warning-list.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
 import { EndpointConflict } from './endpoint-conflict.tsx'
@@ -36,7 +36,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
   const isDraft = base === undefined || isChanged
   useLeaveGuard(isChanged)
-  const { checked, problem, waiting } = useDraftCheck(draft, true)
+  const { checked, problem, marked, waiting } = useDraftCheck(draft, true)
   const warnings = (!problem && checked?.warnings) || noWarnings
   const { names, seenAt, isPending } = useSqlNames(draft.query)
   const used = checked?.parameters
@@ -58,13 +58,6 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
     tab === 'query',
   )
   const { run, begin, stop } = runner
-  const marked = useMemo(
-    () =>
-      problem?.line === undefined
-        ? undefined
-        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
-    [problem],
-  )
   const editorNames = useMemo(
     () => ({ ...names, parameters: [...Object.keys(parameters), 'now'] }),
     [names, parameters],
@@ -116,11 +109,15 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                 warnings={warnings}
                 names={editorNames}
               />
-              <Verdict
-                problem={problem}
-                state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
-                format={() => formatQuery(draft, setDraft)}
-              />
+              <div className="tabs-line">
+                <Verdict
+                  problem={problem}
+                  state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
+                />
+                <button type="button" className="button small" onClick={() => formatQuery(draft, setDraft)}>
+                  Format
+                </button>
+              </div>
               <WarningList warnings={warnings} />
             </div>
             <form
@@ -157,26 +154,6 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
           />
         </>
       )}
-    </div>
-  )
-}
-
-interface VerdictProps {
-  problem: ApiError | undefined
-  state: string
-  format: () => void
-}
-
-function Verdict({ problem, state, format }: VerdictProps) {
-  const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
-  return (
-    <div className="tabs-line">
-      <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
-        {problem ? place + problem.message : state || ' '}
-      </p>
-      <button type="button" className="button small" onClick={format}>
-        Format
-      </button>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { ApiError, api, OfflineError } from '../api/api.ts'
 import type { DraftCheck } from '../api/shapes.ts'
 import type { EndpointDraft } from './endpoint-draft.ts'
@@ -22,9 +22,19 @@ export function useDraftCheck(draft: EndpointDraft, enabled: boolean) {
     retryDelay: 2_000,
     placeholderData: (before) => before,
   })
+  const problem = error instanceof ApiError ? error : undefined
+  const marked = useMemo(
+    () =>
+      problem?.line === undefined
+        ? undefined
+        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
+    [problem],
+  )
   return {
     checked: data,
-    problem: error instanceof ApiError ? error : undefined,
+    problem,
+    /** The problem as the editor marks it. */
+    marked,
     /** Whether the outcome belongs to an older text. */
     waiting: isFetching || settled !== draft,
   }

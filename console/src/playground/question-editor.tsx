@@ -1,10 +1,10 @@
 import { type ReactNode, type Ref, useMemo, useState } from 'react'
-import type { ApiError } from '../api/api.ts'
 import { previewEndpoint } from '../api/call-endpoint.ts'
 import type { DraftCheck } from '../api/shapes.ts'
 import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
 import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
 import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
+import { Verdict } from '../endpoints/editor/verdict.tsx'
 import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
 import { newDraft } from '../endpoints/endpoint-draft.ts'
 import { EndpointResult, RowsFromBefore } from '../endpoints/result/endpoint-result.tsx'
@@ -43,7 +43,7 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   const asked = useMemo(() => ({ query, values, types }), [query, values, types])
   const parameters = useMemo(() => triedParameters(asked), [asked])
   const draft = useMemo(() => ({ ...newDraft, query, parameters }), [query, parameters])
-  const { checked, problem, waiting } = useDraftCheck(draft, true)
+  const { checked, problem, marked, waiting } = useDraftCheck(draft, true)
   const warnings = useMemo(
     () => (isBlank || problem ? noWarnings : warningsOf(checked)),
     [isBlank, problem, checked],
@@ -62,13 +62,6 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   )
   const { run, begin, stop } = runner
   const isEdited = JSON.stringify(ran) !== JSON.stringify(asked)
-  const marked = useMemo(
-    () =>
-      problem?.line === undefined
-        ? undefined
-        : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
-    [problem],
-  )
   const editorNames = useMemo(() => ({ ...sqlNames, parameters: [...names, 'now'] }), [sqlNames, names])
   const format = async () => {
     const { formatSql } = await import('../endpoints/editor/format-sql.ts')
@@ -130,15 +123,6 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
         }
       />
     </>
-  )
-}
-
-function Verdict({ problem, state }: { problem: ApiError | undefined; state: string }) {
-  const place = problem?.line === undefined ? '' : `Line ${problem.line}, column ${problem.column ?? 1}: `
-  return (
-    <p role="status" className={problem ? 'badge bad verdict' : 'faint'}>
-      {problem ? place + problem.message : state || ' '}
-    </p>
   )
 }
 

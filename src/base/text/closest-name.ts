@@ -25,4 +25,8 @@ export function closestName(name: string, candidates: Iterable<string>): string 
   return typed.length < 3 ? undefined : all.find(hasSameLetters)
 }
 
+export function didYouMean(name: string | undefined): string {
+  return name === undefined ? '' : ` Did you mean ${name}?`
+}
+
 const sorted = (word: string) => [...word].sort().join('')

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
-import { closestName } from '../../base/text/closest-name.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import {
@@ -95,9 +95,7 @@ function findByName(name: string, endpoints: readonly ServerEndpoint[], io: Comm
   const hint = existsSync(resolve(io.cwd, name))
     ? ` To write to the directory ${name}, use --directory ${name}.`
     : ''
-  throw new CommandFailure(
-    `No endpoint has the name "${name}".${closest ? ` Did you mean ${closest}?` : ''}${hint}`,
-  )
+  throw new CommandFailure(`No endpoint has the name "${name}".${didYouMean(closest)}${hint}`)
 }
 
 /** Adds files for the service's own sources that queries read, which "wellhead check" needs. Keeps existing files. */

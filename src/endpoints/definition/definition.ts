@@ -28,6 +28,7 @@ function bareQuery(query: string): string {
 
 /** Line breaks of Unix, so that a checkout on Windows is the same query. Quoted text is unchanged. */
 function withUnixLines(query: string): string {
+  if (!query.includes('\r')) return query
   const texts = [...sqlTokens(query)].map(({ kind, start, end }) => {
     const text = query.slice(start, end)
     if (kind !== 'space' && kind !== 'comment') return text

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
-import { invalidParameter, missingParameter, type WellheadError } from '../../base/errors.ts'
-import { closestName } from '../../base/text/closest-name.ts'
+import { missingParameter, unknownParameter, type WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
@@ -132,7 +131,5 @@ export class EndpointDrafts {
 }
 
 function unusedParameter(name: string, used: readonly string[]): WellheadError {
-  const closest = closestName(name, used)
-  const hint = closest === undefined ? `The SQL does not use @${name}.` : `Did you mean ${closest}?`
-  return invalidParameter(name, `Unknown parameter "${name}". ${hint}`)
+  return unknownParameter(name, used, ` The SQL does not use @${name}.`)
 }

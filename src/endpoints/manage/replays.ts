@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Timers } from '../../base/clock.ts'
-import { invalidParameter, WellheadError } from '../../base/errors.ts'
+import { unknownParameter, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -187,7 +187,7 @@ function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentReques
   // The token adds it, not the caller.
   if (project !== undefined) known.add('project')
   const unknown = Object.keys(parameters).find((name) => !known.has(name))
-  if (unknown !== undefined) throw invalidParameter(unknown, `Unknown parameter "${unknown}".`)
+  if (unknown !== undefined) throw unknownParameter(unknown, known)
 }
 
 /** Undefined if one of the runs failed. */

@@ -20,7 +20,7 @@ const series = (values: readonly number[], from = 0) =>
   values.map((n, i) => `{"t":"2026-01-0${from + i + 1}","n":${n}}`)
 
 describe('readResultRows', () => {
-  test('keeps the text of each column, whatever it contains', async () => {
+  test('keeps the text of each column exactly', async () => {
     const line = String.raw`{"a":{"x":[1,{"y":"}],\","}]},"b\"":"{,}","c":12345678901234567890,"d":null,"e":[]}`
     expect(await readResultRows(Buffer.from(`${line}\n`))).toEqual({
       columns: ['a', 'b"', 'c', 'd', 'e'],

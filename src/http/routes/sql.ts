@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { invalidParameter } from '../../base/errors.ts'
+import { unknownParameter } from '../../base/errors.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { type EndpointDrafts, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { callQuery, resultResponses } from '../openapi/call.ts'
@@ -58,7 +58,7 @@ function formatOf(request: FastifyRequest): OutputFormat {
   const names = [...Object.keys(parameters), ...control.keys()]
   const unknown = names.find((name) => !Object.hasOwn(query.shape, name))
   if (unknown !== undefined) {
-    throw invalidParameter(unknown, `Unknown parameter "${unknown}". Send parameters of the SQL in the body.`)
+    throw unknownParameter(unknown, Object.keys(query.shape), ' Send parameters of the SQL in the body.')
   }
   return chooseFormat(control, request.headers.accept, false).format
 }

@@ -1,4 +1,4 @@
-import { closestName } from '../../base/text/closest-name.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { metadata, pathAt } from '../metadata-path.ts'
 import { sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
@@ -7,7 +7,6 @@ import { unknownFunction } from './name-hints.ts'
 import {
   argumentsOf,
   callOf,
-  didYouMean,
   dottedName,
   type Hint,
   pathSql,

@@ -1,5 +1,5 @@
 import { invalidQuery, type WellheadError } from '../../base/errors.ts'
-import { closestName } from '../../base/text/closest-name.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { editSql } from '../edits.ts'
 import { positionOf } from '../errors.ts'
 import { functionNames, isGenerator, withoutCombinators } from '../functions.ts'
@@ -9,7 +9,6 @@ import { refusedFunctions } from './refused-functions.ts'
 import {
   argumentsOf,
   callOf,
-  didYouMean,
   dottedName,
   pathSql,
   type RefusedSql,

@@ -23,10 +23,6 @@ export interface Hint {
 /** A sentence as it is shown: backticks only mark SQL. */
 export const shown = (sentence: string) => sentence.replaceAll('`', '')
 
-export function didYouMean(name: string | undefined): string {
-  return name === undefined ? '' : ` Did you mean ${name}?`
-}
-
 /** The name that starts at a token, with dots, and the index after it. */
 export function dottedName(
   tokens: readonly CodeToken[],

@@ -157,7 +157,7 @@ function isComparedSafely(
   }
   const [operator, value] = comparisonAfter(tokens, end) ?? comparisonBefore(tokens, first, end) ?? []
   if (!value || !isLiteral(value)) return false
-  // Whoever compares with '' or 0 has thought of it.
+  // A comparison with the default itself shows that its author knows about it.
   if (isDefault(value, missing))
     return missing === "''" || operator === '>' || operator === '!=' || operator === '<>'
   if (operator === '=' || operator === '==') return true

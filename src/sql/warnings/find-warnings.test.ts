@@ -1,35 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { recent, warned } from '../../../test/support/sql/warned.ts'
 import { findWarnings, maxWarnedLength, type WarnedQuery } from './find-warnings.ts'
-import type { SourceColumn } from './query-text.ts'
-
-const text = (column: string, path: string): SourceColumn => ({ column, path, type: 'text' })
-const sources: Record<string, SourceColumn[]> = {
-  edge_logs: [
-    text('request_path', 'request.path'),
-    { column: 'status_code', path: 'response.status_code', type: 'number' },
-  ],
-  auth_logs: [],
-}
-
-/** "code: text at its position" of each warning, without those that the test is not about. */
-async function warned(sql: string, codes: RegExp, more: Partial<WarnedQuery> = {}): Promise<string[]> {
-  const found = await findWarnings({
-    ...{ sql, declared: [], reserved: ['now'], usedElsewhere: [], sandbox: false },
-    columnsOf: (source) => (Object.hasOwn(sources, source) ? sources[source] : undefined),
-    ...more,
-  })
-  return found
-    .filter(({ code }) => codes.test(code))
-    .map(
-      ({ line, column }) =>
-        sql
-          .split('\n')
-          [line - 1]?.slice(column - 1)
-          .match(/^[@\w.]+/)?.[0] ?? '',
-    )
-}
-
-const recent = 'timestamp > @now - INTERVAL 1 DAY'
 
 describe('undeclared_parameter and unused_parameter', () => {
   const find = (sql: string, more: Partial<WarnedQuery>) =>

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
 import { type FoundPath, findPaths } from '../paths.ts'
 import { type CodeToken, identifierOf, isSymbol } from '../tokens.ts'
@@ -99,7 +100,7 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
 
 function unknownPath(query: QueryText, { path, place }: ReadPath, { paths }: SourceSample): Finding {
   const closest = closestPath(place.path, [...paths.keys()])
-  const help = closest === undefined ? '' : ` Did you mean metadata.${closest}?`
+  const help = didYouMean(closest && `metadata.${closest}`)
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: (query.tokens[path.first] as CodeToken).start }
 }

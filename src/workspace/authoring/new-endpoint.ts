@@ -1,9 +1,9 @@
 import { Document, stringify } from 'yaml'
 import { formatDuration } from '../../base/text/duration.ts'
-import { definitionShape, reservedName } from '../../endpoints/definition/definition.ts'
+import { definitionShape } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import { declarationsOf, type JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import { sqlTokens } from '../../sql/tokens.ts'
+import { usedParameters } from '../../endpoints/definition/parameters.ts'
 import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
 
@@ -17,13 +17,10 @@ interface NewEndpoint {
   nowMs: number
 }
 
-/** Parameters that a query uses, in the order of their first appearance. */
+/** Parameters of a query that can be declared, in the order of their first appearance. */
 export function parametersOf(query: string): string[] {
-  const names = [...sqlTokens(query)]
-    .filter(({ kind }) => kind === 'parameter')
-    .map(({ start, end }) => query.slice(start + 1, end))
   // Checking the file explains why another name is not allowed.
-  return [...new Set(names)].filter((name) => name !== reservedName && /^[A-Za-z]\w{0,63}$/.test(name))
+  return usedParameters(query).filter((name) => /^[A-Za-z]\w{0,63}$/.test(name))
 }
 
 /** The endpoint file and a test that gets rows from the fixtures of the workspace. */

@@ -202,10 +202,12 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
         (
           await running().engine.query({ sql: count, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
         ).body.toString()
+      const sent = () =>
+        queries.mock.calls.findIndex(([{ sql }]) => sql.includes('ad_hoc_left') && sql.includes('LIMIT'))
+      // The statements that check the SQL come first.
+      await vi.waitFor(() => expect(sent()).not.toBe(-1), { timeout: 60_000 })
       await vi.waitFor(async () => expect(await active()).toBe('1\n'), { timeout: 60_000 })
-      const run = queries.mock.calls.findIndex(
-        ([{ sql }]) => sql.includes('ad_hoc_left') && sql.includes('LIMIT'),
-      )
+      const run = sent()
       caller.destroy()
       await vi.waitFor(async () => expect(await active()).toBe('0\n'), { timeout: 60_000 })
       // Not by its time limit, which would also end it.
