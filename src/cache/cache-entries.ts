@@ -84,7 +84,8 @@ export class CacheEntries {
   schedule(entry: CacheEntry): void {
     const now = this.#options.time.now()
     const isRefreshed = isWarmed(entry) && (now < entry.refreshAtMs || isInUse(entry, now))
-    this.#wakeAt(entry, isRefreshed ? entry.refreshAtMs : endOf(entry), now)
+    // A retry after failures may be due later than the end.
+    this.#wakeAt(entry, Math.min(isRefreshed ? entry.refreshAtMs : Infinity, endOf(entry)), now)
   }
 
   async compress(key: string, result: CachedResult, coding: Compression, isAwaited: boolean): Promise<void> {

@@ -174,20 +174,37 @@ const steps = fc.array(
   { maxLength: 60, size: 'max' },
 )
 
+async function play(history: Step[]): Promise<void> {
+  const world = new World()
+  for (const [name, ...values] of history) {
+    await (world[name] as (...values: unknown[]) => unknown).apply(world, values)
+    await settled()
+    // Runs timers that became due when a result was stored.
+    world.time.advance(0)
+    await settled()
+    world.check()
+  }
+  await world.end()
+}
+
 test('the cache behaves like the model in random histories', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, async (history) => {
-      const world = new World()
-      for (const [name, ...values] of history) {
-        await (world[name] as (...values: unknown[]) => unknown).apply(world, values)
-        await settled()
-        // Runs timers that became due when a result was stored.
-        world.time.advance(0)
-        await settled()
-        world.check()
-      }
-      await world.end()
-    }),
-    { numRuns: 2000 },
-  )
+  await fc.assert(fc.asyncProperty(steps, play), { numRuns: 2000 })
+})
+
+test('a result ends at its maximum age, also if the next retry is later', async () => {
+  await play([
+    ['call', 2, {}],
+    ['advance', 23],
+    ['finish', 2, 0, 'new'],
+    ['advance', 2],
+    ['call', 2, {}],
+    ['advance', 6],
+    ['finish', 2, 0, 'failure'],
+    ['call', 2, {}],
+    ['advance', 7],
+    ['call', 2, { noCache: true }],
+    ['finish', 2, 0, 'failure'],
+    ['finish', 2, 0, 'failure'],
+    ['advance', 2],
+  ])
 })

@@ -70,6 +70,7 @@ export function consoleColumns(stage: Stage): void {
         await page.getByText('25 % filled').waitFor()
         await expectFit(page)
         await page.getByText('% filled').waitFor({ state: 'detached' })
+        await page.unrouteAll({ behavior: 'wait' })
         await page.getByRole('button', { name: 'Remove the column price' }).waitFor()
         await page.getByRole('button', { name: 'Create a column: metadata.item.size' }).click()
         expect(await dialog.getByLabel('Type').inputValue()).toBe('text')
