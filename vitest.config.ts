@@ -4,7 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take longest where the engine is emulated begin first, so that none of them runs alone at the end. */
 const slow = [
-  'console',
+  'console/console',
+  'console/logs',
   'torture-disks',
   'service',
   'access',

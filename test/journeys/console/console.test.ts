@@ -1,141 +1,205 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
-import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
-import { ask } from '../../support/callers.ts'
-import { rawStatus } from '../../support/raw-request.ts'
-import { openService, type RunningService } from '../../support/service.ts'
-import { openBrowser } from './browser.ts'
-import { fillWithTraffic, projects } from './data.ts'
-import { consoleEndpointJourneys } from './endpoint-page.ts'
-import { consoleLogs } from './logs.ts'
-import { consoleLooks } from './looks.ts'
-import { consoleJourneys } from './pages.ts'
-import { consolePlayground } from './playground.ts'
-import { consoleSaving } from './saving.ts'
-import { consoleColumns } from './typed-columns.ts'
+import { describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { projects } from './data.ts'
+import { onPage, openStage, write } from './stage.ts'
 
-let service: RunningService
-let browser: Browser
+const [shop, notes] = projects
 
-beforeAll(async () => {
-  ;[service, browser] = await Promise.all([openService(), openBrowser()])
-  await fillWithTraffic(service)
+const stage = openStage()
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+
+describe('the console', () => {
+  test('signs in with a token, keeps it for the tab only, and shows sources with entries', () =>
+    visit('/', {}, async (page) => {
+      await page.getByLabel('Access token').fill('wh_wrong')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('This token is not valid.').waitFor()
+      await page.getByLabel('Access token').fill(stage.service().adminToken.token)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+      await page.getByText('Ready', { exact: true }).waitFor()
+      expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(
+        stage.service().adminToken.token,
+      )
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      expect(await page.evaluate("sessionStorage.getItem('wellhead.token')")).toBeNull()
+    }))
+
+  test.each([
+    ['functions.invocation-stats', 'p95_execution_time', 'canvas'],
+    ['usage.api-counts', 'total_rest_requests', 'canvas'],
+    ['logs.all', 'event_message', 'No chart'],
+  ])('runs %s and shows a table, a chart, JSON and a request to copy', (name, column, chart) =>
+    visit(`/console/endpoints?q=${name}`, admin(), async (page) => {
+      await page.getByRole('link', { name }).click()
+      await page.getByLabel('project', { exact: false }).first().fill(shop)
+      if (name === 'functions.invocation-stats') await page.getByLabel('interval').fill('1hr')
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('columnheader', { name: column }).waitFor()
+      await page.getByText(/ ms total$|\ds total$| s total$/).waitFor()
+      await page.getByRole('button', { name: 'Chart' }).click()
+      await (chart === 'canvas' ? page.locator('.chart canvas') : page.getByText(chart)).waitFor()
+      await page.getByRole('button', { name: 'JSON' }).click()
+      await page.getByRole('region', { name: 'Result as JSON' }).getByText(column).first().waitFor()
+      await page.getByRole('button', { name: 'Request' }).click()
+      const call = await page.getByRole('region', { name: /curl/ }).textContent()
+      expect(call).toContain(`${stage.service().url}/api/endpoints/query/${name}?project=${shop}`)
+      expect(call).not.toContain(stage.service().adminToken.token)
+      expect(page.url()).toContain(`project=${shop}`)
+    }),
+  )
+
+  test('marks a syntax error, runs an unsaved query, saves versions and restores one', () =>
+    visit('/console/new-endpoint', admin(), async (page) => {
+      const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
+      await page.getByLabel('Name').fill('console.made')
+      await write(page, 'SELECT\n  count() AS n\nFRM edge_logs\nWHERE project = @project')
+      await page.getByText(/^Line 3, column \d+: Syntax error/).waitFor()
+      await page.locator('.cm-lintRange-error').waitFor()
+      expect(await page.getByRole('button', { name: 'Create endpoint' }).isDisabled()).toBe(true)
+      await write(page, 'SELECT 1 +')
+      await page
+        .getByText('Line 1, column 11: Syntax error at the end of the query.', { exact: true })
+        .waitFor()
+      await write(
+        page,
+        'SELECT count() AS n, max(timestamp) AS newest\nFROM edge_logs\nWHERE project = @project',
+      )
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByLabel('project', { exact: false }).first().fill(shop)
+      await editor.click()
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('cell', { name: '55', exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Create endpoint' }).click()
+      await page.getByText('version 1', { exact: true }).waitFor()
+      await write(page, 'SELECT count() + 1 AS n\nFROM edge_logs\nWHERE project = @project')
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByText('newest was removed').waitFor()
+      await page.getByRole('button', { name: 'Save anyway' }).click()
+      await page.getByText('version 2', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Versions' }).click()
+      await page.getByRole('heading', { name: 'Changes in version 2' }).waitFor()
+      await page.locator('.cm-deletedChunk').first().waitFor()
+      await page.getByRole('button', { name: 'Version 1' }).click()
+      await page.getByRole('button', { name: 'Restore version 1' }).click()
+      await page.getByText('version 3', { exact: true }).waitFor()
+      const { body } = await ask(stage.service(), admin().token, 'GET', '/api/endpoints/console.made')
+      expect(body).toMatchObject({ version: 3, query: expect.stringContaining('max(timestamp)') })
+    }))
+
+  test('finds entries, filters by a clicked value, and goes back', () =>
+    visit(`/console/explore?source=edge_logs&project=${shop}&range=24h`, admin(), async (page) => {
+      await page.getByText('55 entries').first().waitFor()
+      await page
+        .getByRole('button', { name: /GET \| 500/ })
+        .first()
+        .click()
+      await page.getByRole('button', { name: 'Include metadata.response.status_code 500' }).click()
+      await page.getByText('6 entries').first().waitFor()
+      expect(new URL(page.url()).searchParams.get('q')).toBe('response.status_code:500')
+      await page.goBack()
+      await page.getByText('55 entries').first().waitFor()
+      await page.getByRole('searchbox', { name: 'Search' }).fill('orders -response.status_code:200')
+      await page.keyboard.press('Enter')
+      await page.getByText('2 entries').first().waitFor()
+      await page.reload()
+      await page.getByText('2 entries').first().waitFor()
+    }))
+
+  test('follows new entries, and can be paused', () =>
+    visit(`/console/explore?source=auth_logs&live=1`, admin(), async (page) => {
+      const send = (text: string) =>
+        ask(stage.service(), admin().token, 'POST', '/api/logs?source=auth_logs', {
+          project: shop,
+          event_message: text,
+        })
+      await page.getByText('New entries appear here as they arrive.').waitFor()
+      await send('somebody signed in')
+      await page.getByRole('button', { name: /somebody signed in/ }).waitFor()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await send('somebody signed out')
+      await page.getByText('Paused.', { exact: false }).waitFor()
+      expect(await page.getByRole('button', { name: /somebody signed out/ }).count()).toBe(0)
+      await page.getByRole('button', { name: 'Resume' }).click()
+      await page.getByRole('button', { name: /somebody signed out/ }).waitFor()
+    }))
+
+  test('shows a source with its schema, how to send entries, and rejected entries', () =>
+    visit('/console/sources/edge_logs', admin(), async (page) => {
+      await page.getByRole('cell', { name: 'metadata.response.status_code' }).waitFor()
+      for (const sender of ['Vector', 'Fluent Bit', 'OpenTelemetry', 'pino', 'curl']) {
+        await page.getByRole('button', { name: sender }).click()
+        const text = await page.getByRole('region', { name: `Send with: ${sender}` }).textContent()
+        expect(text).toContain(
+          sender === 'Fluent Bit' ? new URL(stage.service().url).port : stage.service().url,
+        )
+      }
+      await page.goto('/console/sources/quarantine')
+      await page
+        .getByRole('cell', { name: /timestamp/ })
+        .first()
+        .waitFor()
+      await page
+        .getByRole('cell', { name: /not a time/ })
+        .first()
+        .waitFor()
+    }))
+
+  test('creates a token, shows it once, and revokes it', () =>
+    visit('/console/tokens', admin(), async (page) => {
+      await page.getByRole('button', { name: 'New token' }).click()
+      await page.getByLabel('Description').fill('a board')
+      await page.getByLabel('Endpoint').selectOption('logs.all')
+      await page.getByLabel('Project', { exact: true }).fill(notes)
+      const name = page.getByLabel('Name of fixed parameter 1')
+      await name.fill('project_tier: PRO')
+      await page.getByRole('button', { name: 'Create token' }).click()
+      await page.getByText('is not a parameter name', { exact: false }).waitFor()
+      await name.fill('project_tier')
+      await page.getByLabel('Value of fixed parameter 1').fill('PRO')
+      await page.getByRole('button', { name: 'Create token' }).click()
+      const secret = ((await page.locator('.secret').textContent()) ?? '').trim()
+      const call = () => ask(stage.service(), secret, 'GET', '/api/endpoints/query/logs.all')
+      expect((await call()).status).toBe(200)
+      // As over plain HTTP, where scripts have no clipboard.
+      await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+      await page.getByRole('button', { name: 'Copy token' }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      await page.getByRole('button', { name: 'Done' }).click()
+      expect(await page.content()).not.toContain(secret)
+      await page.getByRole('cell', { name: 'project_tier PRO' }).last().waitFor()
+      await page.getByRole('button', { name: 'New token' }).click()
+      await page.getByLabel('Description').focus()
+      await page.keyboard.press('Control+V')
+      expect(await page.getByLabel('Description').inputValue()).toBe(secret)
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('button', { name: 'Revoke a board' }).click()
+      await page.getByRole('button', { name: 'Revoke token' }).click()
+      await page.getByRole('button', { name: 'Revoke a board' }).waitFor({ state: 'detached' })
+      expect((await call()).status).toBe(401)
+    }))
+
+  test('shows a tenant nothing but its own project', async () => {
+    const { token, id } = await makeToken(stage.service(), { scopes: ['query'], project: notes })
+    await visit('/console/tokens', { token }, async (page) => {
+      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+      const links = await page.getByRole('navigation').getByRole('link').allTextContents()
+      expect(links.map((text) => text.trim())).toEqual(['Endpoints'])
+      await page.getByRole('link', { name: 'logs.all' }).click()
+      await page.getByText('Fixed by the token.').waitFor()
+      await page.getByRole('button', { name: 'Run' }).click()
+      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+      await page.getByRole('button', { name: 'JSON' }).click()
+      const shown = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+      expect(shown).toContain(notes)
+      expect(shown).not.toContain(shop)
+      await ask(stage.service(), admin().token, 'DELETE', `/api/access-tokens/${id}`)
+      await page.getByRole('button', { name: 'Run' }).click()
+      await page.getByText('The token is no longer valid.').waitFor()
+    })
+  })
 })
-afterAll(async () => {
-  await browser?.close()
-  await service?.close()
-})
-
-const stage = { service: () => service, browser: () => browser }
-
-describe('files of the console', () => {
-  test('the page loads nothing from other hosts, and its files are cached forever', async () => {
-    const page = await fetch(`${service.url}/`)
-    const html = await page.text()
-    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
-    expect(page.headers.get('cache-control')).toBe('no-cache')
-    expect(html).not.toMatch(/<style|<script(?![^>]*src=)|https?:\/\//)
-    const files = [...html.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path]) => path)
-    expect(files.length).toBeGreaterThan(2)
-    for (const file of files) {
-      const answer = await fetch(service.url + file)
-      expect([file, answer.status]).toEqual([file, 200])
-      expect(answer.headers.get('cache-control')).toContain('immutable')
-    }
-    const etag = page.headers.get('etag') as string
-    expect((await fetch(`${service.url}/`, { headers: { 'If-None-Match': etag } })).status).toBe(304)
-  })
-
-  test('serves nothing but its files, however the path is written', async () => {
-    for (const path of [
-      '/console/assets/../index.html',
-      '/console/assets/%2e%2e%2f%2e%2e%2fpackage.json',
-      '/console/assets/..%5c..%5cpackage.json',
-      '/console/assets/__proto__',
-      '/console/assets/',
-      '/console/nothing',
-      '/console',
-    ]) {
-      expect([path, await rawStatus(service, `GET ${path}`)]).toEqual([path, 404])
-    }
-  })
-})
-
-test('allows every function that the editor suggests in saved SQL', () => {
-  const may = (name: string) => isAllowedFunction(name) || isAggregate(name) || isGenerator(name)
-  expect(functions.filter((name) => !may(name))).toEqual([])
-})
-
-describe('finding entries', () => {
-  const search = (path: string, body: unknown) =>
-    ask(service, service.adminToken.token, 'POST', `/api/sources/edge_logs/${path}`, body)
-  const day = { from: new Date(Date.now() - 86_400_000).toISOString() }
-
-  test('returns entries page by page, each once', async () => {
-    const seen: string[] = []
-    let before: { timestamp: number; id: string } | undefined
-    for (;;) {
-      const { body } = await search('search', { ...day, limit: 50, ...(before && { before }) })
-      seen.push(...body.map(({ id }: { id: string }) => id))
-      const last = body.at(-1)
-      if (body.length < 50) break
-      before = { timestamp: last.timestamp, id: last.id }
-    }
-    expect(seen).toHaveLength(110)
-    expect(new Set(seen).size).toBe(110)
-  })
-
-  test('compares values as text or numbers, and treats hostile values as values', async () => {
-    const count = async (filters: unknown[], more: object = {}) =>
-      (await search('search', { ...day, project: projects[0], limit: 500, filters, ...more })).body.length
-    const status = 'response.status_code'
-    expect(await count([{ path: status, value: 500 }])).toBe(6)
-    expect(await count([{ path: status, is: 'ne', value: '500' }])).toBe(49)
-    expect(await count([{ path: status, is: 'gte', value: 300 }])).toBe(6)
-    expect(await count([{ path: status, is: 'exists' }])).toBe(55)
-    expect(await count([{ path: 'not.there', is: 'exists' }])).toBe(0)
-    expect(await count([{ path: 'not.there', is: 'exists', not: true }])).toBe(55)
-    expect(await count([{ path: status, is: 'gte', not: true, value: 300 }])).toBe(49)
-    expect(await count([{ path: 'not.there', is: 'gte', not: true, value: 300 }])).toBe(55)
-    expect(await count([{ path: 'event_message', is: 'contains', not: true, value: 'Orders' }])).toBe(36)
-    expect(await count([], { text: ['ORDERS', 'get |'] })).toBe(19)
-    const hostile = ["' OR 1=1 --", '\\', '`', '{x:String}', '%', '\u0000']
-    for (const text of hostile)
-      expect([text, await count([{ path: status, value: text }], { text: [text] })]).toEqual([text, 0])
-    const paths = ['a`) OR 1=1 --', 'a\\`b', "a'b", 'request.`x`', 'a b', 'ä']
-    expect(await count(paths.map((path) => ({ path, is: 'ne', value: 'x' })))).toBe(55)
-  })
-
-  test('rejects invalid requests and names the field', async () => {
-    for (const [path, body, parameter] of [
-      ['search', { limit: 501 }, 'limit'],
-      ['search', { from: 'yesterday' }, 'from'],
-      ['search', { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to'],
-      ['search', { filters: [{ path: 'a..b', value: 'x' }] }, 'path'],
-      ['search', { filters: [{ path: 'a', is: 'gt', value: 'much' }] }, 'filters'],
-      ['search', { sql: 'SELECT 1' }, 'sql'],
-      ['histogram', { buckets: 0 }, 'buckets'],
-      ['values', {}, 'path'],
-    ] as const) {
-      const { status, body: answer } = await search(path, body)
-      expect([path, body, status, answer.error?.parameter]).toEqual([path, body, 400, parameter])
-    }
-  })
-
-  test('returns counts and values that agree with the entries', async () => {
-    const { body } = await search('histogram', { ...day, buckets: 30 })
-    const total = body.buckets.reduce((sum: number, { count }: { count: number }) => sum + count, 0)
-    expect([body.bucket_seconds, total]).toEqual([3600, 110])
-    const values = await search('values', { ...day, path: 'project' })
-    expect(values.body.map(({ count }: { count: number }) => count)).toEqual([55, 55])
-  })
-})
-
-consoleJourneys(stage)
-consoleLogs(stage)
-consoleEndpointJourneys(stage)
-consoleSaving(stage)
-consoleColumns(stage)
-consolePlayground(stage)
-consoleLooks(stage)

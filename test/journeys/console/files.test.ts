@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
+import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
+import { ask } from '../../support/callers.ts'
+import { rawStatus } from '../../support/raw-request.ts'
+import { projects } from './data.ts'
+import { openStage } from './stage.ts'
+
+const stage = openStage()
+
+describe('files of the console', () => {
+  test('the page loads nothing from other hosts, and its files are cached forever', async () => {
+    const page = await fetch(`${stage.service().url}/`)
+    const html = await page.text()
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+    expect(page.headers.get('cache-control')).toBe('no-cache')
+    expect(html).not.toMatch(/<style|<script(?![^>]*src=)|https?:\/\//)
+    const files = [...html.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path]) => path)
+    expect(files.length).toBeGreaterThan(2)
+    for (const file of files) {
+      const answer = await fetch(stage.service().url + file)
+      expect([file, answer.status]).toEqual([file, 200])
+      expect(answer.headers.get('cache-control')).toContain('immutable')
+    }
+    const etag = page.headers.get('etag') as string
+    expect((await fetch(`${stage.service().url}/`, { headers: { 'If-None-Match': etag } })).status).toBe(304)
+  })
+
+  test('serves nothing but its files, however the path is written', async () => {
+    for (const path of [
+      '/console/assets/../index.html',
+      '/console/assets/%2e%2e%2f%2e%2e%2fpackage.json',
+      '/console/assets/..%5c..%5cpackage.json',
+      '/console/assets/__proto__',
+      '/console/assets/',
+      '/console/nothing',
+      '/console',
+    ]) {
+      expect([path, await rawStatus(stage.service(), `GET ${path}`)]).toEqual([path, 404])
+    }
+  })
+})
+
+test('allows every function that the editor suggests in saved SQL', () => {
+  const may = (name: string) => isAllowedFunction(name) || isAggregate(name) || isGenerator(name)
+  expect(functions.filter((name) => !may(name))).toEqual([])
+})
+
+describe('finding entries', () => {
+  const search = (path: string, body: unknown) =>
+    ask(stage.service(), stage.service().adminToken.token, 'POST', `/api/sources/edge_logs/${path}`, body)
+  const day = { from: new Date(Date.now() - 86_400_000).toISOString() }
+
+  test('returns entries page by page, each once', async () => {
+    const seen: string[] = []
+    let before: { timestamp: number; id: string } | undefined
+    for (;;) {
+      const { body } = await search('search', { ...day, limit: 50, ...(before && { before }) })
+      seen.push(...body.map(({ id }: { id: string }) => id))
+      const last = body.at(-1)
+      if (body.length < 50) break
+      before = { timestamp: last.timestamp, id: last.id }
+    }
+    expect(seen).toHaveLength(110)
+    expect(new Set(seen).size).toBe(110)
+  })
+
+  test('compares values as text or numbers, and treats hostile values as values', async () => {
+    const count = async (filters: unknown[], more: object = {}) =>
+      (await search('search', { ...day, project: projects[0], limit: 500, filters, ...more })).body.length
+    const status = 'response.status_code'
+    expect(await count([{ path: status, value: 500 }])).toBe(6)
+    expect(await count([{ path: status, is: 'ne', value: '500' }])).toBe(49)
+    expect(await count([{ path: status, is: 'gte', value: 300 }])).toBe(6)
+    expect(await count([{ path: status, is: 'exists' }])).toBe(55)
+    expect(await count([{ path: 'not.there', is: 'exists' }])).toBe(0)
+    expect(await count([{ path: 'not.there', is: 'exists', not: true }])).toBe(55)
+    expect(await count([{ path: status, is: 'gte', not: true, value: 300 }])).toBe(49)
+    expect(await count([{ path: 'not.there', is: 'gte', not: true, value: 300 }])).toBe(55)
+    expect(await count([{ path: 'event_message', is: 'contains', not: true, value: 'Orders' }])).toBe(36)
+    expect(await count([], { text: ['ORDERS', 'get |'] })).toBe(19)
+    const hostile = ["' OR 1=1 --", '\\', '`', '{x:String}', '%', '\u0000']
+    for (const text of hostile)
+      expect([text, await count([{ path: status, value: text }], { text: [text] })]).toEqual([text, 0])
+    const paths = ['a`) OR 1=1 --', 'a\\`b', "a'b", 'request.`x`', 'a b', 'ä']
+    expect(await count(paths.map((path) => ({ path, is: 'ne', value: 'x' })))).toBe(55)
+  })
+
+  test('rejects invalid requests and names the field', async () => {
+    for (const [path, body, parameter] of [
+      ['search', { limit: 501 }, 'limit'],
+      ['search', { from: 'yesterday' }, 'from'],
+      ['search', { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to'],
+      ['search', { filters: [{ path: 'a..b', value: 'x' }] }, 'path'],
+      ['search', { filters: [{ path: 'a', is: 'gt', value: 'much' }] }, 'filters'],
+      ['search', { sql: 'SELECT 1' }, 'sql'],
+      ['histogram', { buckets: 0 }, 'buckets'],
+      ['values', {}, 'path'],
+    ] as const) {
+      const { status, body: answer } = await search(path, body)
+      expect([path, body, status, answer.error?.parameter]).toEqual([path, body, 400, parameter])
+    }
+  })
+
+  test('returns counts and values that agree with the entries', async () => {
+    const { body } = await search('histogram', { ...day, buckets: 30 })
+    const total = body.buckets.reduce((sum: number, { count }: { count: number }) => sum + count, 0)
+    expect([body.bucket_seconds, total]).toEqual([3600, 110])
+    const values = await search('values', { ...day, path: 'project' })
+    expect(values.body.map(({ count }: { count: number }) => count)).toEqual([55, 55])
+  })
+})

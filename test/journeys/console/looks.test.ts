@@ -1,0 +1,182 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { examples } from '../../../console/src/playground/examples.ts'
+import { ask } from '../../support/callers.ts'
+import { faultsOf, openConsole } from './browser.ts'
+import { projects } from './data.ts'
+import { onPage, openStage } from './stage.ts'
+
+const shownAs = { chart: '.chart canvas', json: '.json-text', call: '.snippet', plan: '.json-text' }
+
+/** Every page, and how to wait until it is loaded. */
+const pages: [string, (page: Page) => Promise<void>][] = [
+  ['/', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
+  ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
+  [
+    `/console/endpoints/logs.all?project=${projects[0]}`,
+    async (page) => {
+      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+    },
+  ],
+  ...(['chart', 'json', 'call', 'plan'] as const).map((view): [string, (page: Page) => Promise<void>] => [
+    `/console/endpoints/usage.api-counts?project=${projects[0]}&_view=${view}`,
+    async (page) => {
+      if (view === 'chart' || view === 'json') await page.getByRole('button', { name: /^Run/ }).click()
+      await page.locator(shownAs[view]).first().waitFor()
+    },
+  ]),
+  ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByText('Declared parameters').waitFor()],
+  [
+    '/console/endpoints/console.looks?_tab=versions',
+    (page) => page.locator('.cm-deletedChunk').first().waitFor(),
+  ],
+  ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
+  ['/console/new-endpoint', (page) => page.getByText('The query is valid.').waitFor()],
+  [
+    '/console/playground',
+    async (page) => {
+      // A narrow page hides the schema.
+      await page.getByRole('button', { name: 'Schema and history' }).click()
+      await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
+      await page
+        .getByRole('button', { name: /^metadata/ })
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: examples[2].title }).click()
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('columnheader', { name: 'request_url' }).waitFor()
+    },
+  ],
+  [
+    '/console/explore?range=24h',
+    async (page) => {
+      await page.locator('.entry').first().click()
+      await page.locator('.json').waitFor()
+    },
+  ],
+  ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
+  [
+    '/console/sources/edge_logs',
+    (page) => page.getByRole('cell', { name: 'metadata.request.path' }).waitFor(),
+  ],
+  [
+    '/console/sources/quarantine',
+    (page) =>
+      page
+        .getByRole('cell', { name: /not a time/ })
+        .first()
+        .waitFor(),
+  ],
+  [
+    '/console/tokens',
+    async (page) => {
+      await page.getByRole('button', { name: 'New token' }).click()
+      await page.getByLabel('Description').waitFor()
+    },
+  ],
+]
+
+const focused =
+  "document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? ''"
+
+const stage = openStage()
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+
+describe('every page of the console', () => {
+  test('has no accessibility violations in either theme, narrow or wide, and fits 360 pixels', async () => {
+    const found: Record<string, unknown> = {}
+    const { token } = admin()
+    const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
+    await ask(stage.service(), token, 'POST', '/api/endpoints', looks)
+    const changed = { query: "SELECT 2 AS one, 'b' AS text -- second", max_rows: 5 }
+    await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks?breaking=true', changed)
+    const tab = await openConsole(stage.browser(), stage.service(), '/', {
+      ...admin(),
+      width: 360,
+      bypassPolicy: true,
+    })
+    for (const [path, loaded] of pages) {
+      await tab.page.goto(path)
+      await loaded(tab.page)
+      // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
+      const look = async (theme: 'light' | 'dark', width: number) => {
+        // A page in the background does not render, so it would not notice the theme.
+        await tab.page.bringToFront()
+        await tab.page.setViewportSize({ width, height: 900 })
+        await tab.page.emulateMedia({ colorScheme: theme })
+        await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
+        const faults = await faultsOf(tab.page)
+        if (faults.length > 0) found[`${path} ${theme} at ${width}`] = faults
+      }
+      await look('light', 360)
+      const wide = await tab.page.evaluate<number>('document.documentElement.scrollWidth')
+      if (wide > 360) found[`${path} is wide`] = wide
+      const cut = await tab.page.evaluate<number>(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.nav'))",
+      )
+      if (cut > 0) found[`${path} hides a link of the navigation`] = cut
+      await look('dark', 1440)
+      await tab.page.setViewportSize({ width: 360, height: 800 })
+    }
+    await tab.close()
+    const out = await openConsole(stage.browser(), stage.service(), '/', { bypassPolicy: true })
+    await out.page.getByLabel('Access token').waitFor()
+    found.signIn = await faultsOf(out.page)
+    await out.close()
+    expect(found).toEqual({ signIn: [] })
+  })
+
+  test('follows the theme of the system until the user chooses one', () =>
+    visit('/console/tokens', { ...admin(), theme: 'dark' }, async (page) => {
+      const back = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
+      await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
+      const dark = await back()
+      await page.getByRole('button', { name: 'Use the light theme' }).click()
+      expect(await back()).not.toBe(dark)
+      await page.reload()
+      await page.getByRole('button', { name: 'Use the dark theme' }).waitFor()
+      expect(await back()).not.toBe(dark)
+    }))
+
+  test('can be used with the keyboard alone', () =>
+    visit('/', {}, async (page) => {
+      await page.locator('#token:focus').waitFor()
+      await page.keyboard.type(stage.service().adminToken.token)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      const focus = async (name: RegExp) => {
+        for (let presses = 0; presses < 60; presses++) {
+          const label = await page.evaluate<string>(focused)
+          if (name.test(label)) return
+          await page.keyboard.press('Tab')
+        }
+        throw new Error(`The keyboard does not reach ${name}.`)
+      }
+      await focus(/^Endpoints$/)
+      await page.keyboard.press('Enter')
+      await page.getByRole('link', { name: 'usage.api-counts' }).waitFor()
+      await focus(/^usage\.api-counts$/)
+      await page.keyboard.press('Enter')
+      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+      await page.locator('input[list]').waitFor()
+      await page.locator(`input[list][value="${projects[0]}"], input[list][value="${projects[1]}"]`).waitFor()
+      await focus(/^Run/)
+      await page.keyboard.press('Enter')
+      await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
+    }))
+
+  test('reports that the service cannot be reached, and recovers when it is back', async () => {
+    const tab = await openConsole(stage.browser(), stage.service(), '/console/sources', admin())
+    await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+    await tab.context.setOffline(true)
+    await tab.page.getByText('The service cannot be reached.').first().waitFor()
+    await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+    await tab.context.setOffline(false)
+    await tab.page.getByText('The service cannot be reached.').first().waitFor({ state: 'detached' })
+    await tab.close()
+  })
+})

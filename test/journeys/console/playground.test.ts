@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs'
+import type { Page, Route } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { examples } from '../../../console/src/playground/examples.ts'
+import { ask } from '../../support/callers.ts'
+import { projects } from './data.ts'
+import { onPage, openStage } from './stage.ts'
+
+const sql = (page: Page) => page.getByRole('textbox', { name: 'SQL' })
+
+async function write(page: Page, text: string): Promise<void> {
+  await sql(page).click()
+  await page.keyboard.press('Control+A')
+  if (text === '') await page.keyboard.press('Delete')
+  else await page.keyboard.insertText(text)
+}
+
+const read = (page: Page) => page.getByText(/^read \d/).waitFor()
+const linkTo = (query: string, values: Record<string, string> = {}) =>
+  `/console/playground#${new URLSearchParams({ _sql: query, ...values })}`
+
+const stage = openStage()
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+const call = async (method: string, path: string) =>
+  (await ask(stage.service(), admin().token, method, path)).body
+
+describe('the playground', () => {
+  test('leads from a question to a saved endpoint that returns the same rows', () =>
+    visit('/', admin(), async (page) => {
+      await page.getByRole('link', { name: 'Playground' }).click()
+      await sql(page).waitFor()
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
+      await page.getByRole('searchbox', { name: 'Filter the schema' }).fill('status number')
+      const column = page.getByRole('button', { name: /^status_code/ })
+      await column.getByText('number · 100 %').waitFor()
+      await column.getByText('200', { exact: false }).waitFor()
+      await write(page, 'SELECT ')
+      await column.click()
+      await page.keyboard.insertText(', count() AS n FROM')
+      await page.getByRole('button', { name: 'Insert edge_logs' }).click()
+      await page.keyboard.insertText(
+        ' WHERE project = @project AND status_code >= @least AND timestamp > @since ' +
+          'GROUP BY status_code ORDER BY status_code',
+      )
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByLabel(/^project · required/).fill(projects[0])
+      await page.getByLabel(/^least · required/).fill('500')
+      await page.getByLabel(/^since · required/).fill('2020-01-01T00:00:00Z')
+      await page.keyboard.press('Enter')
+      await page.getByRole('cell', { name: '6', exact: true }).waitFor()
+      await read(page)
+      await page.getByRole('button', { name: 'JSON' }).click()
+      const rows = [{ status_code: 500, n: 6 }]
+      const shown = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+      expect(JSON.parse(shown ?? '')).toEqual(rows)
+      expect(new URL(page.url()).search).toBe('?_view=json')
+      await page.getByRole('button', { name: 'Save as endpoint' }).click()
+      await page.getByLabel('Name').fill('console.asked')
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: 'Create endpoint' }).click()
+      await page.getByText('version 1', { exact: true }).waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('cell', { name: '6', exact: true }).waitFor()
+      const { query, parameters } = await call('GET', '/api/endpoints/console.asked')
+      expect(query).toMatch(/^SELECT status_code, count\(\) AS n FROM edge_logs WHERE/)
+      expect(parameters).toMatchObject({
+        project: { type: 'string', required: true },
+        least: { type: 'integer', required: true },
+        since: { type: 'timestamp', required: true },
+      })
+      const values = `project=${projects[0]}&least=500&since=2020-01-01T00:00:00Z`
+      expect((await call('GET', `/api/endpoints/query/console.asked?${values}`)).result).toEqual(rows)
+    }))
+
+  test('offers examples that return rows, and lists what was run', () =>
+    visit('/console/playground', admin(), async (page) => {
+      for (const { title } of examples) {
+        await write(page, '')
+        await page.getByRole('button', { name: title }).click()
+        await page.keyboard.press('Control+Enter')
+        await read(page)
+        expect(await page.getByRole('row').count(), title).toBeGreaterThan(1)
+        await page.reload()
+        await sql(page).waitFor()
+      }
+      await page.getByRole('button', { name: 'History' }).click()
+      const past = page.locator('.past li')
+      expect(await past.count()).toBe(3)
+      await past.nth(2).getByRole('button').first().click()
+      await sql(page).getByText('toStartOfMinute').waitFor()
+      await page.keyboard.press('Control+Enter')
+      await read(page)
+      expect(await past.count()).toBe(3)
+      expect(await past.first().textContent()).toContain('toStartOfMinute')
+      const stored = await page.evaluate<string>('JSON.stringify(localStorage)')
+      expect(stored).toContain('toStartOfMinute')
+      expect(stored).not.toContain(admin().token)
+      await past
+        .first()
+        .getByRole('button', { name: /^Remove/ })
+        .click()
+      expect(await past.count()).toBe(2)
+      await page.evaluate(
+        "for (const key of Object.keys(localStorage)) if (/playground/.test(key)) localStorage.setItem(key, '[{')",
+      )
+      await page.reload()
+      await page.getByRole('button', { name: 'History' }).click()
+      await page.getByText('Queries that you run are listed here').waitFor()
+    }))
+
+  test('shares a question by a link that does not run, and that the service never sees', () =>
+    visit(linkTo('SELECT @n + 1 AS next', { n: '41' }), admin(), async (page) => {
+      const requests: string[] = []
+      page.on('request', (request) => requests.push(request.url()))
+      await page.getByText('This query comes from a link.').waitFor()
+      await page.getByText('The query is valid.').waitFor()
+      expect(await page.getByLabel(/^n · required/).inputValue()).toBe('41')
+      expect(requests.filter((url) => /preview|api\/sql|_sql/.test(url))).toEqual([])
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('cell', { name: '42', exact: true }).waitFor()
+      await page.getByText('This query comes from a link.').waitFor({ state: 'detached' })
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await page.getByRole('button', { name: 'Copy link' }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+      expect(copied).toBe(stage.service().url + linkTo('SELECT @n + 1 AS next', { n: '41' }))
+      await page.goto(linkTo("SELECT 'other' AS text"))
+      await sql(page).getByText("'other'").waitFor()
+      await page.goto('/console/playground#_sql=%E0%A4')
+      await page.getByText('The link is damaged').waitFor()
+      await sql(page).getByText("'other'").waitFor()
+      await write(page, `SELECT 1 /* ${'long '.repeat(200_000)} */`)
+      await page.getByRole('button', { name: 'Copy link' }).click()
+      await page.getByText('The query is too long for a link.', { exact: false }).waitFor()
+    }))
+
+  test('stops a running query', () =>
+    visit(linkTo('SELECT 1 AS one'), admin(), async (page) => {
+      const held: Route[] = []
+      await page.route('**/preview', (route) => void held.push(route))
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByText('Running …').waitFor()
+      const aborted = page.waitForEvent('requestfailed')
+      await page.getByRole('button', { name: 'Stop' }).click()
+      expect((await aborted).url()).toContain('/api/endpoints/preview')
+      await page.getByText('Not run yet').waitFor()
+      await page.unroute('**/preview')
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByRole('cell', { name: '1', exact: true }).waitFor()
+      const older = page.getByText('Rows from before your changes')
+      expect(await older.count()).toBe(0)
+      // The rows of the first query stay, and are marked.
+      await page.route('**/preview', () => {})
+      await write(page, 'SELECT 2 AS two')
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('button', { name: 'Stop' }).click()
+      await older.waitFor()
+      await page.getByRole('columnheader', { name: 'one' }).waitFor()
+    }))
+
+  test('downloads rows as CSV, with the values and types of the run', () => {
+    const query = 'SELECT number + @first AS n, @big AS big, @from AS time, @yes AS yes FROM numbers(1500)'
+    const values = {
+      first: '7',
+      big: '9007199254740993',
+      '_type.big': 'integer',
+      from: '2026-01-31T12:00:00Z',
+      yes: 'true',
+    }
+    return visit(linkTo(query, values), admin(), async (page) => {
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByText('cut at the row limit').waitFor()
+      const started = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Download CSV' }).click()
+      const file = await started
+      expect(file.suggestedFilename()).toBe('rows.csv')
+      const lines = readFileSync(await file.path(), 'utf8')
+        .trim()
+        .split('\n')
+      expect(lines).toHaveLength(1501)
+      expect(lines[0]).toBe('"n","big","time","yes"')
+      expect(lines[1]).toBe('7,"9007199254740993",1769860800000000,true')
+    })
+  })
+
+  test('checks the query when the service is back', () =>
+    visit('/console/playground', admin(), async (page) => {
+      await sql(page).waitFor()
+      await page.context().setOffline(true)
+      await write(page, 'SELECT 1 AS one')
+      await page.getByText('The service cannot be reached.').first().waitFor()
+      await page.context().setOffline(false)
+      await page.getByText('The query is valid.').waitFor()
+    }))
+})
