@@ -39,7 +39,7 @@ export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): 
     },
     handler: async (request) => {
       const caller = request.caller as Caller
-      const allowed = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+      const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         id: caller.id,
         admin: caller.isAdmin,
