@@ -20,6 +20,7 @@ const callable = z.object({
 })
 const permissions = z.object({
   id: z.string(),
+  session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
   query: z.boolean(),
   ingest: z.boolean(),
@@ -42,6 +43,7 @@ export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): 
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         id: caller.id,
+        session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),
