@@ -10,6 +10,8 @@ import type { RunningService } from '../../support/service.ts'
 import { openBrowser } from '../console/browser.ts'
 import { codeIn, readGuide, tableRows } from './guide-page.ts'
 
+const json = { 'Content-Type': 'application/json' }
+
 interface DashboardTest {
   service(): RunningService
   pagePort(): number
@@ -24,8 +26,7 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
     if (block === undefined) throw new Error(`The page has no ${language}.`)
     return block.text
   }
-  const post = (path: string, body: string) =>
-    service().call(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+  const post = (path: string, body: string) => service().call(path, { method: 'POST', headers: json, body })
   const send = async (project: string) => {
     const metadata = { request: { path: '/cart' }, response: { status_code: 200, origin_time: 12 } }
     expect((await post('/api/logs?source=edge_logs', JSON.stringify({ project, metadata }))).status).toBe(200)
@@ -110,7 +111,7 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
         const [method = '', path] = request.split(' ')
         const answer = await fetch(url + path, {
           method,
-          headers: { 'X-API-KEY': token, Origin: origin },
+          headers: { 'X-API-KEY': token, Origin: origin, ...(method === 'POST' && json) },
           ...(method === 'POST' && { body: '{}' }),
         })
         expect(`${request}: ${answer.status}`).toBe(`${request}: ${response?.slice(0, 3)}`)
