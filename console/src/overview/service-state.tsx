@@ -1,6 +1,6 @@
 import type { Status, Usage } from '../api/shapes.ts'
 import { Figure } from '../ui/figure.tsx'
-import { bytes, count, counted, percent, short, sum } from '../ui/format.ts'
+import { bytes, counted, percent, short, sum } from '../ui/format.ts'
 
 /** Engine, cache, disk and entries as they are now. */
 export function ServiceState({ status, usage }: { status: Status | undefined; usage: Usage | undefined }) {
