@@ -43,7 +43,7 @@ export default function Overview() {
         ) : (
           <>
             <RequestsChart query={recorded} range={range} />
-            <LatencyChart query={recorded} range={range} />
+            <LatencyChart query={recorded} range={range} percentiles={['p50', 'p95']} />
           </>
         )}
         <EntriesChart query={usage} range={range} />
