@@ -47,3 +47,11 @@ export interface EndpointStat {
   hit_ratio: number | null
   p95_ms: number | null
 }
+
+/** A request in the list of slow and failed ones. */
+export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
+
+/** Statistics of requests. */
+export type Requests = Schemas['RequestReport']
+
+export type EndpointCacheState = Schemas['EndpointCache']

@@ -1,5 +1,6 @@
 const numbers = new Intl.NumberFormat('en')
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
+const small = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 
 export function count(value: number): string {
   return numbers.format(value)
@@ -15,6 +16,7 @@ export function sum(values: readonly number[]): number {
 }
 
 export function short(value: number): string {
+  if (Math.abs(value) < 1) return small.format(value)
   return Math.abs(value) < 10_000 ? numbers.format(Math.round(value * 10) / 10) : compact.format(value)
 }
 

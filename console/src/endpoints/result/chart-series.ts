@@ -1,10 +1,10 @@
 import type { Column, Row } from '../../api/shapes.ts'
+import type { Series } from '../../charts/series.ts'
 import { columnsOf } from './result-columns.ts'
-import { type Series, withGaps } from './time-gaps.ts'
 
 interface ChartSeries {
-  /** Sorted and unique. */
-  seconds: number[]
+  /** Milliseconds, sorted and unique. */
+  timestamps: number[]
   series: Series[]
   /** If rows are split by a column, only one of the measures is drawn at a time. */
   split: { by: string; measure: string; measures: string[]; left: number } | undefined
@@ -43,7 +43,7 @@ export function chartSeriesOf(
   if (points.length < 2) return undefined
   if (points.length === timed.length) {
     const series = drawn.map((name) => ({ name, values: timed.map(({ row }) => numberAt(row, name)) }))
-    return { ...withGaps(points, series), split: undefined }
+    return { timestamps: points, series, split: undefined }
   }
   const texts = others.filter((column) => !isNumber(column)).map(({ name }) => name)
   const by = splitterOf(timed, texts, drawn)
@@ -52,7 +52,7 @@ export function chartSeriesOf(
   const chosen = measures.find((name) => name === measure) ?? measures[0]
   if (chosen === undefined) return undefined
   const { series, left } = splitSeries(timed, points, by, chosen)
-  return { ...withGaps(points, series), split: { by, measure: chosen, measures, left } }
+  return { timestamps: points, series, split: { by, measure: chosen, measures, left } }
 }
 
 /** The column whose values distinguish rows of the same time. */

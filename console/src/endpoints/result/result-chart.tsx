@@ -1,11 +1,9 @@
-import { Suspense, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { Column, Row } from '../../api/shapes.ts'
+import { TimeSeries } from '../../charts/time-series.tsx'
 import { Choices } from '../../ui/choices.tsx'
-import { lazily } from '../../ui/lazily.ts'
-import { Empty, Waiting } from '../../ui/states.tsx'
+import { Empty } from '../../ui/states.tsx'
 import { chartSeriesOf } from './chart-series.ts'
-
-const TimeChart = lazily(() => import('./time-chart.tsx'))
 
 /** Rows as lines over time, split by a column where several rows have the same time. */
 export function ResultChart({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
@@ -21,7 +19,7 @@ export function ResultChart({ rows, columns }: { rows: readonly Row[]; columns: 
       </Empty>
     )
   }
-  const { seconds, series, split } = drawn
+  const { timestamps, series, split } = drawn
   return (
     <div className="card card-body">
       {split && (
@@ -42,14 +40,13 @@ export function ResultChart({ rows, columns }: { rows: readonly Row[]; columns: 
           </span>
         </div>
       )}
-      <Suspense fallback={<Waiting what="the chart" height={340} />}>
-        <TimeChart
-          key={series.map(({ name }) => name).join()}
-          seconds={seconds}
-          series={series}
-          isOneMeasure={split !== undefined}
-        />
-      </Suspense>
+      <TimeSeries
+        label="Chart of the result"
+        timestamps={timestamps}
+        series={series}
+        kind="lines"
+        height={300}
+      />
     </div>
   )
 }

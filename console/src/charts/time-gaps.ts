@@ -1,7 +1,4 @@
-export interface Series {
-  name: string
-  values: (number | null)[]
-}
+import type { Series } from './series.ts'
 
 /**
  * Inserts an empty point into every gap, so that no line is drawn across it. Takes sorted milliseconds and returns seconds.
@@ -25,7 +22,7 @@ export function withGaps(
   }
   const spread = (values: readonly (number | null)[]) =>
     places.map((place) => (place === undefined ? null : (values[place] ?? null)))
-  return { seconds, series: series.map(({ name, values }) => ({ name, values: spread(values) })) }
+  return { seconds, series: series.map((one) => ({ ...one, values: spread(one.values) })) }
 }
 
 /** The regular time between two rows. */
