@@ -133,6 +133,11 @@ export const entryNotFound = define(
   404,
   (source: string, id: string) => `The source ${source} has no entry with the id "${id}".`,
 )
+export const notRecorded = define(
+  'not_recorded',
+  404,
+  () => 'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
+)
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
   message: `This path does not support ${method}. Use one of ${allowed.join(', ')}.`,
   details: { allowed },

@@ -38,6 +38,8 @@ const requests: Record<string, Expected> = {
     body: { minutes: 0 },
     status: 400,
   },
+  // This service does not record requests.
+  'GET /api/requests': { status: 404 },
   'GET /api/backup': { target: '/api/backup?_format=none', status: 406 },
 }
 
