@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { api, at } from '../../api/api.ts'
 import type { CallResult } from '../../api/call-endpoint.ts'
 import type { Column, Plan } from '../../api/shapes.ts'
@@ -10,6 +10,7 @@ import { callSnippets } from '../../ui/snippets.ts'
 import { Empty, Failure, Loaded, Waiting } from '../../ui/states.tsx'
 import { useAddress } from '../../ui/use-address.ts'
 import { type Run, resultOf } from '../run/use-run.ts'
+import type { Chart } from './chart-choice.ts'
 import { ResultChart } from './result-chart.tsx'
 import { ResultTable } from './result-table.tsx'
 
@@ -33,13 +34,20 @@ interface EndpointResultProps {
   idle?: ReactNode
   /** Beside the cost of a run that is done. */
   actions?: ReactNode
+  /** The chart of the endpoint. */
+  chart?: Chart | null
+  /** Keeps a change of the chart. Without it, a change lasts until the page is left. */
+  onChart?: (chart: Chart | null) => void
 }
 
 /** The result of a run in the chosen view, and what it cost. */
 export function EndpointResult(props: EndpointResultProps) {
-  const { run, columns, name, values, hasPlan = false, idle, actions } = props
+  const { run, columns, name, values, hasPlan = false, idle, actions, onChart } = props
   const [address, setAddress] = useAddress()
-  const view = (address.get('_view') as View | null) ?? 'table'
+  const [ownChart, setOwnChart] = useState(props.chart ?? null)
+  const chart = onChart ? (props.chart ?? null) : ownChart
+  const usual: View = chart === null || chart.type === 'table' ? 'table' : 'chart'
+  const view = (address.get('_view') as View | null) ?? usual
   const result = resultOf(run)
   return (
     <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
@@ -52,7 +60,7 @@ export function EndpointResult(props: EndpointResultProps) {
             ...(hasPlan ? [['plan', 'Plan'] as const] : []),
           ]}
           value={view}
-          onChange={(chosen) => setAddress({ _view: chosen === 'table' ? undefined : chosen }, 'replace')}
+          onChange={(chosen) => setAddress({ _view: chosen === usual ? undefined : chosen }, 'replace')}
         />
         <ZoneChoice />
       </div>
@@ -67,7 +75,17 @@ export function EndpointResult(props: EndpointResultProps) {
       ) : run.state === 'failed' ? (
         <Failure error={run.error} />
       ) : result ? (
-        <Rows result={result} columns={result.columns ?? columns} view={view} />
+        <Rows
+          result={result}
+          columns={result.columns ?? columns}
+          view={view}
+          chart={chart}
+          onChart={(next) => {
+            // The usual view may be another one then.
+            setAddress({ _view: 'chart' }, 'replace')
+            ;(onChart ?? setOwnChart)(next)
+          }}
+        />
       ) : run.state === 'running' ? (
         <Waiting what="the result" height={280} />
       ) : (
@@ -90,9 +108,11 @@ interface RowsProps {
   result: CallResult
   columns: readonly Column[]
   view: View
+  chart: Chart | null
+  onChart: (chart: Chart | null) => void
 }
 
-function Rows({ result: { rows }, columns, view }: RowsProps) {
+function Rows({ result: { rows }, columns, view, chart, onChart }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title="No rows">
@@ -101,7 +121,7 @@ function Rows({ result: { rows }, columns, view }: RowsProps) {
     )
   }
   if (view === 'json') return <JsonText rows={rows} />
-  if (view === 'chart') return <ResultChart rows={rows} columns={columns} />
+  if (view === 'chart') return <ResultChart rows={rows} columns={columns} chart={chart} onChange={onChart} />
   return <ResultTable rows={rows} columns={columns} />
 }
 
