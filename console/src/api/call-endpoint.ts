@@ -24,8 +24,12 @@ export function callEndpoint(
   values: Record<string, string>,
   signal: AbortSignal,
 ): Promise<CallResult> {
-  const query = new URLSearchParams({ ...values, _strict: '1' })
-  return resultOf(`/api/endpoints/query/${at(name)}?${query}`, { signal })
+  return resultOf(queryPath(name, values), { signal })
+}
+
+/** Parameters with an underscore are those of every request, such as `_format`. */
+export function queryPath(name: string, values: Record<string, string>): string {
+  return `/api/endpoints/query/${at(name)}?${new URLSearchParams({ ...values, _strict: '1' })}`
 }
 
 export function previewEndpoint(

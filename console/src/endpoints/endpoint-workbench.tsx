@@ -14,6 +14,7 @@ import { EndpointConflict } from './endpoint-conflict.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
+import { previewFile } from './result/download.tsx'
 import { EndpointResult, RowsFromBefore } from './result/endpoint-result.tsx'
 import { ParameterForm, RunButton } from './run/parameter-form.tsx'
 import { useParameterValues } from './run/use-parameter-values.ts'
@@ -35,6 +36,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
   const isDraft = base === undefined || isChanged
+  const { name, ...fields } = draft
   useLeaveGuard(isChanged)
   const { checked, problem, marked, waiting } = useDraftCheck(draft, true)
   const warnings = (!problem && checked?.warnings) || noWarnings
@@ -48,7 +50,6 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [ran, setRan] = useState(asked)
   const runner = useRun(
     async (signal) => {
-      const { name, ...fields } = draft
       const call = isDraft ? previewEndpoint(fields, values, signal) : callEndpoint(name, values, signal)
       const result = await call
       if (!signal.aborted) setRan(asked)
@@ -150,6 +151,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             name={draft.name || 'my-endpoint'}
             hasPlan={!isDraft}
             values={values}
+            {...(isDraft && { file: previewFile(fields, values) })}
             actions={ran !== asked && <RowsFromBefore />}
           />
         </>

@@ -7,12 +7,12 @@ import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
 import { Verdict } from '../endpoints/editor/verdict.tsx'
 import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
 import { newDraft } from '../endpoints/endpoint-draft.ts'
+import { previewFile } from '../endpoints/result/download.tsx'
 import { EndpointResult, RowsFromBefore } from '../endpoints/result/endpoint-result.tsx'
 import { RunButton } from '../endpoints/run/parameter-form.tsx'
 import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
 import { useRun } from '../endpoints/run/use-run.ts'
 import { useDraftCheck } from '../endpoints/use-draft-check.ts'
-import { DownloadCsv } from './download-csv.tsx'
 import { ParameterFields } from './parameter-fields.tsx'
 import { parametersIn, type Question, triedParameters } from './question.ts'
 
@@ -24,6 +24,9 @@ interface QuestionEditorProps {
   onChange: (fields: Partial<Question>) => void
   onRun: (question: Question) => void
 }
+
+/** The page shows fewer. */
+const maxFileRows = 10_000
 
 const noWarnings: readonly SqlWarning[] = []
 
@@ -115,12 +118,11 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
         columns={[]}
         values={values}
         idle={start}
-        actions={
-          <div className="actions">
-            {isEdited && <RowsFromBefore />}
-            <DownloadCsv question={ran} />
-          </div>
-        }
+        file={previewFile(
+          { query: ran.query, parameters: triedParameters(ran), max_rows: maxFileRows },
+          ran.values,
+        )}
+        actions={isEdited && <RowsFromBefore />}
       />
     </>
   )

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { examples } from './examples.ts'
-import { declaredParameters, likelyType, parametersIn, sqlRequest, triedParameters } from './question.ts'
+import { declaredParameters, likelyType, parametersIn, triedParameters } from './question.ts'
 
 test.each([
   ['SELECT @a, @b FROM x WHERE y = @a', ['a', 'b']],
@@ -55,26 +55,6 @@ test('checks with the values, and without a guess where there is none', () => {
     a: { type: 'integer', required: true, example: '1' },
     b: { type: 'integer', required: true },
     c: { type: 'timestamp', required: true },
-  })
-})
-
-test('sends values as JSON of their type, and timestamps as text that the SQL converts', () => {
-  const question = {
-    query: "SELECT '@since', @since, @n, @x, @yes, @text",
-    values: { since: '2026-01-31T12:00:00Z', n: '5', x: '0.5', yes: 'true', text: '5', other: '' },
-    types: { text: 'string' as const },
-  }
-  expect(sqlRequest(question)).toEqual({
-    query: "SELECT '@since', parseDateTime64BestEffort(@since, 6, 'UTC'), @n, @x, @yes, @text",
-    parameters: { since: '2026-01-31T12:00:00Z', n: 5, x: 0.5, yes: true, text: '5' },
-  })
-})
-
-test('sends an integer that a number would round as text', () => {
-  const values = { id: '9007199254740993' }
-  expect(sqlRequest({ query: 'SELECT @id', values, types: { id: 'integer' } })).toEqual({
-    query: 'SELECT toInt64(@id)',
-    parameters: values,
   })
 })
 

@@ -67,29 +67,3 @@ export function triedParameters(question: Question): Parameters {
   })
   return Object.fromEntries(known)
 }
-
-/** The body of a request that runs a query without declarations: types follow from the JSON of the values. */
-export function sqlRequest(question: Question) {
-  const declared = declaredParameters(question)
-  /** A number of JavaScript would round it. */
-  const isLong = (name: string) =>
-    declared[name]?.type === 'integer' && !Number.isSafeInteger(Number(question.values[name]))
-  const value = (name: string) => {
-    const text = question.values[name] ?? ''
-    const type = declared[name]?.type
-    return (type === 'integer' && !isLong(name)) || type === 'number'
-      ? Number(text)
-      : type === 'boolean'
-        ? text === 'true'
-        : text
-  }
-  return {
-    // JSON has no timestamps.
-    query: question.query.replace(parts, (part, name: string | undefined) => {
-      if (name === undefined) return part
-      if (declared[name]?.type === 'timestamp') return `parseDateTime64BestEffort(${part}, 6, 'UTC')`
-      return isLong(name) ? `toInt64(${part})` : part
-    }),
-    parameters: Object.fromEntries(Object.keys(declared).map((name) => [name, value(name)])),
-  }
-}

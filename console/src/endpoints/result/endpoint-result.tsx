@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
-import { api, at } from '../../api/api.ts'
-import type { CallResult } from '../../api/call-endpoint.ts'
+import { api } from '../../api/api.ts'
+import { type CallResult, queryPath } from '../../api/call-endpoint.ts'
 import type { Column, Plan } from '../../api/shapes.ts'
 import { Choices, ZoneChoice } from '../../ui/choices.tsx'
 import { bytes, count, counted, milliseconds, seconds } from '../../ui/format.ts'
@@ -11,6 +11,7 @@ import { Empty, Failure, Loaded, Waiting } from '../../ui/states.tsx'
 import { useAddress } from '../../ui/use-address.ts'
 import { type Run, resultOf } from '../run/use-run.ts'
 import type { Chart } from './chart-choice.ts'
+import { Download, endpointFile, type FileRequest } from './download.tsx'
 import { ResultChart } from './result-chart.tsx'
 import { ResultTable } from './result-table.tsx'
 
@@ -34,6 +35,8 @@ interface EndpointResultProps {
   idle?: ReactNode
   /** Beside the cost of a run that is done. */
   actions?: ReactNode
+  /** Requests the rows as a file. Default: from the endpoint. */
+  file?: FileRequest
   /** The chart of the endpoint. */
   chart?: Chart | null
   /** Keeps a change of the chart. Without it, a change lasts until the page is left. */
@@ -49,6 +52,7 @@ export function EndpointResult(props: EndpointResultProps) {
   const usual: View = chart === null || chart.type === 'table' ? 'table' : 'chart'
   const view = (address.get('_view') as View | null) ?? usual
   const result = resultOf(run)
+  const file = props.file ?? (name === undefined ? undefined : endpointFile(name, values))
   return (
     <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
       <div className="tabs-line">
@@ -66,7 +70,12 @@ export function EndpointResult(props: EndpointResultProps) {
       </div>
       <div className="tabs-line">
         <Cost run={run} />
-        {run.state === 'done' && actions}
+        {run.state === 'done' && (
+          <div className="actions">
+            {actions}
+            {file && <Download name={name ?? 'rows'} file={file} />}
+          </div>
+        )}
       </div>
       {view === 'call' && name !== undefined ? (
         <SnippetTabs label="Request with" snippets={callSnippets(location.origin, name, values)} />
@@ -184,8 +193,7 @@ function EnginePlan({ name, values }: { name: string; values: Record<string, str
   const query = useQuery({
     queryKey: ['plan', name, values],
     queryFn: ({ signal }) => {
-      const parameters = new URLSearchParams({ ...values, _strict: '1', _explain: '1' })
-      return api<Plan>(`/api/endpoints/query/${at(name)}?${parameters}`, { signal })
+      return api<Plan>(queryPath(name, { ...values, _explain: '1' }), { signal })
     },
     retry: false,
   })
