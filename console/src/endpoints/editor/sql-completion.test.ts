@@ -65,7 +65,9 @@ test('does not take the word that is being typed for a name', () => {
 
 test('finds aliases and views, but not types of a cast', () => {
   expect(
-    namesDefined("WITH a AS (SELECT 1), 2 AS two SELECT CAST(x AS String) AS text, ' AS no' FROM a AS b -- AS c"),
+    namesDefined(
+      "WITH a AS (SELECT 1), 2 AS two SELECT CAST(x AS String) AS text, ' AS no' FROM a AS b -- AS c",
+    ),
   ).toEqual({ aliases: ['two', 'text', 'b'], views: ['a'] })
   expect(namesDefined('SELECT 1 AS')).toEqual({ aliases: [], views: [] })
 })

@@ -1,4 +1,9 @@
-import { type Completion, type CompletionContext, type CompletionSource, ifNotIn } from '@codemirror/autocomplete'
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionSource,
+  ifNotIn,
+} from '@codemirror/autocomplete'
 import { sourcesRead, wordsOf } from './sources-read.ts'
 import { functions, keywords, types } from './sql-words.ts'
 

@@ -103,6 +103,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
     })
   }, [props.value])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the names were loaded
   useEffect(() => {
     const editor = view.current
     if (!editor) return
