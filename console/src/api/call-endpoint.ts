@@ -7,12 +7,12 @@ export interface CallResult {
   /** Undefined where the response does not name them. */
   columns: Column[] | undefined
   truncated: boolean
-  /** `hit`, `miss`, `stale`, `joined` or `not cached`. */
-  cache: string
+  /** `hit`, `miss`, `stale`, `joined` or `not cached`; undefined for a live result, like all costs. */
+  cache: string | undefined
   ageSeconds: number | undefined
   engineMs: number | undefined
   /** From the click to the last byte. */
-  totalMs: number
+  totalMs: number | undefined
   readRows: number | undefined
   readBytes: number | undefined
   /** Version of the endpoint; undefined for one that is not saved. */

@@ -10,11 +10,12 @@ import { newDraft } from '../endpoints/endpoint-draft.ts'
 import { previewFile } from '../endpoints/result/download.tsx'
 import { EndpointResult, RowsFromBefore } from '../endpoints/result/endpoint-result.tsx'
 import { RunButton } from '../endpoints/run/parameter-form.tsx'
+import { parametersIn } from '../endpoints/run/sql-parameters.ts'
 import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
 import { useRun } from '../endpoints/run/use-run.ts'
 import { useDraftCheck } from '../endpoints/use-draft-check.ts'
 import { ParameterFields } from './parameter-fields.tsx'
-import { parametersIn, type Question, triedParameters } from './question.ts'
+import { type Question, triedParameters } from './question.ts'
 
 interface QuestionEditorProps {
   question: Question
@@ -38,11 +39,11 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   const { names: sqlNames, seenAt, isPending } = useSqlNames(query)
   const required = useMemo(() => Object.fromEntries(names.map((name) => [name, { required: true }])), [names])
   const kept = useMemo(() => new URLSearchParams(question.values), [question.values])
-  const parameterValues = useParameterValues(required, seenAt, [
-    kept,
-    (changes) => onChange({ values: merged(question.values, changes) }),
-  ])
-  const { values, change, isLooking } = parameterValues
+  const parameterValues = useParameterValues(required, seenAt, {
+    isPending,
+    store: [kept, (changes) => onChange({ values: merged(question.values, changes) })],
+  })
+  const { values, change } = parameterValues
   const asked = useMemo(() => ({ query, values, types }), [query, values, types])
   const parameters = useMemo(() => triedParameters(asked), [asked])
   const draft = useMemo(() => ({ ...newDraft, query, parameters }), [query, parameters])
@@ -60,8 +61,8 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
       if (!signal.aborted) setRan(asked)
       return result
     },
-    { ...parameterValues, isLooking: isLooking || isPending },
-    !isBlank,
+    parameterValues,
+    { hasShortcut: !isBlank },
   )
   const { run, begin, stop } = runner
   const isEdited = JSON.stringify(ran) !== JSON.stringify(asked)

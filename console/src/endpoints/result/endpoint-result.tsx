@@ -167,18 +167,22 @@ function Cost({ run }: { run: Run }) {
         <b>{counted(rows.length, 'row')}</b>
         {truncated && <span className="badge warn">cut at the row limit</span>}
       </span>
-      <span>
-        <b>{milliseconds(totalMs)}</b> total
-      </span>
+      {totalMs !== undefined && (
+        <span>
+          <b>{milliseconds(totalMs)}</b> total
+        </span>
+      )}
       {engineMs !== undefined && (
         <span>
           engine <b>{milliseconds(engineMs)}</b>
         </span>
       )}
-      <span>
-        cache <b>{cache}</b>
-        {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
-      </span>
+      {cache !== undefined && (
+        <span>
+          cache <b>{cache}</b>
+          {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
+        </span>
+      )}
       {readRows !== undefined && (
         <span>
           read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
