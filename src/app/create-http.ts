@@ -62,6 +62,7 @@ export function createHttp(
     open: () => phase() !== 'starting',
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
+    embedOrigins: settings.embedOrigins,
     intake,
     sources: new SourceAdmin({
       engine,
