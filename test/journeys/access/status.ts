@@ -249,6 +249,7 @@ function halfServer(lines: string[], open: () => boolean) {
     drafts: unreached,
     search: unreached,
     usage: unreached,
+    reports: undefined,
     console: { assets: new Map() },
     embedOrigins: [],
     tokens: unreached,
