@@ -2,7 +2,7 @@ import { connection } from './connection.ts'
 import { session } from './session.ts'
 import type { ContractChange } from './shapes.ts'
 
-interface ErrorBody {
+export interface ErrorBody {
   message?: string
   parameter?: string
   line?: number

@@ -8,7 +8,7 @@ import { useRun } from './run/use-run.ts'
 
 /** The page of an endpoint for tokens that can call it but not change it. */
 export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; who: Whoami }) {
-  const { name, description, parameters, columns } = endpoint
+  const { name, description, parameters, columns, chart } = endpoint
   const parameterValues = useParameterValues(parameters)
   const { values, change } = parameterValues
   const { run, begin, stop, problem } = useRun(
@@ -41,7 +41,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
           <RunButton run={run} stop={stop} />
         </div>
       </form>
-      <EndpointResult run={run} columns={columns} name={name} values={values} />
+      <EndpointResult run={run} columns={columns} name={name} values={values} chart={chart} />
     </div>
   )
 }
