@@ -20,7 +20,6 @@ const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
-  ['/console/explore', LogsPage],
   ['/console/sources', SourceList],
   ['/console/tokens', Tokens],
 ] as const
@@ -70,6 +69,9 @@ function Pages({ who }: { who: Whoami }) {
               )),
               <Route key="new" path="/console/new-endpoint">
                 <EndpointPage who={who} name={undefined} />
+              </Route>,
+              <Route key="logs" path="/console/explore">
+                <LogsPage who={who} />
               </Route>,
               <Route key="playground" path="/console/playground">
                 <Playground who={who} />

@@ -6,6 +6,7 @@ import type {
   EndpointStat,
   Entry,
   JsonPath,
+  SavedSearch,
   SlowCall,
   Source,
   SourcePath,
@@ -102,4 +103,5 @@ export const queries = {
       },
       refetchInterval: 10_000,
     }),
+  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
 }

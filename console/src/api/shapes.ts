@@ -29,7 +29,10 @@ export type CallableEndpoint = Whoami['endpoints'][number]
 export type Usage = Result<paths['/api/usage']['get']>
 export type Cache = Result<paths['/api/cache']['get']>
 export type DraftCheck = Result<paths['/api/endpoints/check']['post']>
-export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']>
+export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']> & {
+  buckets: { counts?: Record<string, number> }[]
+  notes?: string[]
+}
 export type ValueCount = Result<paths['/api/sources/{name}/values']['post']>[number]
 export type Row = Record<string, unknown>
 
@@ -47,3 +50,21 @@ export interface EndpointStat {
   hit_ratio: number | null
   p95_ms: number | null
 }
+
+export interface Facet {
+  field: string
+  column: string
+  values: ValueCount[]
+}
+export interface SavedSearch {
+  id: string
+  name: string
+  source: string
+  query: string
+  project: string | null
+  range: string | null
+  created_at: string
+  created_by: string | null
+}
+/** A source as the logs page needs it. */
+export type LogSource = Pick<Source, 'name' | 'description' | 'hot_fields'>

@@ -1,10 +1,8 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { ApiError, api, at, send } from '../api/api.ts'
-import { connection } from '../api/connection.ts'
-import type { Entry } from '../api/shapes.ts'
-import { SeenEntries } from './live-buffer.ts'
-import type { SearchCondition } from './search-query.ts'
-import { type EntryFilter, searchEntries } from './use-entries.ts'
+import { ApiError, at, send } from '../../api/api.ts'
+import { connection } from '../../api/connection.ts'
+import type { Entry } from '../../api/shapes.ts'
+import type { EntryFilter } from '../entry-search.ts'
 
 export interface TailEvents {
   /** From now on nothing is missed. */
@@ -14,8 +12,6 @@ export interface TailEvents {
   onEntries: (entries: Entry[]) => void
   /** The service dropped this many entries because they arrived faster than it could send them. */
   onMissed: (count: number) => void
-  /** Too many entries arrived to read all of them. */
-  onGap: () => void
   /** The service could not resume where the connection broke. */
   onReset: () => void
 }
@@ -23,13 +19,11 @@ export interface TailEvents {
 /** Replaced in tests. */
 export interface TailWorld {
   send: typeof send
-  api: typeof api
   pause: (ms: number, signal: AbortSignal) => Promise<void>
   lost: () => void
-  now: () => number
 }
 
-const browser: TailWorld = { send, api, pause: connection.pause, lost: connection.lost, now: Date.now }
+const browser: TailWorld = { send, pause: connection.pause, lost: connection.lost }
 
 interface Tail {
   filter: EntryFilter
@@ -40,18 +34,10 @@ interface Tail {
   alive: () => void
 }
 
-const pollEveryMs = 2_000
 const firstPauseMs = 1_000
 const longestPauseMs = 15_000
 /** The service sends a heartbeat every 15 s. */
 const silenceMs = 45_000
-const pageSize = 500
-/** Nobody can read more pages than this within a poll. */
-const maxPages = 4
-/** Polling finds entries that arrive up to this much later than their timestamp. */
-const overlapMs = 30_000
-/** More than can arrive within the overlap and be read. */
-const maxSeen = 20_000
 
 /**
  * Reports entries as they arrive, until the signal aborts. Reconnects after a break and resumes where it was. Throws errors
@@ -68,7 +54,7 @@ export async function followEntries(
     failures = 0
   }
   const tail = { filter, events, signal, world, alive }
-  const follow = filter.filters.every(isOfMessage) ? streamOf(tail) : pollOf(tail)
+  const follow = streamOf(tail)
   for (;;) {
     try {
       await follow()
@@ -88,25 +74,14 @@ function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }
 
-/** The stream of the service filters by one text only. Other conditions on the message are checked here. */
-function isOfMessage({ path, is }: SearchCondition): boolean {
-  return path === 'event_message' && is === 'contains'
-}
-
-function streamOf({ filter: { source, project, text, filters }, events, signal, world, alive }: Tail) {
-  const [longest, ...others] = text.toSorted((one, other) => other.length - one.length)
-  const query = new URLSearchParams({
+function streamOf({ filter: { source, project, query }, events, signal, world, alive }: Tail) {
+  const wanted = new URLSearchParams({
     ...(project !== undefined && { project }),
-    ...(longest !== undefined && { text: longest }),
+    ...(query !== '' && { query }),
   })
-  const has = ({ event_message }: Entry, part: string) =>
-    event_message.toLowerCase().includes(part.toLowerCase())
-  const isWanted = (entry: Entry) =>
-    others.every((word) => has(entry, word)) &&
-    filters.every(({ value, not }) => has(entry, value) !== (not ?? false))
   let lastId: string | undefined
   return async () => {
-    const response = await world.send(`/api/sources/${at(source)}/tail?${query}`, {
+    const response = await world.send(`/api/sources/${at(source)}/tail?${wanted}`, {
       signal,
       headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
     })
@@ -120,8 +95,7 @@ function streamOf({ filter: { source, project, text, filters }, events, signal, 
         if (event === 'missed') events.onMissed((JSON.parse(data) as { count: number }).count)
         if (event === 'reset') events.onReset()
       }
-      const wanted = entries.filter(isWanted)
-      if (wanted.length > 0) events.onEntries(wanted)
+      if (entries.length > 0) events.onEntries(entries)
     }
   }
 }
@@ -156,39 +130,4 @@ async function notSilent<T>(next: Promise<T>): Promise<T> {
     timer = setTimeout(() => reject(new Error('The service has fallen silent.')), silenceMs)
   })
   return Promise.race([next, silence]).finally(() => clearTimeout(timer))
-}
-
-/** Entries may be late or share a timestamp, so each poll repeats the last seconds and skips entries seen before. */
-function pollOf({ filter, events, signal, world, alive }: Tail) {
-  const seen = new SeenEntries(maxSeen)
-  let since: number | undefined
-  const poll = async () => {
-    const requestedMs = world.now()
-    const fromMs = (since ?? requestedMs) - overlapMs
-    const fresh: Entry[] = []
-    let last: Entry | undefined
-    for (let pages = 1; ; pages++) {
-      const before = last && { timestamp: last.timestamp, id: last.id }
-      const page = await searchEntries(filter, { fromMs, limit: pageSize, before }, signal, world.api)
-      const news = seen.fresh(page)
-      fresh.push(...news)
-      last = page.at(-1)
-      // Entries from before the first poll are not new.
-      if (page.length < pageSize || news.length === 0 || since === undefined) break
-      if (pages < maxPages) continue
-      events.onGap()
-      break
-    }
-    since = requestedMs
-    if (fresh.length > 0) events.onEntries(fresh.reverse())
-  }
-  return async () => {
-    for (let isOpen = false; ; isOpen = true) {
-      await poll()
-      alive()
-      if (!isOpen) events.onOpen()
-      await world.pause(pollEveryMs, signal)
-      signal.throwIfAborted()
-    }
-  }
 }
