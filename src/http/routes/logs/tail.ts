@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Caller, withFixedParameters } from '../../../access/caller.ts'
-import { forbidden } from '../../../base/errors.ts'
 import type { LiveTail } from '../../../live/live-tail.ts'
 import type { SourceAdmin } from '../../../sources/source-admin.ts'
 import { eventStream } from '../../openapi/call.ts'
 import type { EventStreams } from '../../streams/event-streams.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
+import { readableProject } from './entry-access.ts'
 
 interface TailRoutes {
   sources: Pick<SourceAdmin, 'get'>
@@ -45,14 +44,9 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     },
     errors: [400],
     handler: async (request, reply) => {
-      const caller = request.caller as Caller
-      // Without a project, nothing would limit which tenants' entries the token sees.
-      if (!caller.isAdmin && (caller.project === undefined || !caller.mayQuery(''))) {
-        throw forbidden('This requires a token with the scope admin, or with a project and the scope query.')
-      }
-      const { name } = sources.get(request.params.name)
       const { project: wanted, text } = request.query
-      const { project } = withFixedParameters(caller, wanted === undefined ? {} : { project: wanted })
+      const project = readableProject(request, wanted)
+      const { name } = sources.get(request.params.name)
       const stream = streams.begin(request, reply)
       if (stream === undefined) return reply
       const { 'last-event-id': last } = request.headers
