@@ -23,16 +23,13 @@ export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
-export type Whoami = Result<paths['/api/whoami']['get']>
+export type Whoami = Result<paths['/api/whoami']['get']> & { logs: boolean; sources: LogSource[] }
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
 export type Usage = Result<paths['/api/usage']['get']>
 export type Cache = Result<paths['/api/cache']['get']>
 export type DraftCheck = Result<paths['/api/endpoints/check']['post']>
-export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']> & {
-  buckets: { counts?: Record<string, number> }[]
-  notes?: string[]
-}
+export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']>
 export type ValueCount = Result<paths['/api/sources/{name}/values']['post']>[number]
 export type Row = Record<string, unknown>
 
@@ -51,11 +48,7 @@ export interface EndpointStat {
   p95_ms: number | null
 }
 
-export interface Facet {
-  field: string
-  column: string
-  values: ValueCount[]
-}
+export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
 export interface SavedSearch {
   id: string
   name: string

@@ -26,14 +26,14 @@ export function Facets({ facets, isOld, query, onQuery, open, onToggle }: Facets
       <summary>Fields</summary>
       {facets?.length === 0 && <p className="faint">No typed column of this source has few values here.</p>}
       {facets?.map((facet) => (
-        <FacetValues key={facet.field} facet={facet} query={query} onQuery={onQuery} />
+        <FacetValues key={facet.column} facet={facet} query={query} onQuery={onQuery} />
       ))}
     </details>
   )
 }
 
 function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsProps, 'query' | 'onQuery'>) {
-  const { field, values } = facet
+  const { column: field, values } = facet
   const [all, setAll] = useState(false)
   const conditions = conditionsIn(query) ?? []
   const toggle = (condition: string) =>

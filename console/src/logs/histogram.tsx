@@ -2,7 +2,7 @@ import { type PointerEvent, useMemo, useRef, useState } from 'react'
 import type { Histogram as Counts } from '../api/shapes.ts'
 import { count, counted, sum } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
-import { type SplitSeries, seriesOf } from './split-series.ts'
+import { countOf, type SplitSeries, seriesOf } from './split-series.ts'
 
 interface HistogramProps {
   counts: Counts | undefined
@@ -66,11 +66,13 @@ export function Histogram(props: HistogramProps) {
         {buckets.map((bucket) => {
           const ms = bucket.timestamp / 1000
           const from = place(ms)
-          const lines = [...linesOf(bucket, series)]
           return (
             <g key={bucket.timestamp}>
               <title>
-                {[`${showInstant(ms, zone, 'seconds')}: ${count(bucket.count)}`, ...lines].join('\n')}
+                {[
+                  `${showInstant(ms, zone, 'seconds')}: ${count(bucket.count)}`,
+                  ...linesOf(bucket, series),
+                ].join('\n')}
               </title>
               {stacked(bucket, series, highest).map(({ tone, y, size }) => (
                 <rect
@@ -132,16 +134,16 @@ function LegendItem({ name, tone, total, onChoose }: SplitSeries & { onChoose: (
   )
 }
 
-function* linesOf({ counts = {} }: Counts['buckets'][number], series: readonly SplitSeries[]) {
-  for (const { name } of series) {
-    if (counts[name]) yield `${name || 'no value'}: ${count(counts[name])}`
-  }
+function linesOf(bucket: Counts['buckets'][number], series: readonly SplitSeries[]): string[] {
+  return series
+    .filter(({ name }) => countOf(bucket, name) > 0)
+    .map(({ name }) => `${name || 'no value'}: ${count(countOf(bucket, name))}`)
 }
 
 /** The bar of a bucket, one part per series from the bottom. */
 function stacked(bucket: Counts['buckets'][number], series: readonly SplitSeries[], highest: number) {
   const split = series.flatMap(({ name, tone }) => {
-    const value = bucket.counts?.[name] ?? 0
+    const value = countOf(bucket, name)
     return value > 0 ? [{ tone, value }] : []
   })
   const parts = split.length > 0 ? split : [{ tone: 'bar', value: bucket.count }]

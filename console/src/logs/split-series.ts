@@ -13,13 +13,15 @@ export interface SplitSeries {
 
 /** Values beyond the most frequent ones. */
 export const otherValues = '…'
-const statusTones: Record<string, string> = {
-  '5xx': 'bad',
-  '4xx': 'warn',
-  '3xx': 'moved',
-  '2xx': 'good',
-  '1xx': 'other',
-}
+const statusTones = new Map(
+  Object.entries({
+    '5xx': 'bad',
+    '4xx': 'warn',
+    '3xx': 'moved',
+    '2xx': 'good',
+    '1xx': 'other',
+  }),
+)
 /** From the bottom, where the bars of all buckets begin at the same height. */
 const order = ['bad', 'warn', 'moved', 'good']
 
@@ -27,7 +29,7 @@ const order = ['bad', 'warn', 'moved', 'good']
 export function seriesOf(buckets: Histogram['buckets']): SplitSeries[] {
   const names = [...new Set(buckets.flatMap(({ counts = {} }) => Object.keys(counts)))]
   const series = names
-    .map((name) => ({ name, total: sum(buckets.map(({ counts }) => counts?.[name] ?? 0)) }))
+    .map((name) => ({ name, total: sum(buckets.map((bucket) => countOf(bucket, name))) }))
     .toSorted((one, other) => other.total - one.total)
     .map((one, index) => ({ ...one, tone: toneOf(one.name) ?? `series-${(index % 6) + 1}` }))
   const rank = ({ tone }: SplitSeries) =>
@@ -35,9 +37,14 @@ export function seriesOf(buckets: Histogram['buckets']): SplitSeries[] {
   return series.toSorted((one, other) => rank(one) - rank(other))
 }
 
+/** Values are of others: one may be named as a property of all objects. */
+export function countOf({ counts = {} }: Histogram['buckets'][number], name: string): number {
+  return Object.hasOwn(counts, name) ? (counts[name] as number) : 0
+}
+
 function toneOf(name: string): string | undefined {
   if (name === otherValues || name === '') return 'other'
-  return statusTones[name] ?? levelTone(name)
+  return statusTones.get(name) ?? levelTone(name)
 }
 
 /** The condition that finds the entries of a series; undefined where no single condition does. */

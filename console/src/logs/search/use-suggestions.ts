@@ -67,9 +67,8 @@ function useValues(scope: SearchScope, field: string | undefined, begin: string 
   const { data = [] } = useQuery({
     queryKey: ['values', source.name, project, field, begin, Math.floor(fromMs / 60_000)],
     queryFn: ({ signal }) => {
-      const path = source.hot_fields.find(({ column }) => column === field)?.path ?? field
       const query = begin && `${writtenField(field as string)}:${begin}*`
-      const body = { path, project, from: new Date(fromMs).toISOString(), limit: maxValues, query }
+      const body = { path: field, project, from: new Date(fromMs).toISOString(), limit: maxValues, query }
       return api<ValueCount[]>(`/api/sources/${at(source.name)}/values`, { body, signal })
     },
     enabled: field !== undefined,
