@@ -37,7 +37,7 @@ export const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 const range = /^([+-]?(?:\d+\.?\d*?|\.\d+)?)\.\.([+-]?(?:\d+\.?\d*|\.\d+)?)$/
 const comparison = /^(>=|<=|>|<)(.*)$/s
 
-export function parseQuery(query: string): QueryNode {
+export function parseQuery(query: string, maxConditions: number = queryLimits.maxConditions): QueryNode {
   const { maxLength } = queryLimits
   if (query.length > maxLength) {
     throw invalidParameter(
@@ -45,7 +45,7 @@ export function parseQuery(query: string): QueryNode {
       `query must be at most ${maxLength} characters long; it has ${query.length}.`,
     )
   }
-  return new QueryParser(query).parse()
+  return new QueryParser(query, maxConditions).parse()
 }
 
 /** An error at a position of the query. */
@@ -59,11 +59,13 @@ type GroupField = Pick<FieldNode, 'name' | 'at'> | undefined
 /** Reads each character once or twice, so the time is linear. */
 class QueryParser {
   readonly #text: string
+  readonly #maxConditions: number
   #at = 0
   #conditions = 0
 
-  constructor(text: string) {
+  constructor(text: string, maxConditions: number) {
     this.#text = text
+    this.#maxConditions = maxConditions
   }
 
   parse(): QueryNode {
@@ -123,8 +125,10 @@ class QueryParser {
       )
     }
     if (this.#text[at] === '(') return this.#group(field, depth)
-    if (++this.#conditions > queryLimits.maxConditions) {
-      throw misunderstood(`A query has at most ${queryLimits.maxConditions} conditions.`)
+    if (++this.#conditions > this.#maxConditions) {
+      throw misunderstood(
+        `The query has more than ${this.#maxConditions} conditions, from character ${at + 1} on. Use fewer.`,
+      )
     }
     if (field) return this.#value(field)
     const name = this.#takeFieldName()

@@ -29,8 +29,12 @@ const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
 
 /** Reads a query for a source with these typed columns. */
-export function readQuery(query: string, columns: readonly TypedColumn[]): SearchCondition {
-  return conditionOf(parseQuery(query), columns)
+export function readQuery(
+  query: string,
+  columns: readonly TypedColumn[],
+  maxConditions?: number,
+): SearchCondition {
+  return conditionOf(parseQuery(query, maxConditions), columns)
 }
 
 function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCondition {
