@@ -248,6 +248,7 @@ function halfServer(lines: string[], open: () => boolean) {
     replays: unreached,
     drafts: unreached,
     search: unreached,
+    searches: unreached,
     usage: unreached,
     console: { page: undefined, assets: new Map() },
     tokens: unreached,
