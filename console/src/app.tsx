@@ -61,6 +61,11 @@ function Pages({ who }: { who: Whoami }) {
             <Route path="/console/endpoints/:name">
               {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
             </Route>
+            {(who.admin || who.logs) && (
+              <Route path="/console/explore">
+                <LogsPage who={who} />
+              </Route>
+            )}
             {who.admin && [
               ...forAdmins.map(([path, Page]) => (
                 <Route key={path} path={path}>
@@ -69,9 +74,6 @@ function Pages({ who }: { who: Whoami }) {
               )),
               <Route key="new" path="/console/new-endpoint">
                 <EndpointPage who={who} name={undefined} />
-              </Route>,
-              <Route key="logs" path="/console/explore">
-                <LogsPage who={who} />
               </Route>,
               <Route key="playground" path="/console/playground">
                 <Playground who={who} />

@@ -23,7 +23,7 @@ export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
-export type Whoami = Result<paths['/api/whoami']['get']> & { logs: boolean; sources: LogSource[] }
+export type Whoami = Result<paths['/api/whoami']['get']>
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
 export type Usage = Result<paths['/api/usage']['get']>
@@ -49,15 +49,6 @@ export interface EndpointStat {
 }
 
 export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
-export interface SavedSearch {
-  id: string
-  name: string
-  source: string
-  query: string
-  project: string | null
-  range: string | null
-  created_at: string
-  created_by: string | null
-}
+export type SavedSearch = Schemas['SavedSearch']
 /** A source as the logs page needs it. */
-export type LogSource = Pick<Source, 'name' | 'description' | 'hot_fields'>
+export type LogSource = Whoami['sources'][number]
