@@ -23,6 +23,7 @@ const callable = z.object({
 })
 const permissions = z.object({
   id: z.string(),
+  session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
   query: z.boolean(),
   ingest: z.boolean(),
@@ -50,9 +51,10 @@ export function addWhoamiRoutes(
     },
     handler: async (request) => {
       const caller = request.caller as Caller
-      const allowed = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+      const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         id: caller.id,
+        session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),

@@ -250,6 +250,7 @@ function halfServer(lines: string[], open: () => boolean) {
     search: unreached,
     searches: unreached,
     usage: unreached,
+    reports: undefined,
     console: { page: undefined, assets: new Map() },
     tokens: unreached,
     backups: unreached,
