@@ -129,7 +129,8 @@ describe('searching logs in the console', () => {
       await found(page, '4 entries')
       expect(queryOf(page)).toBe('trace_id:trace-5')
       await page.getByRole('button', { name: /entry 21$/ }).click()
-      await page.getByRole('link', { name: 'Entries around it' }).click()
+      // The entry below it is still open.
+      await page.getByRole('link', { name: 'Entries around it' }).first().click()
       await page.getByRole('button', { name: /entry 21$/, expanded: true }).waitFor()
       expect(new URL(page.url()).searchParams.get('project')).toBe(notes)
       await page.getByRole('button', { name: 'Search these minutes' }).click()
