@@ -20,7 +20,6 @@ const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
-  ['/console/explore', LogsPage],
   ['/console/sources', SourceList],
   ['/console/tokens', Tokens],
 ] as const
@@ -62,6 +61,11 @@ function Pages({ who }: { who: Whoami }) {
             <Route path="/console/endpoints/:name">
               {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
             </Route>
+            {(who.admin || who.logs) && (
+              <Route path="/console/explore">
+                <LogsPage who={who} />
+              </Route>
+            )}
             {who.admin && [
               ...forAdmins.map(([path, Page]) => (
                 <Route key={path} path={path}>

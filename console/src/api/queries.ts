@@ -8,6 +8,7 @@ import type {
   Entry,
   JsonPath,
   Requests,
+  SavedSearch,
   SlowRequest,
   Source,
   SourcePath,
@@ -106,6 +107,7 @@ export const queries = {
       },
       refetchInterval: 10_000,
     }),
+  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
   /** Of all endpoints or of one. Null where the service records no statistics. */
   requests: (interval: string, endpoint?: string) =>
     queryOptions({

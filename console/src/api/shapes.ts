@@ -55,3 +55,7 @@ export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
 export type Requests = Schemas['RequestReport']
 
 export type EndpointCacheState = Schemas['EndpointCache']
+export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
+export type SavedSearch = Schemas['SavedSearch']
+/** A source as the logs page needs it. */
+export type LogSource = Whoami['sources'][number]
