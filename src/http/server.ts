@@ -26,6 +26,7 @@ import type { Deployments } from '../endpoints/manage/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { Replays } from '../endpoints/manage/replays.ts'
+import type { RequestReports } from '../endpoints/report/request-report.ts'
 import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
@@ -51,6 +52,7 @@ import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
+import { addEndpointCacheRoutes } from './routes/endpoint-cache.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
@@ -58,6 +60,7 @@ import { addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
 import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
+import { addRequestRoutes } from './routes/requests.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
 import { addSqlRoutes } from './routes/sql.ts'
@@ -89,6 +92,8 @@ export interface ServerOptions extends StatusRoutes {
   drafts: EndpointDrafts
   search: LogSearch
   usage: SourceUsage
+  /** Undefined if requests are not recorded. */
+  reports: RequestReports | undefined
   console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
@@ -220,6 +225,7 @@ function addRoutes(
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)
+  addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays)
   addDeploymentRoutes(server, options.deployments)
   addSourceRoutes(server, options.sources)
@@ -230,6 +236,7 @@ function addRoutes(
   addDraftRoutes(server, options.drafts)
   addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
+  addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })
   addSearchRoutes(server, options.search)
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)

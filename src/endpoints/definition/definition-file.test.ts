@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { definitionShape, type EndpointDefinition } from './definition.ts'
+import { chartTypes, definitionShape, type EndpointDefinition } from './definition.ts'
 import { describeProblem, formatDefinition, readDefinition } from './definition-file.ts'
 import { parameterShape, parameterTypeNames, parameterTypes } from './parameter-declaration.ts'
 
@@ -34,6 +34,8 @@ timeout: 1h
 json: [details]
 sandbox: true
 strict: true
+chart: { type: stacked, x: timestamp, series: status }
+published: false
 */
 -- Counts.
 SELECT @project, @interval, @limit;
@@ -62,6 +64,8 @@ SELECT @project, @interval, @limit;
       json: ['details'],
       sandbox: true,
       strict: true,
+      chart: { type: 'stacked', x: 'timestamp', y: [], series: 'status' },
+      published: false,
     })
   })
 
@@ -223,7 +227,7 @@ describe('a definition', () => {
   const definition = fc
     .record({
       id: fc.uuid(),
-      name: fc.constantFrom('a', 'logs.all', 'x-1'),
+      name: fc.constantFrom('a', 'logs.all', 'wellhead.x-1'),
       description: anyText,
       query: fc.oneof(anyText, fc.constant('/* not a header */ SELECT 1;')),
       parameters: fc.dictionary(name, parameter),
@@ -242,6 +246,15 @@ describe('a definition', () => {
       timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
       strict: fc.boolean(),
+      chart: fc.option(
+        fc.record({
+          type: fc.constantFrom(...chartTypes),
+          x: fc.option(anyText),
+          y: fc.array(anyText, { maxLength: 20 }),
+          series: fc.option(anyText),
+        }),
+      ),
+      published: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))
     .filter((parsed) => parsed.success)
@@ -293,8 +306,9 @@ describe('the shipped files', () => {
       warm_seconds: null,
       timeout_seconds: 30,
       sandbox: false,
+      published: true,
     }
-    const statistics = { ...common, cache_seconds: 10 }
+    const statistics = { ...common, cache_seconds: 10, published: false }
     expect(definitions).toMatchObject([
       { ...common, name: 'functions.invocation-stats', cache_seconds: 900, warm_seconds: 300 },
       { ...common, name: 'logs.all' },
@@ -329,7 +343,14 @@ describe('docs/guides/endpoints.md', () => {
   test('lists every setting of a file with its default', () => {
     const { name: _name, query: _query, ...defaults } = read(`/* id: ${id} */ SELECT 1`)
     const shown: Record<string, string> = {
-      ...{ id: '', description: 'empty', parameters: 'none', incremental: 'none', json: 'none' },
+      ...{
+        id: '',
+        description: 'empty',
+        parameters: 'none',
+        incremental: 'none',
+        json: 'none',
+        chart: 'none',
+      },
     }
     const inFiles = Object.entries(defaults).map(([field, value]) =>
       field.endsWith('_seconds')

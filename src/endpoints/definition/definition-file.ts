@@ -7,10 +7,12 @@ import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
 import {
+  type Chart,
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
   type Incremental,
+  isReserved,
   problemSentence,
 } from './definition.ts'
 import { type ShownParameter, shownParameters } from './parameter-declaration.ts'
@@ -153,6 +155,8 @@ export function formatDefinition(definition: EndpointDefinition): string {
     ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
     ...(definition.strict && { strict: true }),
+    ...(definition.chart && { chart: chartFields(definition.chart) }),
+    ...((isReserved(definition.name) || !definition.published) && { published: definition.published }),
   })
   visit(header, {
     Scalar(_key, node) {
@@ -181,6 +185,10 @@ function withoutAbsent({ column, whole_buckets, by, spans, otherwise }: Incremen
     ...(Object.keys(spans).length > 0 && { spans }),
     ...(otherwise !== null && { otherwise }),
   }
+}
+
+function chartFields({ type, x, y, series }: Chart) {
+  return { type, ...(x !== null && { x }), ...(y.length > 0 && { y }), ...(series !== null && { series }) }
 }
 
 /** Only double quotes can hold every character on one line, with comment marks escaped. */

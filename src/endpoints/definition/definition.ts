@@ -80,6 +80,22 @@ const incrementalShape = z.strictObject(
 export type Incremental = z.output<typeof incrementalShape>
 export type Span = z.output<typeof span>
 
+export const chartTypes = ['lines', 'bars', 'stacked', 'number', 'table'] as const
+const axes = must('a list of at most 20 columns')
+
+/** How pages show the result. Columns are not compared with the SQL; null and an empty list: chosen from the columns. */
+const chartShape = z.strictObject(
+  {
+    type: z.enum(chartTypes, must(`one of ${chartTypes.join(', ')}`)),
+    x: text.nullable().default(null),
+    y: z.array(text, axes).max(20, axes).default([]),
+    series: text.nullable().default(null),
+  },
+  must('a list of fields, such as { type: lines }'),
+)
+
+export type Chart = z.output<typeof chartShape>
+
 const fields = z.strictObject({
   id: z.guid(must('a UUID')).toLowerCase(),
   name: text.regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/, {
@@ -100,7 +116,15 @@ const fields = z.strictObject({
   sandbox: trueOrFalse.default(false),
   /** Whether requests with unknown parameters are refused. */
   strict: trueOrFalse.default(false),
+  chart: chartShape.nullable().default(null),
+  /** Whether tokens with a project can call it. Always set: the default depends on the name. */
+  published: trueOrFalse.optional().transform((published) => published as boolean),
 })
+
+/** Whether an endpoint is about the service itself: it is for operators, and no workspace has it. */
+export function isReserved(name: string): boolean {
+  return name.startsWith('wellhead.')
+}
 
 const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })
 
@@ -108,6 +132,10 @@ const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optiona
 const cachingIsReadable = ({ value }: { value: unknown }) => caching.safeParse(value).success
 
 export const definitionShape = fields
+  .overwrite(({ published, ...others }) => ({
+    ...others,
+    published: published ?? !isReserved(others.name),
+  }))
   .refine(({ cache_seconds, warm_seconds }) => warm_seconds === null || cache_seconds !== null, {
     path: ['warm_seconds'],
     error: 'requires caching',
@@ -161,7 +189,7 @@ export function problemSentence(field: string, message: string): string {
 }
 
 /** Fields that clients send back as they read them, and that only the service sets. */
-const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by'] as const
+const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by', 'note'] as const
 
 /** The fields of a request body without those that only the service sets. */
 export function writableFields(body: unknown): Record<string, unknown> {

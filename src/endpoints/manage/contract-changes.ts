@@ -11,14 +11,14 @@ import { bindQuery } from '../definition/parameters.ts'
 import { isJsonColumn, type ResultColumn } from '../definition/result-columns.ts'
 
 export const changeKinds = [
-  ...['endpoint_renamed', 'description_changed', 'query_changed'],
+  ...['endpoint_renamed', 'description_changed', 'chart_changed', 'query_changed'],
   ...['parameter_added', 'parameter_removed', 'parameter_required', 'parameter_optional'],
   ...['parameter_default_changed', 'parameter_type_changed', 'parameter_values_added'],
   ...['parameter_values_removed', 'parameter_empty_changed', 'parameter_description_changed'],
   ...['column_added', 'column_removed', 'column_renamed', 'column_type_changed', 'columns_reordered'],
   ...['max_rows_raised', 'max_rows_lowered'],
   ...['sandbox_on', 'sandbox_off', 'sandbox_view_added', 'sandbox_view_removed'],
-  ...['strict_on', 'strict_off', 'cache_changed', 'timeout_changed'],
+  ...['strict_on', 'strict_off', 'published', 'unpublished', 'cache_changed', 'timeout_changed'],
 ] as const
 
 export type ChangeKind = (typeof changeKinds)[number]
@@ -52,7 +52,7 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   }
   const [was, is] = [before.definition, after.definition]
   if (was.name !== is.name) {
-    const message = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work.`
+    const message = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
     add('endpoint_renamed', 'breaking', message)
   }
   addParameterChanges(was, is, add)
@@ -68,6 +68,12 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   if (was.strict && !is.strict) {
     add('strict_off', 'compatible', 'Unknown parameters in requests are now ignored.')
   }
+  if (was.published && !is.published) {
+    add('unpublished', 'breaking', 'Tokens with a project can no longer call the endpoint.')
+  }
+  if (!was.published && is.published) {
+    add('published', 'compatible', 'Tokens with a project can now call the endpoint.')
+  }
   if (was.query !== is.query) add('query_changed', 'compatible', 'The SQL changed; values may differ.')
   if (was.cache_seconds !== is.cache_seconds) {
     const message = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
@@ -82,6 +88,9 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   }
   if (was.description !== is.description) {
     add('description_changed', 'compatible', 'The description of the endpoint changed.')
+  }
+  if (JSON.stringify(was.chart) !== JSON.stringify(is.chart)) {
+    add('chart_changed', 'compatible', 'The chart of the endpoint changed.')
   }
   return changes
 }

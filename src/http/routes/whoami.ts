@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
@@ -16,10 +17,12 @@ const callable = z.object({
   max_rows: z.int(),
   cache_seconds: z.int().nullable(),
   sandbox: z.boolean(),
+  chart: definitionShape.shape.chart,
   version: z.int(),
 })
 const permissions = z.object({
   id: z.string(),
+  session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
   query: z.boolean(),
   ingest: z.boolean(),
@@ -39,9 +42,10 @@ export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): 
     },
     handler: async (request) => {
       const caller = request.caller as Caller
-      const allowed = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+      const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         id: caller.id,
+        session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),
@@ -55,7 +59,7 @@ export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): 
 
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */
 function callerView({ definition, version, columns }: Endpoint, caller: Caller): z.output<typeof callable> {
-  const { id, name, description, max_rows, cache_seconds, sandbox } = definition
+  const { id, name, description, max_rows, cache_seconds, sandbox, chart } = definition
   const parameters = Object.entries(definition.parameters).filter(
     ([parameter]) => !Object.hasOwn(caller.parameters, parameter),
   )
@@ -68,6 +72,7 @@ function callerView({ definition, version, columns }: Endpoint, caller: Caller):
     max_rows,
     cache_seconds,
     sandbox,
+    chart,
     version,
   }
 }
