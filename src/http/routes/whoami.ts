@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import { type Source, sourceShape } from '../../catalog/source.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import type { SourceAdmin } from '../../sources/source-admin.ts'
 import { columns, parameter } from './endpoints.ts'
+import { mayReadEntries } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
 
 const callable = z.object({
@@ -29,9 +32,17 @@ const permissions = z.object({
   project: z.string().nullable(),
   parameters: z.record(z.string(), z.string()),
   endpoints: z.array(callable),
+  logs: z.boolean().describe('Whether the token can search entries.'),
+  sources: z
+    .array(sourceShape.pick({ name: true, description: true, hot_fields: true }))
+    .describe('The sources that the token can search.'),
 })
 
-export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): void {
+export function addWhoamiRoutes(
+  server: FastifyInstance,
+  endpoints: Endpoints,
+  sources: Pick<SourceAdmin, 'list'>,
+): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: {
@@ -52,9 +63,15 @@ export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): 
         project: caller.project ?? null,
         parameters: caller.parameters,
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
+        logs: mayReadEntries(caller),
+        sources: mayReadEntries(caller) ? sources.list().map(sourceView) : [],
       }
     },
   })
+}
+
+function sourceView({ name, description, hot_fields }: Source) {
+  return { name, description, hot_fields }
 }
 
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */
