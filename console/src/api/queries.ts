@@ -1,5 +1,6 @@
 import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api, at, OfflineError } from './api.ts'
+import { connection } from './connection.ts'
 import type {
   Cache,
   Endpoint,
@@ -21,9 +22,9 @@ export const queryClient = new QueryClient({
     queries: {
       networkMode: 'always',
       staleTime: 5_000,
-      // Other errors do not go away by trying again.
+      // Other errors do not go away by trying again. A service that starts is waited for, however long it takes.
       retry: (failures, error) =>
-        failures < 3 &&
+        (failures < 3 || !connection.isUp()) &&
         (error instanceof OfflineError || (error instanceof ApiError && error.status === 503)),
       retryDelay: 1_000,
     },
@@ -87,6 +88,7 @@ export const queries = {
       staleTime: 300_000,
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
+  token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
   /** Null where the service records no statistics. */
   stats: (interval: string) =>
     queryOptions({

@@ -37,7 +37,15 @@ const consolePolicy =
   "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Pages of the console. All are the same HTML, which reads its URL. */
-const consolePages = ['endpoints', 'new-endpoint', 'playground', 'explore', 'sources', 'tokens'] as const
+const consolePages = [
+  'endpoints',
+  'new-endpoint',
+  'playground',
+  'explore',
+  'sources',
+  'tokens',
+  'usage',
+] as const
 
 const options = { logLevel: 'warn' } as const
 

@@ -1,9 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import type { TokenAdmin } from '../../access/token-admin.ts'
+import { callsSource, quarantineSource } from '../../catalog/built-in-sources.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import type { SourceAdmin } from '../../sources/source-admin.ts'
 import { columns, parameter } from './endpoints.ts'
 import { json, routesOf } from './route.ts'
 
@@ -20,15 +23,30 @@ const callable = z.object({
 })
 const permissions = z.object({
   id: z.string(),
+  description: z.string().describe('Empty for the admin token.'),
   admin: z.boolean(),
   query: z.boolean(),
   ingest: z.boolean(),
   project: z.string().nullable(),
   parameters: z.record(z.string(), z.string()),
+  requests_per_minute: z.int().nullable().describe('Null: no limit.'),
+  ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
 })
 
-export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): void {
+interface WhoamiRoutes {
+  endpoints: Endpoints
+  tokens: TokenAdmin
+  sources: SourceAdmin
+}
+
+/** The service writes to these itself. */
+const ownSources = new Set([callsSource, quarantineSource])
+
+export function addWhoamiRoutes(
+  server: FastifyInstance,
+  { endpoints, tokens, sources }: WhoamiRoutes,
+): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: {
@@ -40,13 +58,16 @@ export function addWhoamiRoutes(server: FastifyInstance, endpoints: Endpoints): 
     handler: async (request) => {
       const caller = request.caller as Caller
       const allowed = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+      const names = sources.list().map(({ name }) => name)
       return {
         id: caller.id,
+        ...tokens.summary(caller.id),
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),
         project: caller.project ?? null,
         parameters: caller.parameters,
+        ingest_sources: names.filter((name) => !ownSources.has(name) && caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
       }
     },
