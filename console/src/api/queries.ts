@@ -1,13 +1,15 @@
-import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
   Cache,
   Endpoint,
+  EndpointCacheState,
   EndpointStat,
   Entry,
   JsonPath,
-  SlowCall,
+  Requests,
+  SlowRequest,
   Source,
   SourcePath,
   Status,
@@ -53,7 +55,11 @@ function read<T>(queryKey: QueryKey, path: string, options: ReadOptions = {}) {
 export const queries = {
   whoami: () => read<Whoami>(['whoami'], '/api/whoami', { staleTime: 60_000 }),
   status: () => read<Status>(['status'], '/api/status', { refetchInterval: 5_000 }),
-  usage: () => read<Usage>(['usage'], '/api/usage', { refetchInterval: 5_000 }),
+  usage: (interval: '1hr' | '1day' | '7day' = '1hr') =>
+    queryOptions({
+      ...read<Usage>(['usage', interval], `/api/usage?interval=${interval}`, { refetchInterval: 5_000 }),
+      placeholderData: keepPreviousData,
+    }),
   endpoints: () => read<Endpoint[]>(['endpoints'], '/api/endpoints'),
   // The text must not change while it is being edited.
   endpoint: (name: string) =>
@@ -64,8 +70,11 @@ export const queries = {
     read<JsonPath[]>(['json-paths', name, version], `/api/endpoints/${at(name)}/paths`, {
       staleTime: 60_000,
     }),
-  slowCalls: (name: string) =>
-    read<SlowCall[]>(['slow-calls', name], `/api/endpoints/${at(name)}/slow`, { refetchInterval: 10_000 }),
+  /** Of one endpoint, or of all. */
+  slowCalls: (name?: string) => {
+    const path = name === undefined ? '/api/slow' : `/api/endpoints/${at(name)}/slow`
+    return read<SlowRequest[]>(['slow-calls', name], path, { refetchInterval: 10_000 })
+  },
   cache: () => read<Cache>(['cache'], '/api/cache', { refetchInterval: 10_000 }),
   sources: () => read<Source[]>(['sources'], '/api/sources', { staleTime: 30_000 }),
   recent: (source: string, limit: number) =>
@@ -94,14 +103,33 @@ export const queries = {
     queryOptions({
       queryKey: ['stats', interval],
       queryFn: async ({ signal }) => {
-        try {
-          const path = `/api/endpoints/query/${statsEndpoint}?interval=${interval}`
-          return (await api<{ result: EndpointStat[] }>(path, { signal })).result
-        } catch (error) {
-          if (error instanceof ApiError && error.status === 404) return null
-          throw error
-        }
+        const path = `/api/endpoints/query/${statsEndpoint}?interval=${interval}`
+        return (await unlessOff(api<{ result: EndpointStat[] }>(path, { signal })))?.result ?? null
       },
       refetchInterval: 10_000,
     }),
+  /** Of all endpoints or of one. Null where the service records no statistics. */
+  requests: (interval: string, endpoint?: string) =>
+    queryOptions({
+      queryKey: ['requests', interval, endpoint],
+      queryFn: ({ signal }) => {
+        const asked = new URLSearchParams({ interval, ...(endpoint !== undefined && { endpoint }) })
+        return unlessOff(api<Requests>(`/api/requests?${asked}`, { signal }))
+      },
+      refetchInterval: 10_000,
+      placeholderData: keepPreviousData,
+    }),
+  endpointCache: (name: string) =>
+    read<EndpointCacheState>(['endpoints', name, 'cache'], `/api/endpoints/${at(name)}/cache`, {
+      refetchInterval: 5_000,
+    }),
+}
+
+async function unlessOff<T>(response: Promise<T>): Promise<T | null> {
+  try {
+    return await response
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null
+    throw error
+  }
 }

@@ -26,7 +26,10 @@ export type NewToken = Schemas['NewAccessToken']
 export type Whoami = Result<paths['/api/whoami']['get']>
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
-export type Usage = Result<paths['/api/usage']['get']>
+export type Usage = Result<paths['/api/usage']['get']> & {
+  entries: { bucket_seconds: number; buckets: { timestamp: number; counts: Record<string, number> }[] }
+  cache: { results: number; bytes: number; max_bytes: number; hits: number; misses: number }
+}
 export type Cache = Result<paths['/api/cache']['get']>
 export type DraftCheck = Result<paths['/api/endpoints/check']['post']>
 export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']>
@@ -46,4 +49,53 @@ export interface EndpointStat {
   errors: number
   hit_ratio: number | null
   p95_ms: number | null
+}
+
+/** A request in the list of slow and failed ones. */
+export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
+
+export interface Requests {
+  interval: string
+  bucket_seconds: number
+  buckets: ({ timestamp: number } & Figures)[]
+  totals: Figures
+  endpoints: { endpoint: string; requests: number; errors: number; hits: number; p95_ms: number | null }[]
+  callers: {
+    token_id: string
+    description: string | null
+    requests: number
+    errors: number
+    p95_ms: number | null
+    last_at: string
+  }[]
+  codes: { code: string; status: number; endpoint: string; requests: number; last_at: string }[]
+}
+interface Figures {
+  requests: number
+  errors: number
+  hits: number
+  p50_ms: number | null
+  p95_ms: number | null
+  p99_ms: number | null
+}
+export interface EndpointCacheState {
+  cache_seconds: number | null
+  warm_seconds: number | null
+  total: number
+  results: {
+    key: string
+    parameters: Record<string, string>
+    project: string | null
+    format: string
+    age_seconds: number
+    expires_in_seconds: number
+    refresh_in_seconds: number | null
+    bytes: number
+    rows: number | null
+    uses: number
+    last_used_seconds: number
+    state: 'fresh' | 'stale' | 'expired'
+    warm: boolean
+    failure: string | null
+  }[]
 }

@@ -4,6 +4,7 @@ import type { Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { useAddress } from '../ui/use-address.ts'
+import { EndpointCache } from './cache/endpoint-cache.tsx'
 import { ColumnSuggestions } from './editor/column-suggestions.tsx'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { useSqlNames } from './editor/use-sql-names.ts'
@@ -18,14 +19,22 @@ import { EndpointResult, RowsFromBefore } from './result/endpoint-result.tsx'
 import { ParameterForm, RunButton } from './run/parameter-form.tsx'
 import { useParameterValues } from './run/use-parameter-values.ts'
 import { useRun } from './run/use-run.ts'
+import { EndpointUsage } from './usage/endpoint-usage.tsx'
 import { useDraftCheck } from './use-draft-check.ts'
 import { useEndpointDraft } from './use-endpoint-draft.ts'
 
-type Tab = 'query' | 'settings' | 'versions'
+type Tab = 'query' | 'settings' | 'versions' | 'usage' | 'cache'
 
 const tabs: readonly (readonly [Tab, string])[] = [
   ['query', 'Query'],
   ['settings', 'Settings'],
+]
+
+const savedTabs: readonly (readonly [Tab, string])[] = [
+  ...tabs,
+  ['versions', 'Versions'],
+  ['usage', 'Usage'],
+  ['cache', 'Cache'],
 ]
 
 const noWarnings: readonly SqlWarning[] = []
@@ -87,7 +96,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       {!saved && <NameFields draft={draft} onChange={setDraft} />}
       <Choices
         label="Part of the endpoint"
-        options={saved ? [...tabs, ['versions', 'Versions']] : tabs}
+        options={saved ? savedTabs : tabs}
         value={tab}
         onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
       />
@@ -95,6 +104,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
         <EndpointSettings draft={draft} onChange={setDraft} used={used ?? []} named={saved !== undefined} />
       )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
+      {tab === 'usage' && saved && <EndpointUsage name={saved.name} />}
+      {tab === 'cache' && saved && <EndpointCache saved={saved} />}
       {tab === 'query' && (
         <>
           <div className="workbench">

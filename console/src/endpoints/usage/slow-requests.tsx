@@ -1,0 +1,196 @@
+import { Fragment, useState } from 'react'
+import { Link } from 'wouter'
+import type { Plan, SlowRequest } from '../../api/shapes.ts'
+import { Choices } from '../../ui/choices.tsx'
+import { count, counted, milliseconds } from '../../ui/format.ts'
+import { showInstant, useZone } from '../../ui/instants.ts'
+import { Part } from '../../ui/part.tsx'
+import { Breakable, Table } from '../../ui/table.tsx'
+import { toggled } from '../../ui/toggled.ts'
+import { useAddress } from '../../ui/use-address.ts'
+import { callerName, type Descriptions } from './callers.tsx'
+import { ErrorHelp } from './error-help.tsx'
+import { usageLink } from './time-range.tsx'
+
+interface SlowRequestsProps {
+  query: { data: SlowRequest[] | undefined; error: Error | null; refetch: () => unknown }
+  /** Descriptions of tokens by their ids. */
+  callers: Descriptions
+}
+
+/** The slow and the failed requests of the last hour, each with what explains it. */
+export function SlowRequests({ query, callers }: SlowRequestsProps) {
+  const [address, setAddress] = useAddress()
+  const list = address.get('_requests') === 'failed' ? 'failed' : 'slow'
+  const failed = (query.data ?? []).filter(({ code }) => code !== null)
+  const slow = (query.data ?? []).filter(({ code }) => code === null)
+  const shown = list === 'failed' ? failed : slow
+  const options = [
+    ['slow', `Slow (${slow.length})`],
+    ['failed', `Failed (${failed.length})`],
+  ] as const
+  return (
+    <Part
+      title="Slow and failed requests"
+      query={query}
+      height={160}
+      aside={
+        query.data && (
+          <Choices
+            label="Requests"
+            options={options}
+            value={list}
+            onChange={(chosen) =>
+              setAddress({ _requests: chosen === 'slow' ? undefined : chosen }, 'replace')
+            }
+          />
+        )
+      }
+    >
+      {() =>
+        shown.length === 0 ? (
+          <p className="card-body soft">
+            {list === 'failed'
+              ? 'No request failed in the last hour.'
+              : 'No request reached the engine in the last hour.'}
+          </p>
+        ) : (
+          <RequestTable requests={shown} callers={callers} />
+        )
+      }
+    </Part>
+  )
+}
+
+function RequestTable({ requests, callers }: { requests: readonly SlowRequest[]; callers: Descriptions }) {
+  const zone = useZone()
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const hasEndpoints = requests.some(({ endpoint }) => endpoint !== undefined)
+  const columns = [
+    ['Time'],
+    ...(hasEndpoints ? [['Endpoint'] as const] : []),
+    ['Response', 'optional'],
+    ['Caller', 'optional'],
+    ['Rows read', 'right optional'],
+    ['Engine', 'right optional'],
+    ['Duration', 'right'],
+    ['Details', 'right'],
+  ] as const
+  return (
+    <Table columns={columns} className="plain">
+      {requests.map((request) => {
+        const { request_id: id, at, endpoint, status, code, rows_read, engine_ms, duration_ms } = request
+        const isOpen = open.has(id)
+        const response = code === null ? String(status) : `${status} ${code}`
+        const instant = showInstant(Date.parse(at), zone, 'seconds')
+        return (
+          <Fragment key={id}>
+            <tr>
+              <td className="number nowrap" title={instant}>
+                {instant.slice(11)}
+                <div className="under narrow-only">{response}</div>
+              </td>
+              {endpoint !== undefined && (
+                <td>
+                  <Link
+                    className="name"
+                    href={usageLink(endpoint, '1hr', code === null ? undefined : 'failed')}
+                  >
+                    <Breakable text={endpoint} />
+                  </Link>
+                </td>
+              )}
+              <td className="optional">
+                <span className={`badge ${status >= 500 ? 'bad' : status >= 400 ? 'warn' : ''}`}>
+                  {response}
+                </span>
+              </td>
+              <td className="optional">{callerName(request.token_id, callers)}</td>
+              <td className="right optional">{rows_read === null ? '–' : count(rows_read)}</td>
+              <td className="right optional">{milliseconds(engine_ms)}</td>
+              <td className="right">{milliseconds(duration_ms)}</td>
+              <td className="right">
+                <button
+                  type="button"
+                  className="button small"
+                  aria-expanded={isOpen}
+                  aria-label={`Details of the request at ${instant}`}
+                  onClick={() => setOpen(toggled(open, id))}
+                >
+                  {isOpen ? 'Hide' : request.plan ? 'Plan' : 'Show'}
+                </button>
+              </td>
+            </tr>
+            {isOpen && (
+              <tr className="unfolded">
+                <td colSpan={columns.length}>
+                  <RequestDetails request={request} caller={callerName(request.token_id, callers)} />
+                </td>
+              </tr>
+            )}
+          </Fragment>
+        )
+      })}
+    </Table>
+  )
+}
+
+function RequestDetails({ request, caller }: { request: SlowRequest; caller: string }) {
+  const { code, request_id, version, cache, engine_ms, rows_read, plan } = request
+  return (
+    <div className="stack">
+      {code !== null && (
+        <p>
+          <code>{code}</code>: <ErrorHelp code={code} />
+        </p>
+      )}
+      <p className="cost">
+        <span>
+          version <b>{version}</b>
+        </span>
+        <span>
+          cache <b>{cache}</b>
+        </span>
+        <span>
+          engine <b>{milliseconds(engine_ms)}</b>
+        </span>
+        {rows_read !== null && (
+          <span>
+            read <b>{counted(rows_read, 'row')}</b>
+          </span>
+        )}
+        <span>
+          caller <b>{caller}</b>
+        </span>
+        <span>
+          request <code>{request_id}</code>
+        </span>
+      </p>
+      {plan ? (
+        <PlanText plan={plan} />
+      ) : (
+        <p className="faint">
+          No plan was recorded. The service reads the plan of requests of half a second and more, at most once
+          a minute for each endpoint.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function PlanText({ plan: { plan, reads } }: { plan: Plan }) {
+  return (
+    <>
+      <ul>
+        {reads.map(({ table, rows, parts }) => (
+          <li key={table}>
+            Reads up to <b>{counted(rows, 'row')}</b> of <code>{table}</code> in {counted(parts, 'part')}.
+          </li>
+        ))}
+      </ul>
+      <pre className="json-text" tabIndex={0} role="region" aria-label="Plan of the engine">
+        {plan}
+      </pre>
+    </>
+  )
+}
