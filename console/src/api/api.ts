@@ -1,4 +1,5 @@
 import { connection } from './connection.ts'
+import { quota } from './quota.ts'
 import { isSession, session } from './session.ts'
 import type { ContractChange } from './shapes.ts'
 
@@ -68,6 +69,7 @@ export async function send(path: string, request: Request = {}): Promise<Respons
     throw new OfflineError('The service cannot be reached.')
   })
   connection.found()
+  quota.note(response.headers)
   if (response.ok) return response
   const { error = {} } = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
   if (response.status === 401 && request.token === undefined && token === session.token()) {

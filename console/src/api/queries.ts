@@ -108,12 +108,16 @@ export const queries = {
       },
       refetchInterval: 10_000,
     }),
-  /** Of all endpoints or of one. Null where the service records no statistics. */
-  requests: (interval: string, endpoint?: string) =>
+  /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
+  requests: (interval: string, endpoint?: string, token?: string) =>
     queryOptions({
-      queryKey: ['requests', interval, endpoint],
+      queryKey: ['requests', interval, endpoint, token],
       queryFn: ({ signal }) => {
-        const asked = new URLSearchParams({ interval, ...(endpoint !== undefined && { endpoint }) })
+        const asked = new URLSearchParams({
+          interval,
+          ...(endpoint !== undefined && { endpoint }),
+          ...(token !== undefined && { token }),
+        })
         return unlessOff(api<Requests>(`/api/requests?${asked}`, { signal }))
       },
       refetchInterval: 10_000,

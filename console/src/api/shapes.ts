@@ -99,3 +99,6 @@ export interface EndpointCacheState {
     failure: string | null
   }[]
 }
+
+/** A short-lived token for a browser. */
+export type Session = Schemas['Session']

@@ -33,7 +33,7 @@ export function Callers({ requests }: { requests: Requests }) {
             {id === 'admin' ? (
               callerName(id, names)
             ) : (
-              <Link className="name" href={`/console/tokens?token=${id}`}>
+              <Link className="name" href={`/console/tokens/${id}`}>
                 {callerName(id, names)}
               </Link>
             )}
