@@ -10,7 +10,10 @@ export interface Caller {
   readonly parameters: Readonly<Record<string, string>>
   /** Whether the caller has this scope for any endpoint or source. */
   mayAny(scope: 'query' | 'ingest'): boolean
+  /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
   mayQuery(endpoint: string): boolean
+  /** Unpublished endpoints do not exist for callers with a project. */
+  mayCall(endpoint: { name: string; published: boolean }): boolean
   /** Takes the source's name, not an alias. */
   mayIngest(source: string): boolean
 }
@@ -38,6 +41,7 @@ export function callerWith({ id, scopes, project, parameters }: Rights): Caller 
     mayAny: (scope) =>
       isAdmin || scopes.some((granted) => granted === scope || granted.startsWith(`${scope}:`)),
     mayQuery: (endpoint) => may('query', endpoint),
+    mayCall: ({ name, published }) => (published || project === null) && may('query', name),
     mayIngest: (source) => may('ingest', source),
   }
 }

@@ -25,6 +25,7 @@ export const endpointResponse = z.looseObject({
   warm_seconds: z.number().nullable(),
   sandbox: z.boolean(),
   strict: z.boolean().default(false),
+  published: z.boolean().default(true),
   version: z.int(),
   updated_at: z.string(),
   updated_by: z.string(),

@@ -96,7 +96,7 @@ export class CallRecorder {
   /** The endpoint of a request that was refused early. Requests to endpoints that the caller must not see are not recorded. */
   #addressed({ params }: FastifyRequest, caller: Caller): Endpoint | undefined {
     const endpoint = this.#endpoints.find((params as { reference?: string }).reference ?? '')
-    return endpoint && caller.mayQuery(endpoint.definition.name) ? endpoint : undefined
+    return endpoint && caller.mayCall(endpoint.definition) ? endpoint : undefined
   }
 }
 

@@ -19,11 +19,6 @@ export interface ServerEndpoint {
   isShipped: boolean
 }
 
-/** Whether an endpoint is part of the service: no workspace has it. */
-export function isReserved(name: string): boolean {
-  return name.startsWith('wellhead.')
-}
-
 /** An endpoint of a service with another version that no file can represent. */
 export class UnreadableEndpoint extends Error {}
 

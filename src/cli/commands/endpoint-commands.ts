@@ -20,6 +20,7 @@ const columns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => duration(cache_seconds) },
   { title: 'WARM', align: 'right', of: ({ warm_seconds }) => duration(warm_seconds) },
+  { title: 'PUBLISHED', of: ({ published }) => (published ? 'yes' : 'no') },
   { title: 'UPDATED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
@@ -148,6 +149,7 @@ async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<vo
     ['warm', duration(found.warm_seconds)],
     ['sandbox', found.sandbox ? 'yes' : 'no'],
     ['strict', found.strict ? 'yes' : 'no'],
+    ['published', found.published ? 'yes' : 'no'],
   ])
   await io.stdout.write('\n')
   await printList(io, parameterColumns, Object.entries(found.parameters), 'No parameters.')

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { deploymentOf, isReserved, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { isReserved } from '../../endpoints/definition/definition.ts'
+import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'

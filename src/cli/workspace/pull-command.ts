@@ -4,9 +4,9 @@ import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
+import { isReserved } from '../../endpoints/definition/definition.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import {
-  isReserved,
   pullPlan,
   readServerEndpoints,
   type ServerEndpoint,

@@ -223,7 +223,7 @@ describe('a definition', () => {
   const definition = fc
     .record({
       id: fc.uuid(),
-      name: fc.constantFrom('a', 'logs.all', 'x-1'),
+      name: fc.constantFrom('a', 'logs.all', 'wellhead.x-1'),
       description: anyText,
       query: fc.oneof(anyText, fc.constant('/* not a header */ SELECT 1;')),
       parameters: fc.dictionary(name, parameter),
@@ -242,6 +242,7 @@ describe('a definition', () => {
       timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
       strict: fc.boolean(),
+      published: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))
     .filter((parsed) => parsed.success)
@@ -293,8 +294,9 @@ describe('the shipped files', () => {
       warm_seconds: null,
       timeout_seconds: 30,
       sandbox: false,
+      published: true,
     }
-    const statistics = { ...common, cache_seconds: 10 }
+    const statistics = { ...common, cache_seconds: 10, published: false }
     expect(definitions).toMatchObject([
       { ...common, name: 'functions.invocation-stats', cache_seconds: 900, warm_seconds: 300 },
       { ...common, name: 'logs.all' },

@@ -11,6 +11,7 @@ import {
   type EndpointDefinition,
   fieldProblems,
   type Incremental,
+  isReserved,
   problemSentence,
 } from './definition.ts'
 import { type ShownParameter, shownParameters } from './parameter-declaration.ts'
@@ -153,6 +154,7 @@ export function formatDefinition(definition: EndpointDefinition): string {
     ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
     ...(definition.strict && { strict: true }),
+    ...((isReserved(definition.name) || !definition.published) && { published: definition.published }),
   })
   visit(header, {
     Scalar(_key, node) {

@@ -25,10 +25,24 @@ test('requires only id, name and query', () => {
     json: [],
     sandbox: false,
     strict: false,
+    published: true,
   })
   expect(definitionShape.parse({ ...least, parameters: { a: {} } }).parameters).toEqual({
     a: { type: 'string', required: false, empty_is_omitted: false, description: '' },
   })
+})
+
+test('is published by default, except for endpoints about the service', () => {
+  const published = (fields: object) => definitionShape.parse({ ...least, ...fields }).published
+  expect(published({ name: 'wellhead.own' })).toBe(false)
+  expect(published({ name: 'wellhead.own', published: true })).toBe(true)
+  expect(published({ name: 'wellheads' })).toBe(true)
+  expect(published({ published: false })).toBe(false)
+  expect(problems({ published: 'no' })).toEqual(['published must be true or false'])
+  expect(problems({ published: null })).toEqual(['published must be true or false'])
+  // Definitions are compared by their JSON, so the order of the fields must not depend on what was sent.
+  const [bare, full] = [definitionShape.parse(least), definitionShape.parse({ published: true, ...least })]
+  expect(JSON.stringify(bare)).toBe(JSON.stringify(full))
 })
 
 test('reports all problems together, each with its field', () => {

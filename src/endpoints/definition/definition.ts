@@ -100,7 +100,14 @@ const fields = z.strictObject({
   sandbox: trueOrFalse.default(false),
   /** Whether requests with unknown parameters are refused. */
   strict: trueOrFalse.default(false),
+  /** Whether tokens with a project can call it. Always set: the default depends on the name. */
+  published: trueOrFalse.optional().transform((published) => published as boolean),
 })
+
+/** Whether an endpoint is about the service itself: it is for operators, and no workspace has it. */
+export function isReserved(name: string): boolean {
+  return name.startsWith('wellhead.')
+}
 
 const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })
 
@@ -108,6 +115,10 @@ const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optiona
 const cachingIsReadable = ({ value }: { value: unknown }) => caching.safeParse(value).success
 
 export const definitionShape = fields
+  .overwrite(({ published, ...others }) => ({
+    ...others,
+    published: published ?? !isReserved(others.name),
+  }))
   .refine(({ cache_seconds, warm_seconds }) => warm_seconds === null || cache_seconds !== null, {
     path: ['warm_seconds'],
     error: 'requires caching',

@@ -53,6 +53,15 @@ describe('contractChanges', () => {
     expect(parameter(was, is)).toEqual([`${kind} ${effect}`])
   })
 
+  test('unpublishing breaks tokens with a project, also by a new name', () => {
+    expect(changes({}, { published: false })).toEqual(['unpublished breaking'])
+    expect(changes({ published: false }, {})).toEqual(['published compatible'])
+    expect(changes({}, { name: 'wellhead.sample' })).toEqual([
+      'endpoint_renamed breaking',
+      'unpublished breaking',
+    ])
+  })
+
   test('reports removed and added values of a list', () => {
     expect(parameter({ enum: ['a', 'b'] }, { enum: ['b', 'c'] })).toEqual([
       'parameter_values_removed breaking',

@@ -18,7 +18,7 @@ export const changeKinds = [
   ...['column_added', 'column_removed', 'column_renamed', 'column_type_changed', 'columns_reordered'],
   ...['max_rows_raised', 'max_rows_lowered'],
   ...['sandbox_on', 'sandbox_off', 'sandbox_view_added', 'sandbox_view_removed'],
-  ...['strict_on', 'strict_off', 'cache_changed', 'timeout_changed'],
+  ...['strict_on', 'strict_off', 'published', 'unpublished', 'cache_changed', 'timeout_changed'],
 ] as const
 
 export type ChangeKind = (typeof changeKinds)[number]
@@ -67,6 +67,12 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
     add('strict_on', 'breaking', 'Requests with unknown parameters are now refused.')
   if (was.strict && !is.strict) {
     add('strict_off', 'compatible', 'Unknown parameters in requests are now ignored.')
+  }
+  if (was.published && !is.published) {
+    add('unpublished', 'breaking', 'Tokens with a project can no longer call the endpoint.')
+  }
+  if (!was.published && is.published) {
+    add('published', 'compatible', 'Tokens with a project can now call the endpoint.')
   }
   if (was.query !== is.query) add('query_changed', 'compatible', 'The SQL changed; values may differ.')
   if (was.cache_seconds !== is.cache_seconds) {

@@ -20,7 +20,7 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
   const publicDocument = onFirstUse(() => JSON.stringify(documents()({ version })))
   const publicPage = onFirstUse(() => docsPage(documents()({ version, url: noAddress })))
   const documentFor = (caller: Caller, options: Partial<DocumentOptions> = {}) => {
-    const callable = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+    const callable = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
     return documents()({ version, endpoints: callable, reader: caller, ...options })
   }
   route('GET /openapi.json', 'getDescription', 'Get the OpenAPI document', {

@@ -53,6 +53,8 @@ const endpointTexts = {
   json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
   sandbox: 'Whether callers can send their own SELECT over the views of the query.',
   strict: 'Whether requests with unknown parameters are refused.',
+  published:
+    'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.',
 }
 
 const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
@@ -63,7 +65,12 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   updated_by: z.string().describe('Id of the token that created this version.'),
 }
 
-const shown = { ...definitionShape.shape, parameters: z.record(z.string(), parameter), ...view }
+const shown = {
+  ...definitionShape.shape,
+  parameters: z.record(z.string(), parameter),
+  published: z.boolean(),
+  ...view,
+}
 const endpoint = describeFields(z.object(shown), endpointTexts)
 
 const warning = z.object<FieldShapes<Warning>>({

@@ -155,14 +155,12 @@ function allowedEndpoint(
   requested: string | undefined,
 ) {
   const endpoint = endpoints.find(reference)
-  // A token for some endpoints must not reveal which others exist.
-  if (!caller.mayQuery(endpoint?.definition.name ?? ''))
-    throw forbidden('This token is not allowed to call this endpoint.')
-  if (!endpoint) {
-    const allowed = endpoints
-      .list()
-      .flatMap(({ definition: { name } }) => (caller.mayQuery(name) ? name : []))
-    throw endpointNotFound(reference, closestName(reference, allowed))
+  if (!endpoint || !caller.mayCall(endpoint.definition)) {
+    // The same error whether or not it exists. A token for some endpoints must not learn which others exist either.
+    if (!caller.mayQuery('')) throw forbidden('This token is not allowed to call this endpoint.')
+    const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
+    const names = allowed.map(({ definition }) => definition.name)
+    throw endpointNotFound(reference, closestName(reference, names))
   }
   if (requested === undefined) return endpoint
   const isNumber = /^[1-9]\d{0,8}$/.test(requested)

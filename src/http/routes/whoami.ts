@@ -57,7 +57,7 @@ export function addWhoamiRoutes(
     },
     handler: async (request) => {
       const caller = request.caller as Caller
-      const allowed = endpoints.list().filter(({ definition }) => caller.mayQuery(definition.name))
+      const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       const names = sources.list().map(({ name }) => name)
       return {
         id: caller.id,
