@@ -6,6 +6,7 @@ import { TokenAdmin } from '../access/token-admin.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import { Replays } from '../endpoints/manage/replays.ts'
+import { RequestReports } from '../endpoints/report/request-report.ts'
 import { readConsoleFiles } from '../http/routes/console.ts'
 import { createServer } from '../http/server.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
@@ -85,6 +86,7 @@ export function createHttp(
     drafts: new EndpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
     search: new LogSearch({ engine, sources, clock, maxMemoryBytes: Math.floor(settings.engineMemory / 2) }),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
+    reports: settings.statistics ? new RequestReports(calls, clock) : undefined,
     console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),
     tokens,
     backups: storage.backups,

@@ -127,6 +127,11 @@ export const notFound = define(
   (method: string, path: string) => `Nothing is at ${method} ${path}. See /openapi.json for all paths.`,
 )
 export const tokenNotFound = define('not_found', 404, (id: string) => `No access token has the id "${id}".`)
+export const notRecorded = define(
+  'not_recorded',
+  404,
+  () => 'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
+)
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
   message: `This path does not support ${method}. Use one of ${allowed.join(', ')}.`,
   details: { allowed },

@@ -26,6 +26,7 @@ import type { Deployments } from '../endpoints/manage/deployments.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { Replays } from '../endpoints/manage/replays.ts'
+import type { RequestReports } from '../endpoints/report/request-report.ts'
 import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
@@ -58,6 +59,7 @@ import { addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
 import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
+import { addRequestRoutes } from './routes/requests.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
 import { addSqlRoutes } from './routes/sql.ts'
@@ -89,6 +91,8 @@ export interface ServerOptions extends StatusRoutes {
   drafts: EndpointDrafts
   search: LogSearch
   usage: SourceUsage
+  /** Undefined if requests are not recorded. */
+  reports: RequestReports | undefined
   console: ConsoleFiles
   tokens: TokenAdmin
   backups: Backups
@@ -233,6 +237,7 @@ function addRoutes(
   addDraftRoutes(server, options.drafts)
   addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
+  addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })
   addSearchRoutes(server, options.search)
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)

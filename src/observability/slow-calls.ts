@@ -39,6 +39,7 @@ interface EndpointCalls extends Record<Kind, Kept[]> {
 }
 
 const maxEach = 20
+const maxOfAll: Record<Kind, number> = { slow: 25, failed: 15, refused: 10 }
 const keptMs = 3_600_000
 const explainEveryMs = 60_000
 /** A faster request needs no explanation. */
@@ -69,8 +70,22 @@ export class SlowCalls {
     this.#expire(calls)
     return kinds
       .flatMap((kind) => calls[kind])
+      .sort(bySlowness)
       .map(({ call }) => call)
-      .sort((one, other) => other.duration_ms - one.duration_ms)
+  }
+
+  /** The slowest of all endpoints, and the last that failed or were refused. Slowest first. */
+  all(): { endpointId: string; call: SlowCall }[] {
+    for (const calls of this.#byEndpoint.values()) this.#expire(calls)
+    const first = (kind: Kind) =>
+      [...this.#byEndpoint]
+        .flatMap(([endpointId, calls]) => calls[kind].map((kept) => ({ endpointId, ...kept })))
+        .sort((one, other) => (kind === 'slow' ? bySlowness(one, other) : other.atMs - one.atMs))
+        .slice(0, maxOfAll[kind])
+    return kinds
+      .flatMap(first)
+      .sort(bySlowness)
+      .map(({ endpointId, call }) => ({ endpointId, call }))
   }
 
   /** Resolves when no plan is being read. */
@@ -98,7 +113,7 @@ export class SlowCalls {
     const sameKind = calls[kind]
     sameKind.push(kept)
     if (kind === 'slow') {
-      sameKind.sort((one, other) => other.call.duration_ms - one.call.duration_ms)
+      sameKind.sort(bySlowness)
       if (sameKind.length > maxEach && sameKind.pop() === kept) return
     } else if (sameKind.length > maxEach) sameKind.shift()
     this.#explain(calls, kept.call, record)
@@ -127,6 +142,10 @@ export class SlowCalls {
         this.#explaining = undefined
       })
   }
+}
+
+function bySlowness(one: { call: SlowCall }, other: { call: SlowCall }): number {
+  return other.call.duration_ms - one.call.duration_ms
 }
 
 /** A caller who left before the response counts as a failure. */

@@ -1,6 +1,6 @@
 import { endpointNotFound } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import { type Catalog, readBody } from '../../catalog/catalog.ts'
+import { type Catalog, namesOf, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
@@ -19,6 +19,7 @@ export class Endpoints {
   readonly #sources: () => KnownSources
   readonly #byName = new Map<string, SavedEndpoint>()
   readonly #byId = new Map<string, SavedEndpoint>()
+  #renamed: ReadonlyMap<string, string> | undefined
   readonly #onChange: ((id: string) => void)[] = []
 
   constructor(catalog: Catalog, sources: () => KnownSources) {
@@ -65,6 +66,20 @@ export class Endpoints {
     })
   }
 
+  /** The present name by each former one that no other endpoint has taken. */
+  renamed(): ReadonlyMap<string, string> {
+    this.#renamed ??= new Map(
+      this.list().flatMap(({ definition: { id, name } }) =>
+        this.#catalog
+          .history('endpoint', id)
+          .flatMap((record) => namesOf('endpoint', record.body))
+          .filter((former) => !this.#byName.has(former))
+          .map((former) => [former, name] as const),
+      ),
+    )
+    return this.#renamed
+  }
+
   /** Every version, newest first. */
   versions(reference: string): SavedEndpoint[] {
     const { id } = this.get(reference).definition
@@ -84,6 +99,7 @@ export class Endpoints {
   #take(changed: readonly CatalogRecord[]): void {
     // Read all records before any change: a record that cannot be read must change nothing.
     const readings = changed.map((record) => ({ record, endpoint: read(record, this.#sources) }))
+    this.#renamed = undefined
     for (const { endpoint } of readings) {
       const before = this.#byId.get(endpoint.definition.id)
       if (before && this.#byName.get(before.definition.name) === before) {

@@ -118,7 +118,7 @@ const jsonPath = z.object<FieldShapes<JsonPath>>({
   cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
 })
 
-const slowCall = z.object<FieldShapes<SlowCall>>({
+export const slowCall = z.object<FieldShapes<SlowCall>>({
   at: z.iso.datetime().describe('When the response was sent.'),
   duration_ms: z.number().describe('Time from the request to the end of the response.'),
   engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),

@@ -249,6 +249,7 @@ function halfServer(lines: string[], open: () => boolean) {
     drafts: unreached,
     search: unreached,
     usage: unreached,
+    reports: undefined,
     console: { page: undefined, assets: new Map() },
     tokens: unreached,
     backups: unreached,

@@ -1,0 +1,125 @@
+import type { Clock } from '../../base/clock.ts'
+import type { EndpointCall, EndpointCalls } from '../call/endpoint-calls.ts'
+import { outputFormats } from '../call/output-formats.ts'
+import { type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
+
+interface Figures {
+  requests: number
+  errors: number
+  hits: number
+  p50_ms: number | null
+  p95_ms: number | null
+  p99_ms: number | null
+}
+
+export interface RequestReport {
+  interval: ReportInterval
+  bucket_seconds: number
+  /** Oldest first. Timestamps are microseconds. */
+  buckets: ({ timestamp: number } & Figures)[]
+  totals: Figures
+  endpoints: { endpoint: string; requests: number; errors: number; hits: number; p95_ms: number }[]
+  callers: { token_id: string; requests: number; errors: number; p95_ms: number; last_at: string }[]
+  codes: { code: string; status: number; endpoint: string; requests: number; last_at: string }[]
+}
+
+export interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'> {
+  interval: ReportInterval
+  /** Undefined: all except those of the service. */
+  endpoints: readonly string[] | undefined
+  token: string | undefined
+  /** Present names of endpoints by their former ones. */
+  renamed: ReadonlyMap<string, string>
+}
+
+interface FiguresRow extends Required<Figures> {
+  part: 'bucket' | 'endpoint' | 'caller' | 'total'
+  timestamp: number
+  last_at: number
+  endpoint: string
+  token_id: string
+  p95_ms: number
+}
+
+type CodesRow = Omit<RequestReport['codes'][number], 'last_at'> & { last_at: number }
+
+const [json] = outputFormats as [(typeof outputFormats)[number]]
+const noFigures: Figures = { requests: 0, errors: 0, hits: 0, p50_ms: null, p95_ms: null, p99_ms: null }
+
+/** No endpoint can have this name. */
+const noEndpoint = '-'
+
+/** Reads statistics of requests, in the way in which an endpoint is called: cached, in turn, and isolated by project. */
+export class RequestReports {
+  readonly #calls: EndpointCalls
+  readonly #clock: Clock
+
+  constructor(calls: EndpointCalls, clock: Clock) {
+    this.#calls = calls
+    this.#clock = clock
+  }
+
+  async read({ interval, endpoints, token, renamed, ...on }: ReportRequest): Promise<RequestReport> {
+    const parameters = {
+      endpoints: endpoints?.length === 0 ? noEndpoint : (endpoints ?? []).join(),
+      token: token ?? '',
+      former: [...renamed.keys()].join(),
+      present: [...renamed.values()].join(),
+    }
+    const rowsOf = async <Row>(endpoint: EndpointCall['endpoint']): Promise<Row[]> => {
+      const response = await this.#calls.call({ endpoint, parameters, format: json, ...on })
+      const { body } = response.kind === 'cached' ? response.answer.result : response.answer
+      return (JSON.parse(body.toString()) as { result: Row[] }).result
+    }
+    const { figures, codes } = reportQueries[interval]
+    const [rows, failed] = await Promise.all([rowsOf<FiguresRow>(figures), rowsOf<CodesRow>(codes)])
+    return reportOf(interval, rows, failed, this.#clock.now())
+  }
+}
+
+export function reportOf(
+  interval: ReportInterval,
+  rows: readonly FiguresRow[],
+  failed: readonly CodesRow[],
+  nowMs: number,
+): RequestReport {
+  const { seconds, bucketSeconds } = reportIntervals[interval]
+  const of = (part: FiguresRow['part']) => rows.filter((row) => row.part === part)
+  const total = of('total')[0]
+  const byTime = new Map(of('bucket').map((row) => [row.timestamp, figuresOf(row)]))
+  const bucketMicros = bucketSeconds * 1e6
+  const first = Math.floor((nowMs - seconds * 1000) / (bucketSeconds * 1000)) * bucketMicros
+  const times = Array.from(
+    { length: seconds / bucketSeconds + 1 },
+    (_, index) => first + index * bucketMicros,
+  )
+  return {
+    interval,
+    bucket_seconds: bucketSeconds,
+    buckets: times.map((timestamp) => ({ timestamp, ...(byTime.get(timestamp) ?? noFigures) })),
+    totals: total ? figuresOf(total) : noFigures,
+    endpoints: of('endpoint').map(({ endpoint, requests, errors, hits, p95_ms }) => ({
+      endpoint,
+      requests,
+      errors,
+      hits,
+      p95_ms,
+    })),
+    callers: of('caller').map(({ token_id, requests, errors, p95_ms, last_at }) => ({
+      token_id,
+      requests,
+      errors,
+      p95_ms,
+      last_at: isoOf(last_at),
+    })),
+    codes: failed.map((row) => ({ ...row, last_at: isoOf(row.last_at) })),
+  }
+}
+
+function figuresOf({ requests, errors, hits, p50_ms, p95_ms, p99_ms }: Figures): Figures {
+  return requests === 0 ? noFigures : { requests, errors, hits, p50_ms, p95_ms, p99_ms }
+}
+
+function isoOf(micros: number): string {
+  return new Date(micros / 1000).toISOString()
+}

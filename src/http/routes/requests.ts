@@ -1,0 +1,153 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import type { TokenAdmin } from '../../access/token-admin.ts'
+import { forbidden, notRecorded } from '../../base/errors.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import { type ReportInterval, reportIntervals } from '../../endpoints/report/report-queries.ts'
+import type { RequestReport, RequestReports } from '../../endpoints/report/request-report.ts'
+import type { SlowCalls } from '../../observability/slow-calls.ts'
+import { readCacheDirectives } from '../cache-headers.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { slowCall } from './endpoints.ts'
+import { goneSignal } from './management.ts'
+import { json, routesOf } from './route.ts'
+
+interface RequestRoutes {
+  reports: RequestReports | undefined
+  endpoints: Endpoints
+  tokens: Pick<TokenAdmin, 'list'>
+  slowCalls: SlowCalls
+}
+
+const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
+const query = z.object({
+  interval: z
+    .enum(intervals, { error: `must be one of ${intervals.join(', ')}` })
+    .default('1hr')
+    .describe('How far back. The buckets are 10 seconds, 1 minute, 15 minutes, 2 hours and 6 hours long.'),
+  endpoint: z
+    .string()
+    .max(200, { error: 'must have at most 200 characters' })
+    .optional()
+    .meta({ description: 'Name or id of the only endpoint to count.', example: 'logs.all' }),
+  token: z
+    .string()
+    .max(200, { error: 'must have at most 200 characters' })
+    .optional()
+    .describe('Id of the only token to count.'),
+})
+
+const counts = {
+  requests: z.int(),
+  errors: z.int().describe('Requests whose status was 400 or more.'),
+}
+const hits = z.int().describe('Requests that got a cached result.')
+const milliseconds = z.number().nullable()
+const figures = { ...counts, hits, p50_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
+const lastAt = z.iso.datetime().describe('Time of the last one.')
+
+const caller = z.object({
+  token_id: z.string(),
+  description: z.string().nullable().describe('Of the token, for admins. Null if unknown.'),
+  ...counts,
+  p95_ms: z.number(),
+  last_at: lastAt,
+})
+const report = z.object<FieldShapes<RequestReport>>({
+  interval: z.enum(intervals),
+  bucket_seconds: z.int(),
+  buckets: z
+    .array(z.object({ timestamp: z.int().describe('Start, in microseconds since 1970.'), ...figures }))
+    .describe('Oldest first, without gaps. Durations are null in a bucket without requests.'),
+  totals: z.object(figures),
+  endpoints: z
+    .array(z.object({ endpoint: z.string(), ...counts, hits, p95_ms: z.number() }))
+    .describe('At most 200, the most requested first.'),
+  callers: z.array(caller).describe('At most 200 tokens, those with most requests first.'),
+  codes: z
+    .array(
+      z.object({
+        code: z.string(),
+        status: z.int(),
+        endpoint: z.string(),
+        requests: z.int(),
+        last_at: lastAt,
+      }),
+    )
+    .describe('At most 200 codes of errors, the most frequent first.'),
+})
+const slowRequest = z.object({ endpoint: z.string().describe('Name of the endpoint.'), ...slowCall.shape })
+nameComponents('output', { RequestReport: report, SlowRequest: slowRequest })
+
+/** Statistics of requests. */
+export function addRequestRoutes(
+  server: FastifyInstance,
+  { reports, endpoints, tokens, slowCalls }: RequestRoutes,
+): void {
+  const route = routesOf(server, { tag: 'Exploring', access: 'query' })
+  route('GET /api/requests', 'getRequests', 'Show statistics of requests', {
+    description:
+      'Requests to endpoints over time, and by endpoint, token and error code. A token with a project sees the requests of ' +
+      'this project, and a token for some endpoints those of its endpoints. Requests to endpoints whose name starts with ' +
+      '`wellhead.` are counted only if `endpoint` is one of them. The figures are cached for 5 to 60 seconds.',
+    query,
+    responses: { 200: json('The statistics.', report) },
+    errors: [400, 404, 503, 504],
+    handler: async (request, reply) => {
+      if (!reports) throw notRecorded()
+      const caller = request.caller as Caller
+      const { interval, endpoint, token } = request.query
+      const read = await reports.read({
+        interval,
+        endpoints: namesToCount(endpoints, caller, endpoint),
+        token,
+        renamed: new Map([...endpoints.renamed()].filter(([, name]) => caller.mayQuery(name))),
+        caller: caller.id,
+        project: caller.project,
+        signal: goneSignal(request, reply),
+        directives: readCacheDirectives(request.headers['cache-control']),
+      })
+      const listed = caller.isAdmin ? tokens.list() : []
+      const descriptions = new Map(listed.map(({ id, description }) => [id, description]))
+      const described = read.callers.map(({ token_id, ...rest }) => ({
+        token_id,
+        description: descriptions.get(token_id) ?? null,
+        ...rest,
+      }))
+      return { ...read, callers: described }
+    },
+  })
+  route('GET /api/slow', 'listSlowRequests', 'List slow and failed requests of all endpoints', {
+    access: 'admin',
+    description:
+      'Requests to this process in the last hour, at most 50: the slowest that reached the engine, the last that failed, ' +
+      'and the last that were refused. Values of parameters are not included.',
+    responses: { 200: json('Requests, slowest first.', z.array(slowRequest)) },
+    handler: async () =>
+      slowCalls.all().flatMap(({ endpointId, call }) => {
+        const endpoint = endpoints.findById(endpointId)?.definition.name
+        return endpoint === undefined ? [] : [{ endpoint, ...call }]
+      }),
+  })
+}
+
+/** Undefined: all except those of the service. */
+function namesToCount(
+  endpoints: Endpoints,
+  caller: Caller,
+  reference: string | undefined,
+): string[] | undefined {
+  if (reference !== undefined) {
+    const name = (caller.isAdmin ? endpoints.get(reference) : endpoints.find(reference))?.definition.name
+    // A token for some endpoints must not reveal which others exist.
+    if (name === undefined || !caller.mayQuery(name)) {
+      throw forbidden('This token is not allowed to call this endpoint.')
+    }
+    return [name]
+  }
+  // Without a name, only tokens for all endpoints are allowed.
+  if (caller.mayQuery('')) return undefined
+  const names = endpoints.list().map(({ definition }) => definition.name)
+  return names.filter((name) => caller.mayQuery(name) && !name.startsWith('wellhead.'))
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+let service: RunningService
+let blue: MadeToken
+let green: MadeToken
+const query = '/api/endpoints/query'
+const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+  ask(service, service.adminToken.token, method, path, body, headers)
+const save = async (name: string, fields: object) =>
+  expect((await admin('POST', '/api/endpoints', { name, ...fields })).status).toBe(201)
+/** The report with everything that was requested so far. */
+const report = async (path = '', token = service.adminToken.token) => {
+  await service.statistics?.flush()
+  const fresh = { 'Cache-Control': 'no-cache' }
+  const { status, body } = await ask(service, token, 'GET', `/api/requests${path}`, undefined, fresh)
+  expect([path, status, body]).toEqual([path, 200, expect.anything()])
+  return body
+}
+const sum = (counted: { requests: number }[]) => counted.reduce((total, { requests }) => total + requests, 0)
+
+beforeAll(async () => {
+  service = await openService({ environment: { WELLHEAD_STATISTICS: 'on' } })
+  blue = await makeToken(service, { scopes: ['query'], project: 'blue', description: 'the blue one' })
+  green = await makeToken(service, { scopes: ['query'], project: 'green' })
+})
+afterAll(() => service?.close())
+
+describe('statistics of requests', () => {
+  test('count requests by time, endpoint, caller and error code', async () => {
+    await save('report.numbers', {
+      query: 'SELECT @n AS n',
+      parameters: { n: { type: 'integer' } },
+      cache_seconds: 600,
+    })
+    for (let i = 0; i < 3; i++) await ask(service, blue.token, 'GET', `${query}/report.numbers?n=1`)
+    await admin('GET', `${query}/report.numbers?n=2`)
+    await admin('GET', `${query}/report.numbers?n=two`)
+
+    const { buckets, totals, endpoints, callers, codes, ...rest } = await report('?endpoint=report.numbers')
+    expect(rest).toEqual({ interval: '1hr', bucket_seconds: 60 })
+    const figures = { requests: 5, errors: 1, hits: 2 }
+    expect(totals).toMatchObject(figures)
+    expect(totals.p50_ms).toBeGreaterThan(0)
+    expect(totals.p95_ms).toBeGreaterThanOrEqual(totals.p50_ms)
+    expect(totals.p99_ms).toBeGreaterThanOrEqual(totals.p95_ms)
+    expect(buckets).toHaveLength(61)
+    expect(sum(buckets)).toBe(5)
+    expect(buckets[0]).toMatchObject({ requests: 0, errors: 0, hits: 0, p50_ms: null })
+    expect(new Set(buckets.map(({ timestamp }: { timestamp: number }) => timestamp % 60_000_000))).toEqual(
+      new Set([0]),
+    )
+    expect(endpoints).toEqual([{ endpoint: 'report.numbers', ...figures, p95_ms: totals.p95_ms }])
+    const once = { p95_ms: expect.any(Number), last_at: expect.stringMatching(/Z$/) }
+    expect(callers).toEqual([
+      { token_id: blue.id, description: 'the blue one', requests: 3, errors: 0, ...once },
+      { token_id: 'admin', description: null, requests: 2, errors: 1, ...once },
+    ])
+    const failed = { code: 'invalid_parameter', status: 400, endpoint: 'report.numbers', requests: 1 }
+    expect(codes).toEqual([{ ...failed, last_at: once.last_at }])
+    expect((await report(`?endpoint=report.numbers&token=${blue.id}`)).totals).toMatchObject({
+      requests: 3,
+      errors: 0,
+    })
+    for (const [interval, length] of Object.entries({ '5min': 31, '1day': 97, '7day': 85, '30day': 121 })) {
+      const other = await report(`?endpoint=report.numbers&interval=${interval}`)
+      expect([interval, other.totals.requests, other.buckets.length]).toEqual([interval, 5, length])
+      expect(sum(other.buckets)).toBe(5)
+    }
+  })
+
+  test('show a tenant its own project only', async () => {
+    await save('report.tenants', { query: 'SELECT @n AS n', parameters: { n: { type: 'integer' } } })
+    await save('report.green', { query: 'SELECT 1 AS n' })
+    await ask(service, blue.token, 'GET', `${query}/report.tenants?n=1`)
+    await ask(service, green.token, 'GET', `${query}/report.tenants?n=two`)
+    await ask(service, green.token, 'GET', `${query}/report.green`)
+    const own = await report('', blue.token)
+    const text = JSON.stringify(own)
+    expect(text).toContain('report.tenants')
+    for (const foreign of [green.id, 'report.green', 'admin']) expect(text).not.toContain(foreign)
+    expect(
+      own.callers.map(({ token_id, description }: Record<string, unknown>) => [token_id, description]),
+    ).toEqual([[blue.id, null]])
+    const tenants = await report('?endpoint=report.tenants', blue.token)
+    expect(tenants).toMatchObject({ totals: { requests: 1, errors: 0 }, codes: [] })
+    expect((await report(`?token=${green.id}`, blue.token)).totals.requests).toBe(0)
+    expect((await report('?endpoint=report.tenants', green.token)).codes).toMatchObject([
+      { code: 'invalid_parameter', requests: 1 },
+    ])
+  })
+
+  test('show a token for some endpoints those endpoints only', async () => {
+    await save('report.allowed', { query: 'SELECT 1 AS n' })
+    await save('report.hidden', { query: 'SELECT 1 AS n' })
+    for (const name of ['report.allowed', 'report.hidden']) await admin('GET', `${query}/${name}`)
+    const narrow = await makeToken(service, { scopes: ['query:report.allowed'] })
+    const seen = await report('', narrow.token)
+    expect(seen.endpoints).toMatchObject([{ endpoint: 'report.allowed', requests: 1 }])
+    expect(seen.totals.requests).toBe(1)
+    for (const name of ['report.hidden', 'report.never-existed']) {
+      const refused = await ask(service, narrow.token, 'GET', `/api/requests?endpoint=${name}`)
+      expect([refused.status, refused.body.error.message]).toEqual([
+        403,
+        'This token is not allowed to call this endpoint.',
+      ])
+    }
+    const nothing = await makeToken(service, { scopes: ['query:report.never-existed'] })
+    expect((await report('', nothing.token)).totals).toMatchObject({ requests: 0, p95_ms: null })
+    const sender = await makeToken(service, { scopes: ['ingest'] })
+    expect((await ask(service, sender.token, 'GET', '/api/requests')).status).toBe(403)
+  })
+
+  test("leave out the service's own endpoints unless one is named", async () => {
+    await admin('GET', `${query}/wellhead.top-callers`)
+    const names = (await report()).endpoints.map(({ endpoint }: { endpoint: string }) => endpoint)
+    expect(names.filter((name: string) => name.startsWith('wellhead.'))).toEqual([])
+    expect((await report('?endpoint=wellhead.top-callers')).totals.requests).toBe(1)
+  })
+
+  test('need no shipped endpoint', async () => {
+    expect((await admin('DELETE', '/api/endpoints/wellhead.endpoint-stats')).status).toBe(204)
+    expect((await report()).interval).toBe('1hr')
+  })
+
+  test('follow an endpoint to its new name', async () => {
+    await save('report.before', { query: 'SELECT 1 AS n' })
+    await admin('GET', `${query}/report.before`)
+    await admin('PATCH', '/api/endpoints/report.before?breaking=true', { name: 'report.after' })
+    await admin('GET', `${query}/report.after`)
+    const { endpoints } = await report('?endpoint=report.after')
+    expect(endpoints).toMatchObject([{ endpoint: 'report.after', requests: 2 }])
+    // Another endpoint that takes the name has its requests from then on.
+    await save('report.before', { query: 'SELECT 2 AS n' })
+    expect((await report('?endpoint=report.after')).totals.requests).toBe(1)
+  })
+
+  test('refuse what they do not know', async () => {
+    const refusals = [
+      ['?interval=2hr', 400, 'interval must be one of 5min, 1hr, 1day, 7day, 30day.'],
+      [`?token=${'x'.repeat(201)}`, 400, 'token must have at most 200 characters.'],
+      ['?endpoint=nobody.knows', 404, 'No endpoint has the id or name "nobody.knows".'],
+    ]
+    for (const [path, status, message] of refusals) {
+      const { status: got, body } = await admin('GET', `/api/requests${path}`)
+      expect([got, body.error.message]).toEqual([status, message])
+    }
+    expect((await report("?token=' OR 1=1 --")).totals.requests).toBe(0)
+  })
+})
+
+describe('slow and failed requests', () => {
+  test('are listed for all endpoints, the slowest first', async () => {
+    await save('slow.two', { query: 'SELECT @n AS n', parameters: { n: { type: 'integer' } } })
+    await admin('GET', `${query}/slow.two?n=1`)
+    await admin('GET', `${query}/slow.two?n=two`)
+    await service.statistics?.flush()
+    const { body } = await admin('GET', '/api/slow')
+    const own = body.filter(({ endpoint }: { endpoint: string }) => endpoint === 'slow.two')
+    expect(own.map(({ status, code }: Record<string, unknown>) => [status, code])).toEqual(
+      expect.arrayContaining([
+        [200, null],
+        [400, 'invalid_parameter'],
+      ]),
+    )
+    const durations = body.map(({ duration_ms }: { duration_ms: number }) => duration_ms)
+    expect(durations).toEqual(durations.toSorted((one: number, other: number) => other - one))
+    expect(durations.length).toBeLessThanOrEqual(50)
+    expect((await ask(service, blue.token, 'GET', '/api/slow')).status).toBe(403)
+  })
+})
