@@ -3,7 +3,12 @@ import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Requests } from '../api/shapes.ts'
 import { ErrorHelp } from '../endpoints/usage/error-help.tsx'
-import { HitRatioChart, LatencyChart, RequestsChart, StatisticsOff } from '../endpoints/usage/request-charts.tsx'
+import {
+  HitRatioChart,
+  LatencyChart,
+  RequestsChart,
+  StatisticsOff,
+} from '../endpoints/usage/request-charts.tsx'
 import { RangeChoice, rangeWords, useRange } from '../endpoints/usage/time-range.tsx'
 import { ZoneChoice } from '../ui/choices.tsx'
 import { ago, count, counted, milliseconds, percent } from '../ui/format.ts'

@@ -40,10 +40,13 @@ export default function SendPage({ who }: { who: Whoami }) {
               onChange={(chosen) => setAddress({ source: chosen }, 'replace')}
             />
           </div>
-          <SnippetTabs label="Send with" snippets={sendSnippets(location.origin, source, project ?? 'demo')} />
+          <SnippetTabs
+            label="Send with"
+            snippets={sendSnippets(location.origin, source, project ?? 'demo')}
+          />
           <p className="soft">
-            Set <code>WELLHEAD_TOKEN</code> to this token where the snippet runs. A response with the status 200
-            means that every accepted entry is on disk.
+            Set <code>WELLHEAD_TOKEN</code> to this token where the snippet runs. A response with the status
+            200 means that every accepted entry is on disk.
           </p>
         </>
       )}

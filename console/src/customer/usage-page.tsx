@@ -5,7 +5,7 @@ import { PageHead } from '../ui/page-head.tsx'
 import { RequestReport } from './request-report.tsx'
 
 /** The own requests of a token that is not an admin's. */
-export default function UsagePage({ who: { project, requests_per_minute: limit } }: { who: Whoami }) {
+export default function UsagePage({ who: { id, project, requests_per_minute: limit } }: { who: Whoami }) {
   const remaining = useQuotaRemaining()
   return (
     <div className="page">
@@ -23,7 +23,8 @@ export default function UsagePage({ who: { project, requests_per_minute: limit }
             : `This token can send ${count(limit)} requests per minute${remaining === undefined ? '' : `; ${count(remaining)} left in the current minute`}.`}
         </p>
       </PageHead>
-      <RequestReport />
+      {/* A token without a project could see the requests of others. */}
+      <RequestReport {...(project === null && { token: id })} />
     </div>
   )
 }

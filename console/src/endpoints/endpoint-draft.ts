@@ -12,6 +12,7 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'timeout_seconds'
   | 'sandbox'
   | 'strict'
+  | 'published'
 >
 
 export const newDraft: EndpointDraft = {
@@ -26,6 +27,7 @@ export const newDraft: EndpointDraft = {
   timeout_seconds: 30,
   sandbox: false,
   strict: false,
+  published: true,
 }
 
 const draftFields = Object.keys(newDraft) as (keyof EndpointDraft)[]

@@ -63,6 +63,17 @@ export function EndpointSettings({ draft, used, named, onChange }: EndpointSetti
           checked={draft.strict}
           onChange={(strict) => set({ strict })}
         />
+        <div>
+          <CheckField
+            label="Published to tenants"
+            checked={draft.published}
+            onChange={(published) => set({ published })}
+          />
+          <p className="faint">
+            Tokens with a project see it in their console and in the API description, and can request it.
+            Other tokens are not affected.
+          </p>
+        </div>
       </div>
       <div className="card">
         <div className="card-head">

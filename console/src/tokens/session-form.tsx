@@ -7,8 +7,8 @@ import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { SnippetBox } from '../ui/snippet.tsx'
-import { TokenSecret } from './token-secret.tsx'
 import { readScopes } from './token-permissions.ts'
+import { TokenSecret } from './token-secret.tsx'
 
 /** Creates a short-lived token for a browser, with the rights of the token or fewer. */
 export function SessionForm({ token, onClose }: { token: Token; onClose: () => void }) {
@@ -87,7 +87,10 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
             <SelectField
               label="Endpoint"
               value={endpoint}
-              options={[['', 'All that the token may request'], ...callable.map(({ name }) => [name] as const)]}
+              options={[
+                ['', 'All that the token may request'],
+                ...callable.map(({ name }) => [name] as const),
+              ]}
               onChange={setEndpoint}
             />
           )}

@@ -69,7 +69,8 @@ function TokenFacts({ token }: { token: Token }) {
             <Link href={`/console/tokens/${maker.id}`}>{nameOf(maker)}</Link>
           </>
         ) : (
-          token.created_by !== null && ` by ${token.created_by === 'admin' ? 'the admin token' : token.created_by}`
+          token.created_by !== null &&
+          ` by ${token.created_by === 'admin' ? 'the admin token' : token.created_by}`
         )}
       </>,
     ],

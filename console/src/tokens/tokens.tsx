@@ -126,7 +126,13 @@ function matching(tokens: readonly Token[], search: string): readonly Token[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   return tokens.filter((token) => {
     const { id, description, scopes } = token
-    const parts = [id, description, ...scopes, ...restrictionsOf(token), ...(isExpired(token) ? ['expired'] : [])]
+    const parts = [
+      id,
+      description,
+      ...scopes,
+      ...restrictionsOf(token),
+      ...(isExpired(token) ? ['expired'] : []),
+    ]
     const text = parts.join(' ').toLowerCase()
     return words.every((word) => text.includes(word))
   })

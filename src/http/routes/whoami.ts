@@ -43,10 +43,7 @@ interface WhoamiRoutes {
 /** The service writes to these itself. */
 const ownSources = new Set([callsSource, quarantineSource])
 
-export function addWhoamiRoutes(
-  server: FastifyInstance,
-  { endpoints, tokens, sources }: WhoamiRoutes,
-): void {
+export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, sources }: WhoamiRoutes): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: {
