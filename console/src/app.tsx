@@ -75,7 +75,7 @@ function Pages({ who }: { who: Whoami }) {
             </Route>
             {(who.admin || who.logs) && (
               <Route path="/console/explore">
-                <LogsPage who={who} />
+                <LogsPage />
               </Route>
             )}
             {who.query && !who.admin && (

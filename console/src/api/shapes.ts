@@ -20,10 +20,10 @@ export type ReplayedRequest = Replay['requests'][number]
 export type Plan = Schemas['Plan']
 export type Entry = Schemas['StoredEntry']
 export type Status = Schemas['Status']
-export type Token = Schemas['AccessToken']
+export type Token = Schemas['AccessToken'] & { created_by?: string | null }
 export type NewToken = Schemas['NewAccessToken']
 
-export type Whoami = Result<paths['/api/whoami']['get']>
+export type Whoami = Result<paths['/api/whoami']['get']> & { logs?: boolean }
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
 export type Usage = Result<paths['/api/usage']['get']> & {
@@ -101,4 +101,7 @@ export interface EndpointCacheState {
 }
 
 /** A short-lived token for a browser. */
-export type Session = Schemas['Session']
+export interface Session {
+  token: string
+  expires_at: string
+}

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
-import { callsSource, quarantineSource } from '../../catalog/built-in-sources.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
@@ -40,9 +39,6 @@ interface WhoamiRoutes {
   sources: SourceAdmin
 }
 
-/** The service writes to these itself. */
-const ownSources = new Set([callsSource, quarantineSource])
-
 export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, sources }: WhoamiRoutes): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
@@ -55,7 +51,6 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
     handler: async (request) => {
       const caller = request.caller as Caller
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
-      const names = sources.list().map(({ name }) => name)
       return {
         id: caller.id,
         ...tokens.summary(caller.id),
@@ -64,7 +59,7 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
         ingest: caller.mayAny('ingest'),
         project: caller.project ?? null,
         parameters: caller.parameters,
-        ingest_sources: names.filter((name) => !ownSources.has(name) && caller.mayIngest(name)),
+        ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
       }
     },
