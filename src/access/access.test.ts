@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../base/clock.ts'
-import { Access } from './access.ts'
+import { Access, type NewSession } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
-import { callerWith, scopePattern, withFixedParameters } from './caller.ts'
+import { type Caller, callerWith, scopePattern, withFixedParameters } from './caller.ts'
 import { RequestQuota } from './request-quota.ts'
-import type { StoredToken } from './token.ts'
+import type { SessionFields, StoredToken } from './token.ts'
 
 const hashOf = (secret: string) => hashToken(secret).toString('hex')
 
@@ -18,6 +18,7 @@ function stored(secret: string, more: Partial<StoredToken> = {}): StoredToken {
     requests_per_minute: null,
     hash: hashOf(secret),
     created_at: '2026-01-01T00:00:00.000Z',
+    created_by: null,
     previous: null,
     ...more,
   }
@@ -80,6 +81,139 @@ describe('access', () => {
   })
 })
 
+describe('a session', () => {
+  const open = () => {
+    const clock = manualClock()
+    const access = new Access('the token of the operator', clock)
+    const secret = createToken()
+    access.put('t', stored(secret))
+    const create = (fields: Partial<SessionFields> = {}, by?: string) =>
+      access.createSession('t', { minutes: 15, ...fields }, by) as NewSession
+    return { clock, access, secret, create }
+  }
+  const isOver = (access: Access, token: string) => {
+    expect(() => access.admit(token)).toThrow(expect.objectContaining({ code: 'unauthorized' }))
+    expect(access.recognize(token)).toBeUndefined()
+  }
+
+  test('acts for its token until it expires', () => {
+    const { clock, access, create } = open()
+    const { token, expires_at } = create({ scopes: ['query:a'], project: 'demo' })
+    expect(expires_at).toBe(new Date(clock.now() + 900_000).toISOString())
+    const { caller } = access.admit(token)
+    expect(caller).toMatchObject({ id: 't', isSession: true, isAdmin: false, project: 'demo' })
+    expect([caller.mayQuery('a'), caller.mayQuery('b')]).toEqual([true, false])
+    expect(access.recognize(token)?.caller.tag).toBe(caller.tag)
+    expect(access.lastUse('t')).toBe(clock.now())
+    const isValid = access.watch(token, caller)
+    clock.advance(899_999)
+    expect(isValid()).toBe(true)
+    clock.advance(1)
+    expect(isValid()).toBe(false)
+    isOver(access, token)
+  })
+
+  test('is not prolonged by a clock that is set back', () => {
+    const { clock, access, create } = open()
+    const { token } = create({ minutes: 720 })
+    const { caller } = access.recognize(token) as { caller: Caller }
+    const isValid = access.watch(token, caller)
+    clock.advance(-1)
+    isOver(access, token)
+    expect(isValid()).toBe(false)
+    const short = create({ minutes: 1 }).token
+    clock.advance(-3_600_000)
+    expect(access.admit(short).caller.id).toBe('t')
+  })
+
+  test('ends when its token is revoked, expires or gets a new secret', () => {
+    const { clock, access, secret, create } = open()
+    const at = (ms: number) => new Date(clock.now() + ms).toISOString()
+    const first = create()
+    const isValid = access.watch(first.token, access.admit(first.token).caller)
+    const previous = { hash: hashOf(secret), valid_until: at(60_000) }
+    access.put('t', stored(createToken(), { previous }))
+    // Streams end with every change of the token.
+    expect(isValid()).toBe(false)
+    expect(access.admit(first.token).caller.id).toBe('t')
+    // The old secret cannot get more time by way of a session.
+    expect(create({}, secret).expires_at).toBe(at(60_000))
+    expect(create().expires_at).toBe(at(900_000))
+    clock.advance(60_000)
+    isOver(access, first.token)
+    access.put('t', stored(secret, { expires_at: at(1000) }))
+    expect(create().expires_at).toBe(at(1000))
+    const { token } = create()
+    access.recognize(token)
+    access.remove('t')
+    isOver(access, token)
+    expect(create()).toBeUndefined()
+  })
+
+  test('changes with its token', () => {
+    const { access, secret, create } = open()
+    const { token } = create({ project: 'demo' })
+    const { caller } = access.admit(token)
+    access.put('t', stored(secret, { scopes: ['query:a'] }))
+    const narrower = access.recognize(token)?.caller as Caller
+    expect([narrower.tag === caller.tag, narrower.mayQuery('a'), narrower.mayQuery('b')]).toEqual([
+      false,
+      true,
+      false,
+    ])
+    access.put('t', stored(secret, { project: 'other' }))
+    isOver(access, token)
+  })
+
+  test('shares its tag with sessions of the same rights only', () => {
+    const { access, create } = open()
+    const tag = (fields = {}) => access.admit(create(fields).token).caller.tag
+    expect(tag({ project: 'a' })).toBe(tag({ project: 'a', minutes: 1 }))
+    const tags = [tag(), tag({ project: 'a' }), tag({ project: 'b' }), tag({ parameters: { project_: 'a' } })]
+    expect(new Set(tags).size).toBe(4)
+  })
+
+  test('counts for its token, and has a limit of its own', () => {
+    const { access, secret, create } = open()
+    access.put('t', stored(secret, { requests_per_minute: 4 }))
+    expect(() => create({ requests_per_minute: 5 })).toThrow('4 requests per minute')
+    const [one, other] = [create({ requests_per_minute: 2 }).token, create().token]
+    const left = (token: string) => {
+      const { quota } = access.admit(token)
+      return quota?.exceeded ? 'exceeded' : quota?.remaining
+    }
+    expect([left(one), left(one), left(one), left(one)]).toEqual([1, 0, 'exceeded', 'exceeded'])
+    expect([left(other), left(secret), left(other), left(one)]).toEqual([1, 0, 'exceeded', 'exceeded'])
+  })
+
+  test('of many does not stay in memory, and does not end others', () => {
+    const { access, secret, create } = open()
+    const first = create().token
+    const isValid = access.watch(first, access.admit(first).caller)
+    for (let i = 0; i < 1100; i++) expect(access.recognize(create().token)?.caller.id).toBe('t')
+    expect(isValid()).toBe(true)
+    expect(access.recognize(first)?.caller.id).toBe('t')
+    expect(access.recognize(secret)?.caller.isSession).toBe(false)
+  })
+
+  test('of the admin token is an admin, and no other text is', () => {
+    const { access } = open()
+    const { token } = access.createSession('admin', { minutes: 1 }) as NewSession
+    expect(access.admit(token).caller).toMatchObject({ id: 'admin', isAdmin: true, isSession: true })
+    for (const wrong of ['whs_admin.e30.', `whs_admin.e30.${'A'.repeat(43)}`, 'whs_', token.slice(0, -1)]) {
+      isOver(access, wrong)
+    }
+  })
+
+  test('must fit into a header', () => {
+    const { access, secret } = open()
+    const scopes = Array.from({ length: 100 }, (_, i) => `query:${'x'.repeat(100)}${i}`)
+    access.put('t', stored(secret, { scopes }))
+    expect(() => access.createSession('t', { minutes: 1 })).toThrow('do not fit into a session')
+    expect(access.createSession('t', { minutes: 1, scopes: scopes.slice(0, 3) })).toBeDefined()
+  })
+})
+
 describe('a caller', () => {
   const caller = (scopes: string[], project: string | null = null, parameters = {}) =>
     callerWith({ id: 'x', scopes, project, parameters })
@@ -97,6 +231,17 @@ describe('a caller', () => {
     ])
     expect([narrow.mayIngest('edge_logs'), narrow.mayIngest('logs.all')]).toEqual([true, false])
     expect([narrow.mayAny('query'), caller(['query:x']).mayAny('ingest')]).toEqual([true, false])
+  })
+
+  test('with a project can only call published endpoints', () => {
+    const [published, unpublished] = [true, false].map((published) => ({ name: 'a', published })) as never[]
+    const may = (...args: Parameters<typeof caller>) =>
+      [published, unpublished].map((endpoint) => caller(...args).mayCall(endpoint as never))
+    expect(may(['query'])).toEqual([true, true])
+    expect(may(['admin'])).toEqual([true, true])
+    expect(may(['query'], 'abc')).toEqual([true, false])
+    expect(may(['query:a'], 'abc')).toEqual([true, false])
+    expect(may(['query:b'])).toEqual([false, false])
   })
 
   test('gets fixed parameters, and is refused other values', () => {
@@ -125,12 +270,13 @@ describe('a caller', () => {
 describe('the request quota', () => {
   test('covers a minute from the first request, and a clock that is set back locks no one out', () => {
     const quota = new RequestQuota()
-    expect(quota.take('a', 2, 0)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false })
-    expect(quota.take('a', 2, 59_001)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: false })
-    expect(quota.take('a', 2, 59_999)).toMatchObject({ exceeded: true, remaining: 0, resetSeconds: 1 })
-    expect(quota.take('b', 2, 59_999).exceeded).toBe(false)
-    expect(quota.take('a', 2, 60_000).exceeded).toBe(false)
-    expect(quota.take('a', 1, 60_000)).toMatchObject({ exceeded: true, remaining: 0 })
-    expect(quota.take('a', 1, 10).exceeded).toBe(false)
+    const take = (id: string, perMinute: number, nowMs: number) => quota.take([{ id, perMinute }], nowMs)
+    expect(take('a', 2, 0)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false })
+    expect(take('a', 2, 59_001)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: false })
+    expect(take('a', 2, 59_999)).toMatchObject({ exceeded: true, remaining: 0, resetSeconds: 1 })
+    expect(take('b', 2, 59_999)?.exceeded).toBe(false)
+    expect(take('a', 2, 60_000)?.exceeded).toBe(false)
+    expect(take('a', 1, 60_000)).toMatchObject({ exceeded: true, remaining: 0 })
+    expect(take('a', 1, 10)?.exceeded).toBe(false)
   })
 })

@@ -1,11 +1,13 @@
-import { timingSafeEqual } from 'node:crypto'
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { rateLimited, unauthorized } from '../base/errors.ts'
+import { invalidParameter, rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken, isMistyped } from './admin-token.ts'
-import { type Caller, callerWith } from './caller.ts'
+import { type Caller, callerWith, type Rights } from './caller.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
-import { type Quota, RequestQuota } from './request-quota.ts'
-import type { StoredToken } from './token.ts'
+import { type Quota, type RequestLimit, RequestQuota } from './request-quota.ts'
+import { commonRights, narrowedRights } from './session-rights.ts'
+import { maxSessionLength, sessionKey, signSession, splitSession, verifySession } from './session-token.ts'
+import { maxSessionMinutes, type SessionFields, type StoredToken } from './token.ts'
 
 interface Admission {
   caller: Caller
@@ -16,15 +18,31 @@ interface Admission {
 /** A valid token. */
 interface RecognizedToken {
   readonly caller: Caller
-  readonly requestsPerMinute: number | null
+  readonly limits: readonly RequestLimit[]
 }
 
+/** A secret of a token, or a session. */
 interface Key extends RecognizedToken {
-  hash: Buffer
-  validUntilMs: number
+  /** Of the secret; a session has that of its token. */
+  readonly hash: Buffer
+  readonly rights: Rights
+  /** A clock that is set back must not prolong a session beyond the longest one. */
+  readonly validFromMs: number
+  readonly validUntilMs: number
+  /** The key that signed it, if it is a session. */
+  readonly parent?: Key
+}
+
+/** A new session. Nothing else knows its token. */
+export interface NewSession extends Rights {
+  token: string
+  token_id: string
+  expires_at: string
 }
 
 const maxRecent = 1000
+
+const maxSessionMs = maxSessionMinutes * 60_000
 
 const failedTooOften =
   'Too many requests with an invalid token from this address. Check the token; valid tokens are not limited.'
@@ -32,6 +50,7 @@ const failedTooOften =
 /** The valid tokens, by the hash of their secret. A request costs one hash and one lookup. */
 export class Access {
   readonly #clock: Clock
+  readonly #adminToken: string
   readonly #keys = new Map<string, Key>()
   readonly #keysOf = new Map<string, string[]>()
   readonly #quota = new RequestQuota()
@@ -43,14 +62,17 @@ export class Access {
   readonly #failed: FailedAttempts | undefined
   /** Compared with if no key matches, so that the time is the same. */
   readonly #nobody: Key
+  #changes = 0
 
   constructor(adminToken: string, clock: Clock, failed?: FailedAttempts) {
     this.#clock = clock
     this.#failed = failed
+    this.#adminToken = adminToken
     const rights = { scopes: ['admin'], project: null, parameters: {} }
-    const admin = callerWith({ id: 'admin', ...rights })
-    this.#add({ hash: hashToken(adminToken), caller: admin, requestsPerMinute: null, validUntilMs: Infinity })
-    this.#nobody = { hash: Buffer.alloc(32), caller: admin, requestsPerMinute: null, validUntilMs: -Infinity }
+    const caller = callerWith({ id: 'admin', ...rights })
+    const admin = { hash: hashToken(adminToken), caller, rights, limits: [], validFromMs: -Infinity }
+    this.#add({ ...admin, validUntilMs: Infinity })
+    this.#nobody = { ...admin, hash: Buffer.alloc(32), validUntilMs: -Infinity }
   }
 
   /** Throws the same error, after the same work, for unknown, revoked and expired tokens. */
@@ -70,26 +92,25 @@ export class Access {
   recognize(token: string): RecognizedToken | undefined {
     const nowMs = this.#clock.now()
     const known = this.#recent.get(token)
-    const key = known && nowMs < known.validUntilMs ? known : this.#find(token, nowMs)
+    const key = known && isValid(known, nowMs) ? known : this.#find(token, nowMs)
     if (key === undefined) return undefined
-    if (known) this.#lastUse.set(key.caller.id, nowMs)
-    else if (this.#recent.size < maxRecent) this.#recent.set(token, key)
+    if (known === key) this.#lastUse.set(key.caller.id, nowMs)
+    else this.#remember(token, key)
     return key
   }
 
   /** Counts a request. Undefined for a token without a limit. */
-  count({ caller, requestsPerMinute }: RecognizedToken): Quota | undefined {
-    if (requestsPerMinute === null) return undefined
-    return this.#quota.take(caller.id, requestsPerMinute, this.#clock.now())
+  count({ limits }: RecognizedToken): Quota | undefined {
+    return this.#quota.take(limits, this.#clock.now())
   }
 
   /** Returns a check of whether the token is still valid and its permissions are unchanged. */
   watch(token: string | undefined, caller: Caller): () => boolean {
-    const name = hashToken(token ?? '').toString('latin1')
-    return () => {
-      const key = this.#keys.get(name)
-      return key?.caller === caller && this.#clock.now() < key.validUntilMs
-    }
+    const key = this.#find(token, this.#clock.now())
+    if (key?.caller.tag !== caller.tag) return () => false
+    const stored = key.parent ?? key
+    const name = stored.hash.toString('latin1')
+    return () => this.#keys.get(name) === stored && isValid(key, this.#clock.now())
   }
 
   /** Called when a token's permissions change or the token is revoked. */
@@ -97,25 +118,103 @@ export class Access {
     this.#onChange.push(listener)
   }
 
+  /**
+   * Signs a session of a token. With a secret of the token, the session ends when that secret does: someone with an old one
+   * must not get more time than its overlap.
+   */
+  createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
+    const nowMs = this.#clock.now()
+    const name = secret === undefined ? this.#keysOf.get(id)?.[0] : hashToken(secret).toString('latin1')
+    const key = name === undefined ? undefined : this.#keys.get(name)
+    if (!key || key.caller.id !== id || !isValid(key, nowMs)) return undefined
+    const rights = narrowedRights(key.rights, fields)
+    const perMinute = key.limits[0]?.perMinute ?? Infinity
+    const requestsPerMinute = fields.requests_per_minute ?? null
+    if (requestsPerMinute !== null && requestsPerMinute > perMinute) {
+      const message = `The token is limited to ${perMinute} requests per minute; a session cannot have more.`
+      throw invalidParameter('requests_per_minute', message)
+    }
+    const expiresMs = Math.min(nowMs + fields.minutes * 60_000, key.validUntilMs)
+    const { scopes, project, parameters } = rights
+    const session = {
+      id: randomUUID(),
+      expiresMs,
+      scopes: [...scopes],
+      project,
+      parameters,
+      requestsPerMinute,
+    }
+    const token = signSession(id, session, sessionKey(this.#adminToken, key.hash))
+    if (token.length > maxSessionLength) {
+      const message =
+        'The scopes and parameters do not fit into a session. Name only the scopes that it needs.'
+      throw invalidParameter('scopes', message)
+    }
+    return { token, token_id: id, expires_at: new Date(expiresMs).toISOString(), ...rights }
+  }
+
   #find(token: string | undefined, nowMs: number): Key | undefined {
     const hash = hashToken(token ?? '')
     const key = this.#keys.get(hash.toString('latin1')) ?? this.#nobody
     const isSame = timingSafeEqual(hash, key.hash)
-    if (!isSame || nowMs >= key.validUntilMs) return undefined
-    this.#lastUse.set(key.caller.id, nowMs)
-    return key
+    const found = isSame ? key : this.#findSession(token ?? '')
+    if (!found || !isValid(found, nowMs)) return undefined
+    this.#lastUse.set(found.caller.id, nowMs)
+    return found
+  }
+
+  /** The session with this token, with what its token still allows. */
+  #findSession(token: string): Key | undefined {
+    const parts = splitSession(token)
+    if (parts === undefined) return undefined
+    const parents = this.#keysOf.get(parts.parent)?.map((name) => this.#keys.get(name) as Key)
+    for (const parent of parents ?? [this.#nobody]) {
+      const session = verifySession(parts, sessionKey(this.#adminToken, parent.hash))
+      const rights = session && commonRights(parent.rights, session)
+      if (!rights) continue
+      const { id, tag } = parent.caller
+      const perMinute = session.requestsPerMinute
+      return {
+        hash: parent.hash,
+        rights,
+        caller: callerWith({ id, tag: `${tag} ${digestOf(rights)}`, isSession: true, ...rights }),
+        limits:
+          perMinute === null ? parent.limits : [...parent.limits, { id: `${id} ${session.id}`, perMinute }],
+        validFromMs: session.expiresMs - maxSessionMs,
+        validUntilMs: Math.min(session.expiresMs, parent.validUntilMs),
+        parent,
+      }
+    }
+    return undefined
+  }
+
+  #remember(token: string, key: Key): void {
+    this.#recent.delete(token)
+    this.#recent.set(token, key)
+    const [oldest] = this.#recent.keys()
+    if (this.#recent.size > maxRecent && oldest !== undefined) this.#recent.delete(oldest)
   }
 
   /** Adds a token, or replaces its permissions. */
   put(id: string, token: StoredToken): void {
     this.#removeKeys(id)
-    const caller = callerWith({ ...token, id })
-    const requestsPerMinute = token.requests_per_minute
-    const expiresMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
-    this.#add({ hash: Buffer.from(token.hash, 'hex'), caller, requestsPerMinute, validUntilMs: expiresMs })
-    if (token.previous) {
-      const validUntilMs = Math.min(expiresMs, Date.parse(token.previous.valid_until))
-      this.#add({ hash: Buffer.from(token.previous.hash, 'hex'), caller, requestsPerMinute, validUntilMs })
+    const { scopes, project, parameters, requests_per_minute: perMinute, previous } = token
+    const rights = { scopes, project, parameters }
+    const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, ...rights })
+    const limits = perMinute === null ? [] : [{ id, perMinute }]
+    const validUntilMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
+    const key = {
+      hash: Buffer.from(token.hash, 'hex'),
+      caller,
+      rights,
+      limits,
+      validFromMs: -Infinity,
+      validUntilMs,
+    }
+    this.#add(key)
+    if (previous) {
+      const until = Math.min(validUntilMs, Date.parse(previous.valid_until))
+      this.#add({ ...key, hash: Buffer.from(previous.hash, 'hex'), validUntilMs: until })
     }
     for (const listener of this.#onChange) listener()
   }
@@ -142,4 +241,12 @@ export class Access {
     for (const name of this.#keysOf.get(id) ?? []) this.#keys.delete(name)
     this.#keysOf.delete(id)
   }
+}
+
+function isValid({ validFromMs, validUntilMs }: Key, nowMs: number): boolean {
+  return nowMs >= validFromMs && nowMs < validUntilMs
+}
+
+function digestOf({ scopes, project, parameters }: Rights): string {
+  return hash('sha256', JSON.stringify([scopes, project, parameters]), 'base64url')
 }

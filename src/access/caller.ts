@@ -2,7 +2,11 @@ import { forbidden } from '../base/errors.ts'
 
 /** Who sends a request, and what they are allowed to do. */
 export interface Caller {
+  /** Id of the token; a session has that of its token. */
   readonly id: string
+  /** The same only for callers with the same rights. Changes with the token. */
+  readonly tag: string
+  readonly isSession: boolean
   readonly isAdmin: boolean
   /** The only project whose entries the caller reads and sends; undefined for all projects. */
   readonly project: string | undefined
@@ -21,20 +25,28 @@ export interface Caller {
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
 export const scopePattern = /^(?:admin|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
 
-interface Rights {
-  id: string
+export interface Rights {
   scopes: readonly string[]
   project: string | null
   parameters: Readonly<Record<string, string>>
 }
 
-export function callerWith({ id, scopes, project, parameters }: Rights): Caller {
+interface Identity {
+  id: string
+  tag?: string
+  isSession?: boolean
+}
+
+export function callerWith(identity: Identity & Rights): Caller {
+  const { id, tag = id, isSession = false, scopes, project, parameters } = identity
   const granted = new Set(scopes)
   const isAdmin = granted.has('admin')
   const may = (scope: 'query' | 'ingest', name: string) =>
     isAdmin || granted.has(scope) || granted.has(`${scope}:${name}`)
   return {
     id,
+    tag,
+    isSession,
     isAdmin,
     project: project ?? undefined,
     parameters: Object.freeze({ ...parameters, ...(project !== null && { project }) }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter, tokenNotFound } from '../base/errors.ts'
+import { forbidden, invalidParameter, tokenNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
@@ -8,11 +8,13 @@ import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
-import type { Access } from './access.ts'
+import type { Access, NewSession } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
+import type { Caller } from './caller.ts'
 import {
   rotationShape,
   type StoredToken,
+  sessionShape,
   storedTokenShape,
   type TokenFields,
   tokenChangeShape,
@@ -22,6 +24,8 @@ import {
 export interface TokenView extends TokenFields {
   id: string
   created_at: string
+  /** Id of the token that created it; null if unknown. */
+  created_by: string | null
   updated_at: string
   last_used_at: string | null
   /** When the previous secret stops working. */
@@ -110,15 +114,16 @@ export class TokenAdmin {
     }
     const secret = createToken()
     const id = randomUUID()
-    await this.#write(id, 1, by, { ...fields, hash: hashOf(secret), created_at: this.#now(), previous: null })
+    const made = { hash: hashOf(secret), created_at: this.#now(), created_by: by, previous: null }
+    await this.#write(id, 1, by, { ...fields, ...made })
     return { ...this.get(id), token: secret }
   }
 
   /** Replaces all fields, or only those in the change. The secret does not change. */
   change(id: string, given: unknown, by: string, whole: boolean): Promise<TokenView> {
-    return this.#next(id, by, ({ hash, created_at, previous, ...current }) => {
+    return this.#next(id, by, ({ hash, created_at, created_by, previous, ...current }) => {
       const change = whole ? given : { ...current, ...readShape(tokenChangeShape, given) }
-      return { ...readShape(tokenShape, change), hash, created_at, previous }
+      return { ...readShape(tokenShape, change), hash, created_at, created_by, previous }
     })
   }
 
@@ -133,6 +138,23 @@ export class TokenAdmin {
       previous: { hash: token.hash, valid_until: validUntil },
     }))
     return { ...view, token: secret }
+  }
+
+  /** Creates a session of a token. The secret is that of the requester. */
+  createSession(id: string, given: unknown, requester: Caller, secret: string): NewSession {
+    if (requester.isSession) {
+      throw forbidden('A session cannot create sessions. Use the token that it belongs to.')
+    }
+    const isOwn = id === 'self' || id.toLowerCase() === requester.id
+    if (!isOwn && !requester.isAdmin) {
+      throw forbidden('Sessions of other tokens require the scope admin. Use the id self for your own token.')
+    }
+    const owner = isOwn ? requester.id : this.#find(id).record.id
+    const fields = readShape(sessionShape, given ?? {})
+    const session = this.#options.access.createSession(owner, fields, isOwn ? secret : undefined)
+    if (!session)
+      throw invalidParameter('id', 'The token has expired. Change expires_at, or use another one.')
+    return session
   }
 
   async revoke(id: string, by: string): Promise<void> {

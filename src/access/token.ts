@@ -62,11 +62,26 @@ export const rotationShape = z.strictObject({
     .default(day),
 })
 
+export const maxSessionMinutes = 720
+
+/** A session of a token. Omitted fields are those of the token. */
+export const sessionShape = z.strictObject({
+  minutes: z.int().min(1).max(maxSessionMinutes).default(15),
+  scopes: fields.scopes.optional(),
+  project: fields.project.optional(),
+  parameters: fields.parameters.optional(),
+  requests_per_minute: fields.requests_per_minute.optional(),
+})
+
+export type SessionFields = z.output<typeof sessionShape>
+
 /** A token in the catalog: with the hash of its secret. */
 export const storedTokenShape = z.object({
   ...fields,
   hash: z.string(),
   created_at: z.string(),
+  /** Id of the token that created it; null if it was created before this was stored. */
+  created_by: z.string().nullable().default(null),
   previous: z.object({ hash: z.string(), valid_until: z.string() }).nullable(),
 })
 

@@ -3,7 +3,7 @@ import { quota } from './quota.ts'
 import { isSession, session } from './session.ts'
 import type { ContractChange } from './shapes.ts'
 
-interface ErrorBody {
+export interface ErrorBody {
   code?: string
   message?: string
   parameter?: string

@@ -5,7 +5,7 @@ import { useTheme } from '../ui/theme.ts'
 import { toggled } from '../ui/toggled.ts'
 import { nameAxis, sideSize, timeTicks, utcDate } from './axes.ts'
 import { barPaths, slotOf, stacksOf } from './bars.ts'
-import { type ChartKind, commonUnit, highest, type Series, summaryOf, valueText } from './series.ts'
+import { type ChartKind, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
 
 export interface PlotProps {
@@ -37,7 +37,7 @@ export default function Plot(props: PlotProps) {
   range.current = onRange
   const summary = useId()
   const theme = useTheme()
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(() => firstHidden(series))
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState<number | null>(null)
   const hasRange = onRange !== undefined
   const words = useMemo(() => summaryOf(series), [series])
@@ -208,12 +208,4 @@ function pointsOf(values: readonly (number | null)[]): uPlot.Series.Points {
   if (values.length < 40) return { show: true, size: 5 }
   const lone = loneValues(values)
   return { show: false, size: 5, filter: () => lone }
-}
-
-/** Initially draws only series of similar size, because counts and durations on one axis hide each other. */
-function firstHidden(series: readonly Series[]): ReadonlySet<string> {
-  const size = ({ values }: Series) => highest([0, ...values.map((value) => Math.abs(value ?? 0))])
-  const most = highest([0, ...series.map(size)])
-  const small = series.filter((one) => size(one) < most / 50)
-  return new Set(small.length < series.length && series.length > 4 ? small.map(({ name }) => name) : [])
 }

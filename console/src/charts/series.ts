@@ -1,7 +1,7 @@
-import { bytes, milliseconds, percent, seconds, short } from '../ui/format.ts'
+import { bytes, percent, seconds, short } from '../ui/format.ts'
 
 /** `ratio` is shown as a percentage. */
-export type Unit = 'ms' | 's' | 'bytes' | 'ratio'
+export type Unit = 'us' | 'ms' | 's' | 'bytes' | 'ratio'
 
 export type ChartKind = 'lines' | 'bars' | 'stacked'
 
@@ -20,12 +20,14 @@ export function valueText(value: number | null | undefined, unit: Unit | undefin
   switch (unit) {
     case undefined:
       return short(value)
+    case 'us':
+      return value < 1000 ? `${short(value)} µs` : valueText(value / 1000, 'ms')
     case 'ms':
-      return value === 0 ? '0 ms' : milliseconds(value)
+      return value < 1000 ? `${short(value)} ms` : valueText(value / 1000, 's')
     case 's':
       return value < 120 ? `${short(value)} s` : seconds(value)
     case 'bytes':
-      return bytes(value)
+      return bytes(value).replace('.0 ', ' ')
     case 'ratio':
       return percent(value)
   }

@@ -1,6 +1,6 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { ApiError, api, at, send } from '../api/api.ts'
 import { connection } from '../api/connection.ts'
+import { isTemporary, messagesOf } from '../api/event-stream.ts'
 import type { Entry } from '../api/shapes.ts'
 import { SeenEntries } from './live-buffer.ts'
 import type { SearchCondition } from './search-query.ts'
@@ -43,8 +43,6 @@ interface Tail {
 const pollEveryMs = 2_000
 const firstPauseMs = 1_000
 const longestPauseMs = 15_000
-/** The service sends a heartbeat every 15 s. */
-const silenceMs = 45_000
 const pageSize = 500
 /** Nobody can read more pages than this within a poll. */
 const maxPages = 4
@@ -84,10 +82,6 @@ export async function followEntries(
   }
 }
 
-function isTemporary(error: unknown): boolean {
-  return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
-}
-
 /** The stream of the service filters by one text only. Other conditions on the message are checked here. */
 function isOfMessage({ path, is }: SearchCondition): boolean {
   return path === 'event_message' && is === 'contains'
@@ -124,38 +118,6 @@ function streamOf({ filter: { source, project, text, filters }, events, signal, 
       if (wanted.length > 0) events.onEntries(wanted)
     }
   }
-}
-
-/** The messages of each chunk. Throws when the stream breaks or the service falls silent. */
-async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
-  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
-  let messages: EventSourceMessage[] = []
-  let text = ''
-  const parser = createParser({ onEvent: (message) => messages.push(message) })
-  try {
-    for (;;) {
-      const { done, value } = await notSilent(reader.read())
-      if (done) return
-      text += value
-      const end = text.lastIndexOf('\n\n') + 2
-      if (end < 2) continue
-      // The parser drops ids without data, but the service sends them to mark how far it has read.
-      parser.feed(text.slice(0, end).replace(/^(id: .+\n)\n/gm, '$1data:\n\n'))
-      text = text.slice(end)
-      yield messages
-      messages = []
-    }
-  } finally {
-    reader.cancel().catch(() => {})
-  }
-}
-
-async function notSilent<T>(next: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('The service has fallen silent.')), silenceMs)
-  })
-  return Promise.race([next, silence]).finally(() => clearTimeout(timer))
 }
 
 /** Entries may be late or share a timestamp, so each poll repeats the last seconds and skips entries seen before. */

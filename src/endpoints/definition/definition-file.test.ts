@@ -34,6 +34,7 @@ timeout: 1h
 json: [details]
 sandbox: true
 strict: true
+published: false
 */
 -- Counts.
 SELECT @project, @interval, @limit;
@@ -62,6 +63,7 @@ SELECT @project, @interval, @limit;
       json: ['details'],
       sandbox: true,
       strict: true,
+      published: false,
     })
   })
 

@@ -121,8 +121,7 @@ export class HotCalls {
     const headers = requestHeaders(request.rawHeaders)
     const recognized = headers && access.recognize(headers.token)
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
-    // A changed token has another caller.
-    if (!call || call.caller !== recognized.caller || !open()) return false
+    if (!call || !open()) return false
     const answer = calls.lookup(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
@@ -212,6 +211,7 @@ export class HotCalls {
   }
 }
 
-function nameOf(url: string | undefined, accept: string, { id }: Caller): string {
-  return `${id}\n${accept}\n${url}`
+/** A changed token has another tag, and sessions with the same rights share one. */
+function nameOf(url: string | undefined, accept: string, { tag }: Caller): string {
+  return `${tag}\n${accept}\n${url}`
 }

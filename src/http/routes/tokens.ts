@@ -1,8 +1,17 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { rotationShape, type TokenFields, tokenChangeShape, tokenShape } from '../../access/token.ts'
+import type { NewSession } from '../../access/access.ts'
+import type { Caller } from '../../access/caller.ts'
+import {
+  rotationShape,
+  sessionShape,
+  type TokenFields,
+  tokenChangeShape,
+  tokenShape,
+} from '../../access/token.ts'
 import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { tokenOf } from '../route-access.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -18,6 +27,10 @@ const texts = {
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
   id: z.uuid().describe('Identifies the token. Not secret.'),
   created_at: z.iso.datetime().describe('When the token was created.'),
+  created_by: z
+    .string()
+    .nullable()
+    .describe('Id of the token that created it; `admin` is the admin token. Null: unknown.'),
   updated_at: z.iso.datetime().describe('When the token was last changed.'),
   last_used_at: z.iso.datetime().nullable().describe('When the token was last used. Null: never.'),
   previous_valid_until: z.iso
@@ -33,13 +46,34 @@ const newAccessToken = describeFields(z.object({ ...tokenView, token: secret }),
 const tokenFields = describeFields(tokenShape, texts)
 const tokenChange = describeFields(tokenChangeShape, texts)
 const rotation = describeFields(rotationShape, { overlap_seconds: 'How long the old secret keeps working.' })
+const sessionFields = describeFields(sessionShape, {
+  minutes: 'How long the session lasts, at most 720 minutes.',
+  scopes: 'At most those of the token, which are the default.',
+  project: "Limits the session to this project. Null: the token's project.",
+  parameters: 'Further values of parameters that callers with this session cannot choose.',
+  requests_per_minute:
+    'Maximum number of requests per minute with this session, at most that of the token. Null: only the limit of the token.',
+})
+const newSession = z.object<FieldShapes<NewSession>>({
+  token: z.string().describe('The token of the session. It is shown only once.'),
+  expires_at: z.iso.datetime().describe('When the session ends.'),
+  token_id: z.string().describe('Id of the token that the session belongs to.'),
+  scopes: z.array(z.string()).readonly().describe('What the session allows.'),
+  project: z.string().nullable().describe('The project that the session is limited to.'),
+  parameters: z.record(z.string(), z.string()).describe('Values of parameters that callers cannot choose.'),
+})
 
 nameComponents('input', {
   AccessTokenFields: tokenFields,
   AccessTokenChange: tokenChange,
   Rotation: rotation,
+  SessionFields: sessionFields,
 })
-nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken })
+nameComponents('output', {
+  AccessToken: accessToken,
+  NewAccessToken: newAccessToken,
+  NewSession: newSession,
+})
 
 const params = z.object({
   id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
@@ -103,6 +137,21 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     handler: async (request, reply) => {
       notStored(reply)
       return admin.rotate(request.params.id, request.body, changedBy(request))
+    },
+  })
+  route(`POST ${path}/session`, 'createSession', 'Create a session of an access token', {
+    description:
+      'A session is a short-lived token with the rights of its token or fewer, for browsers. It ends with its token. ' +
+      'Every token can create sessions of itself with the id `self`; sessions of other tokens require the scope `admin`.',
+    access: 'any',
+    params,
+    body: jsonBody(sessionFields, { minutes: 15, project: 'demo' }, false),
+    responses: { 201: json('The session with its token, which is shown only once.', newSession) },
+    errors: [403],
+    handler: async (request, reply) => {
+      const caller = request.caller as Caller
+      notStored(reply)
+      return admin.createSession(request.params.id, request.body, caller, tokenOf(request) ?? '')
     },
   })
 }

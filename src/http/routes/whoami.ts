@@ -23,6 +23,7 @@ const callable = z.object({
 const permissions = z.object({
   id: z.string(),
   description: z.string().describe('Empty for the admin token.'),
+  session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
   query: z.boolean(),
   ingest: z.boolean(),
@@ -54,6 +55,7 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
       return {
         id: caller.id,
         ...tokens.summary(caller.id),
+        session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),

@@ -85,6 +85,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
       requests_per_minute: null,
       hash: hashToken(token).toString('hex'),
       created_at: '',
+      created_by: null,
       previous: null,
       ...fields,
     })
