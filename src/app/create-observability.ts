@@ -28,7 +28,7 @@ export async function createObservability(
     environment,
     figures: {
       ...later,
-      cache: () => ({ ...cache.figures, maxBytes: settings.cacheMemory }),
+      cache: () => cache.figures,
       queue: () => queue,
       engine: engineStatus,
       freeDiskBytes: freeBytes,

@@ -4,8 +4,11 @@ import { CacheEntries } from './cache-entries.ts'
 import {
   admits,
   ageSeconds,
+  byUse,
+  type CachedEntry,
   type CacheEntry,
   createEntry,
+  entryView,
   failEntry,
   isInUse,
   isWarmed,
@@ -90,7 +93,7 @@ export class ResultCache {
   }
 
   get figures() {
-    return { ...this.counters, bytes: this.bytes, entries: this.size }
+    return { ...this.counters, bytes: this.bytes, entries: this.size, maxBytes: this.#options.maxBytes }
   }
 
   groups(): Map<string, CachedGroup> {
@@ -104,6 +107,16 @@ export class ResultCache {
       groups.set(request.group, group)
     }
     return groups
+  }
+
+  /** Results of a group, the most used first. */
+  resultsOf(group: string): CachedEntry[] {
+    const now = this.#time.now()
+    return this.#entries
+      .values()
+      .filter(({ request }) => request.group === group)
+      .sort(byUse)
+      .map((entry) => entryView(entry, now))
   }
 
   /** Fast path: returns a fresh result without waiting. */
@@ -138,7 +151,7 @@ export class ResultCache {
     return this.#entries
       .values()
       .filter((entry) => isWarmed(entry) && isInUse(entry, now))
-      .sort((a, b) => b.uses - a.uses || b.lastUsedMs - a.lastUsedMs)
+      .sort(byUse)
       .slice(0, limit)
       .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
   }

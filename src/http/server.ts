@@ -52,6 +52,7 @@ import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
+import { addEndpointCacheRoutes } from './routes/endpoint-cache.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
@@ -227,6 +228,7 @@ function addRoutes(
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)
+  addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays)
   addDeploymentRoutes(server, options.deployments)
   addSourceRoutes(server, options.sources)

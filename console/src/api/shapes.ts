@@ -20,16 +20,13 @@ export type ReplayedRequest = Replay['requests'][number]
 export type Plan = Schemas['Plan']
 export type Entry = Schemas['StoredEntry']
 export type Status = Schemas['Status']
-export type Token = Schemas['AccessToken'] & { created_by?: string | null }
+export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
-export type Whoami = Result<paths['/api/whoami']['get']> & { logs?: boolean }
+export type Whoami = Result<paths['/api/whoami']['get']>
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
-export type Usage = Result<paths['/api/usage']['get']> & {
-  entries: { bucket_seconds: number; buckets: { timestamp: number; counts: Record<string, number> }[] }
-  cache: { results: number; bytes: number; max_bytes: number; hits: number; misses: number }
-}
+export type Usage = Result<paths['/api/usage']['get']>
 export type Cache = Result<paths['/api/cache']['get']>
 export type DraftCheck = Result<paths['/api/endpoints/check']['post']>
 export type Histogram = Result<paths['/api/sources/{name}/histogram']['post']>
@@ -54,54 +51,10 @@ export interface EndpointStat {
 /** A request in the list of slow and failed ones. */
 export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
 
-export interface Requests {
-  interval: string
-  bucket_seconds: number
-  buckets: ({ timestamp: number } & Figures)[]
-  totals: Figures
-  endpoints: { endpoint: string; requests: number; errors: number; hits: number; p95_ms: number | null }[]
-  callers: {
-    token_id: string
-    description: string | null
-    requests: number
-    errors: number
-    p95_ms: number | null
-    last_at: string
-  }[]
-  codes: { code: string; status: number; endpoint: string; requests: number; last_at: string }[]
-}
-interface Figures {
-  requests: number
-  errors: number
-  hits: number
-  p50_ms: number | null
-  p95_ms: number | null
-  p99_ms: number | null
-}
-export interface EndpointCacheState {
-  cache_seconds: number | null
-  warm_seconds: number | null
-  total: number
-  results: {
-    key: string
-    parameters: Record<string, string>
-    project: string | null
-    format: string
-    age_seconds: number
-    expires_in_seconds: number
-    refresh_in_seconds: number | null
-    bytes: number
-    rows: number | null
-    uses: number
-    last_used_seconds: number
-    state: 'fresh' | 'stale' | 'expired'
-    warm: boolean
-    failure: string | null
-  }[]
-}
+/** Statistics of requests. */
+export type Requests = Schemas['RequestReport']
+
+export type EndpointCacheState = Schemas['EndpointCache']
 
 /** A short-lived token for a browser. */
-export interface Session {
-  token: string
-  expires_at: string
-}
+export type Session = Schemas['Session']

@@ -65,7 +65,7 @@ export function EndpointRankings({ query, range }: { query: RequestsQuery; range
               .slice(0, maxRows)
             if (ranked.length === 0) return <p className="card-body soft">{empty}</p>
             return (
-              <Table columns={[['Endpoint'], [column, 'right']]} className="plain">
+              <Table columns={[['Endpoint'], [column, 'right']]}>
                 {ranked.map((one) => (
                   <tr key={one.endpoint}>
                     <td>

@@ -22,6 +22,9 @@ interface EntriesChartProps {
   range: Range
 }
 
+/** The legend of more takes the space of the chart. */
+const maxSeries = 4
+
 /** New entries of each source over time. */
 export function EntriesChart({ query, range }: EntriesChartProps) {
   const { data } = query
@@ -44,7 +47,7 @@ export function EntriesChart({ query, range }: EntriesChartProps) {
             <TimeSeries
               label={`Entries in the ${rangeWords(range)}: ${counted(total, 'entry', 'entries')} (${each})`}
               timestamps={timestamps}
-              series={largest(sources, 6).map(({ name, counts }) => ({ name, values: counts }))}
+              series={largest(sources, maxSeries).map(({ name, counts }) => ({ name, values: counts }))}
               kind="stacked"
               height={chartHeight}
             />

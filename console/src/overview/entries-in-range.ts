@@ -23,7 +23,7 @@ export function entriesInRange({ entries }: Usage, range: Range) {
   return { timestamps: buckets.map(({ timestamp }) => timestamp / 1000), sources }
 }
 
-/** As many as there are colors, by name so that each keeps its color; the rest becomes one. */
+/** The largest sources, by name so that each keeps its color; the rest becomes one. */
 export function largest(sources: readonly SourceCounts[], max: number): SourceCounts[] {
   const named = (some: readonly SourceCounts[]) => some.toSorted((a, b) => a.name.localeCompare(b.name))
   if (sources.length <= max) return named(sources)

@@ -24,6 +24,10 @@ export default function Overview() {
   const slow = useQuery(queries.slowCalls())
   const isOff = requests.data === null
   const recorded = { ...requests, data: requests.data ?? undefined }
+  // The service itself sends entries about requests.
+  const isEmpty = usage.data?.sources.every(
+    ({ name, entries }) => entries === 0 || name === 'endpoint_requests',
+  )
   return (
     <div className="page">
       <PageHead
@@ -36,19 +40,19 @@ export default function Overview() {
         }
       />
       <Alarms status={status.data} usage={usage.data} />
-      {usage.data?.sources.every(({ entries }) => entries === 0) && <FirstEntry />}
-      <div className="parts three">
+      {isEmpty && <FirstEntry />}
+      <div className={isOff ? 'parts two' : 'parts three'}>
         {isOff ? (
           <StatisticsOff />
         ) : (
           <>
             <RequestsChart query={recorded} range={range} />
-            <LatencyChart query={recorded} range={range} />
+            <LatencyChart query={recorded} range={range} percentiles={['p50', 'p95']} />
           </>
         )}
         <EntriesChart query={usage} range={range} />
       </div>
-      <ServiceState status={status.data} usage={usage.data} />
+      <ServiceState status={status} usage={usage} />
       {!isOff && <EndpointRankings query={recorded} range={range} />}
       <div className="parts two">
         {!isOff && (

@@ -2,28 +2,38 @@ import type { Status, Usage } from '../api/shapes.ts'
 import { Figure } from '../ui/figure.tsx'
 import { bytes, counted, percent, short, sum } from '../ui/format.ts'
 
+interface Loading<T> {
+  data: T | undefined
+  error: Error | null
+}
+
 /** Engine, cache, disk and entries as they are now. */
-export function ServiceState({ status, usage }: { status: Status | undefined; usage: Usage | undefined }) {
+export function ServiceState({ status, usage }: { status: Loading<Status>; usage: Loading<Usage> }) {
+  const { data } = usage
+  // A part of the page that failed shows the error.
+  const unknown = usage.error ? '–' : '…'
   return (
-    <dl className="figures eight" aria-label="State of the service">
-      <EngineFigure status={status} />
-      <CacheFigure usage={usage} />
-      <DiskFigure usage={usage} />
+    <dl className="figures eight">
+      {status.data ? (
+        <EngineFigure status={status.data} />
+      ) : (
+        <Figure name="Engine" value={status.error ? '–' : '…'} under={status.error?.message} />
+      )}
+      {data ? <CacheFigure cache={data.cache} /> : <Figure name="Cache hits" value={unknown} />}
+      {data ? <DiskFigure usage={data} /> : <Figure name="On disk" value={unknown} />}
       <Figure
         name="Entries stored"
-        value={usage ? short(sum(usage.sources.map(({ entries }) => entries))) : '…'}
+        value={data ? short(sum(data.sources.map(({ entries }) => entries))) : unknown}
         under={
-          usage &&
-          `in ${usage.sources.filter(({ entries }) => entries > 0).length} of ${counted(usage.sources.length, 'source')}`
+          data &&
+          `in ${data.sources.filter(({ entries }) => entries > 0).length} of ${counted(data.sources.length, 'source')}`
         }
       />
     </dl>
   )
 }
 
-function EngineFigure({ status }: { status: Status | undefined }) {
-  if (!status) return <Figure name="Engine" value="…" />
-  const { ready, reason, engine } = status
+function EngineFigure({ status: { ready, reason, engine } }: { status: Status }) {
   return (
     <Figure
       name="Engine"
@@ -42,22 +52,19 @@ function EngineFigure({ status }: { status: Status | undefined }) {
   )
 }
 
-function CacheFigure({ usage }: { usage: Usage | undefined }) {
-  if (!usage) return <Figure name="Cache" value="…" />
-  const { results, bytes: size, max_bytes, hits, misses } = usage.cache
-  const looked = hits + misses
+function CacheFigure({ cache }: { cache: Usage['cache'] }) {
+  const { results, bytes: size, max_bytes, hits, stale, misses, joined } = cache
+  const lookups = hits + stale + misses + joined
   return (
     <Figure
       name="Cache hits"
-      value={percent(looked > 0 ? hits / looked : null)}
+      value={percent(lookups > 0 ? (hits + stale) / lookups : null)}
       under={`${counted(results, 'result')}, ${bytes(size)} of ${bytes(max_bytes)}`}
     />
   )
 }
 
-function DiskFigure({ usage }: { usage: Usage | undefined }) {
-  if (!usage) return <Figure name="On disk" value="…" />
-  const { disk, sources } = usage
+function DiskFigure({ usage: { disk, sources } }: { usage: Usage }) {
   return (
     <Figure
       name="On disk"

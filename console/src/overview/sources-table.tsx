@@ -20,7 +20,7 @@ export function SourcesTable({ usage, range }: { usage: Usage; range: Range }) {
     ['Size', 'right optional'],
   ] as const
   return (
-    <Table columns={columns} className="plain">
+    <Table columns={columns}>
       {filled.map(({ name, entries, bytes: size, recent }) => (
         <tr key={name}>
           <td>

@@ -1,6 +1,7 @@
 import { notCached } from '../../base/errors.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
+import type { CachedEntry } from '../../cache/cache-entry.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
 import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
@@ -33,6 +34,18 @@ type BackgroundCall = Omit<EndpointCall, 'signal' | 'directives'>
 export type CallResponse =
   | { kind: 'computed'; answer: RunResult }
   | { kind: 'cached'; answer: CacheResponse; key: string }
+
+/** A cached result and the call that it belongs to. */
+export interface CachedCall extends Omit<CachedEntry, 'recipe'> {
+  parameters: Readonly<Record<string, string>>
+  /** The project of a tenant's token. */
+  project: string | null
+  format: string
+  version: number
+}
+
+/** Enough characters of a key to tell the results of an endpoint apart. */
+const shownKey = 12
 
 /** A call whose result is followed. */
 export interface FollowedCall {
@@ -92,6 +105,28 @@ export class EndpointCalls {
   /** Cached results by the id of the endpoint. */
   cached(): Map<string, CachedGroup> {
     return this.#options.cache.groups()
+  }
+
+  /** Cached results of an endpoint, the most used first. */
+  cachedOf(endpointId: string): CachedCall[] {
+    return this.#options.cache.resultsOf(endpointId).flatMap(({ key, recipe, ...entry }) => {
+      const reading = recipeShape.safeParse(recipe)
+      if (!reading.success) return []
+      const { parameters, project, format, version } = reading.data
+      return [
+        { ...entry, key: key.slice(0, shownKey), parameters, project: project ?? null, format, version },
+      ]
+    })
+  }
+
+  /** Drops the cached results of an endpoint. Later requests compute them again. */
+  drop(endpointId: string): void {
+    this.#options.cache.drop(endpointId)
+  }
+
+  /** Figures of the whole cache. */
+  cacheFigures() {
+    return this.#options.cache.figures
   }
 
   /** The fresh cached result with this key. */

@@ -1,14 +1,43 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { SourceUsage, Usage } from '../../sources/source-usage.ts'
+import {
+  type SourceUsage,
+  type Usage,
+  type UsageInterval,
+  usageIntervals,
+} from '../../sources/source-usage.ts'
+import type { FieldShapes } from '../openapi/json-schema.ts'
 import type { QueryRoutes } from './query.ts'
 import { json, routesOf } from './route.ts'
 
-const usageShape: z.ZodType<Usage> = z.object({
+const intervals = Object.keys(usageIntervals) as [UsageInterval, ...UsageInterval[]]
+const query = z.object({
+  interval: z
+    .enum(intervals, { error: `must be one of ${intervals.join(', ')}` })
+    .default('1hr')
+    .describe('How far back `entries` goes. The buckets are 1 minute, 15 minutes and 2 hours long.'),
+})
+const usageShape = z.object<FieldShapes<Usage>>({
   disk: z.object({ free_bytes: z.int(), reserve_bytes: z.int() }).nullable(),
   sources: z.array(
     z.object({ name: z.string(), entries: z.int(), bytes: z.int(), per_minute: z.array(z.int()) }),
   ),
+  entries: z.object({
+    bucket_seconds: z.int(),
+    buckets: z.array(z.object({ timestamp: z.int(), counts: z.record(z.string(), z.int()) })),
+  }),
+})
+const cacheShape = z.object({
+  results: z.int(),
+  bytes: z.int(),
+  max_bytes: z.int(),
+  hits: z.int(),
+  misses: z.int(),
+  joined: z.int(),
+  stale: z.int(),
+  refreshed: z.int(),
+  refresh_failures: z.int(),
+  evicted: z.int(),
 })
 const groups = z.array(
   z.object({
@@ -28,15 +57,21 @@ export function addUsageRoutes(
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
   route('GET /api/usage', 'getUsage', 'Show the size of each source and its new entries per minute', {
+    query,
     responses: {
       200: json(
         'Free disk space, or null if unknown. For each source its entries, its bytes on disk, and its new entries in ' +
-          'each of the last 60 minutes.',
-        usageShape,
+          'each of the last 60 minutes. In `entries`, the number of entries by source for each bucket of the interval, ' +
+          'oldest first; timestamps are microseconds. In `cache`, the results in memory, and counts since the start.',
+        z.object({ ...usageShape.shape, cache: cacheShape }),
       ),
     },
-    errors: [504],
-    handler: async () => usage.read(),
+    errors: [400, 504],
+    handler: async ({ query }) => {
+      const { entries: results, maxBytes, refreshFailures, ...figures } = calls.cacheFigures()
+      const cache = { results, max_bytes: maxBytes, refresh_failures: refreshFailures, ...figures }
+      return { ...(await usage.read(query.interval)), cache }
+    },
   })
   route('GET /api/cache', 'getCache', 'Show which endpoints have cached results', {
     responses: {

@@ -32,6 +32,8 @@ const requests: Record<string, Expected> = {
   'POST /logs': { target: '/logs?source=edge_logs', body: 'no JSON' },
   'POST /v1/logs': { body: 'no JSON' },
   'POST /api/endpoints/:reference/versions/:version/restore': { status: 400 },
+  // This service does not record requests.
+  'GET /api/requests': { status: 404 },
   'GET /api/backup': { target: '/api/backup?_format=none', status: 406 },
 }
 

@@ -15,6 +15,7 @@ const columns = [
   ['Last used', 'right optional'],
 ] as const
 
+const maxValue = 120
 const states = { fresh: 'good', stale: 'warn', expired: '' } as const
 const after = (value: number) => `in ${seconds(value)}`
 
@@ -68,7 +69,14 @@ function Parameters({ result: { parameters, project, format } }: { result: Cache
       {named.length === 0 ? (
         <span className="faint">no parameters</span>
       ) : (
-        <span className="mono example">{named.map(([name, value]) => `${name}=${value}`).join(' ')}</span>
+        <span className="mono example">
+          {named
+            .map(
+              ([name, value]) =>
+                `${name}=${value.length > maxValue ? `${value.slice(0, maxValue)}…` : value}`,
+            )
+            .join(' ')}
+        </span>
       )}
       <div className="under">
         {format}

@@ -62,7 +62,7 @@ function Cached({ name, cache }: { name: string; cache: EndpointCacheState }) {
         <Figure
           name="Failed refreshes"
           value={count(failing)}
-          under={failing > 0 ? 'older results are returned until they end' : undefined}
+          under={failing > 0 ? 'older results are returned until they expire' : undefined}
         />
       </dl>
       <div className="tabs-line">

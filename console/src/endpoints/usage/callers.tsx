@@ -26,7 +26,7 @@ export function Callers({ requests }: { requests: Requests }) {
   const names = descriptionsOf(requests)
   if (requests.callers.length === 0) return <p className="card-body soft">No requests.</p>
   return (
-    <Table columns={columns} className="plain">
+    <Table columns={columns}>
       {requests.callers.slice(0, 10).map(({ token_id: id, requests: n, errors, p95_ms, last_at }) => (
         <tr key={id}>
           <td>

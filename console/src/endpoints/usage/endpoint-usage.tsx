@@ -8,7 +8,7 @@ import { Table } from '../../ui/table.tsx'
 import { Callers, descriptionsOf } from './callers.tsx'
 import { ErrorHelp } from './error-help.tsx'
 import { HitRatioChart, LatencyChart, RequestsChart, StatisticsOff } from './request-charts.tsx'
-import { SlowRequests } from './slow-requests.tsx'
+import { SlowRequests, toneOf } from './slow-requests.tsx'
 import { RangeChoice, rangeWords, useRange } from './time-range.tsx'
 
 /** How an endpoint is used, and which of its requests are slow or fail. */
@@ -26,7 +26,7 @@ export function EndpointUsage({ name }: { name: string }) {
       </div>
       <div className="parts three">
         <RequestsChart query={query} range={range} />
-        <LatencyChart query={query} range={range} />
+        <LatencyChart query={query} range={range} percentiles={['p50', 'p95', 'p99']} />
         <HitRatioChart query={query} range={range} />
       </div>
       <div className="parts two">
@@ -45,11 +45,11 @@ export function EndpointUsage({ name }: { name: string }) {
 function ErrorCodes({ requests: { codes } }: { requests: Requests }) {
   if (codes.length === 0) return <p className="card-body soft">No errors.</p>
   return (
-    <Table columns={[['Code'], ['Requests', 'right'], ['Last', 'right']]} className="plain">
+    <Table columns={[['Code'], ['Requests', 'right'], ['Last', 'right']]}>
       {codes.map(({ code, status, requests, last_at }) => (
         <tr key={`${status} ${code}`}>
           <td>
-            <span className={`badge ${status >= 500 ? 'bad' : 'warn'}`}>
+            <span className={`badge ${toneOf(status)}`}>
               {status} {code}
             </span>
             <div className="under">

@@ -48,23 +48,30 @@ export function RequestsChart({ query, range }: ChartProps) {
   )
 }
 
-const percentiles = ['p50_ms', 'p95_ms', 'p99_ms'] as const
+type Percentile = 'p50' | 'p95' | 'p99'
 
-export function LatencyChart({ query, range }: ChartProps) {
+interface LatencyChartProps extends ChartProps {
+  percentiles: readonly Percentile[]
+}
+
+export function LatencyChart({ query, range, percentiles }: LatencyChartProps) {
   return (
     <ChartPart title="Latency" query={query} range={range}>
       {({ buckets, totals }) => (
         <>
           <Totals value={milliseconds(totals.p95_ms)}>
-            p95; p50 {milliseconds(totals.p50_ms)}, p99 {milliseconds(totals.p99_ms)}
+            p95
+            {percentiles
+              .filter((name) => name !== 'p95')
+              .map((name) => `, ${name} ${milliseconds(totals[`${name}_ms`])}`)}
           </Totals>
           <TimeSeries
-            label={`Latency in the ${rangeWords(range)}: ${percentiles.map((name) => `${name.slice(0, 3)} ${milliseconds(totals[name])}`).join(', ')}`}
+            label={`Latency in the ${rangeWords(range)}: ${percentiles.map((name) => `${name} ${milliseconds(totals[`${name}_ms`])}`).join(', ')}`}
             timestamps={buckets.map(({ timestamp }) => timestamp / 1000)}
             series={percentiles.map((name) => ({
-              name: name.slice(0, 3),
+              name,
               unit: 'ms',
-              values: buckets.map((one) => (one.requests > 0 ? one[name] : null)),
+              values: buckets.map((one) => one[`${name}_ms`]),
             }))}
             kind="lines"
             height={chartHeight}

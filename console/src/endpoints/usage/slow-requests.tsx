@@ -62,50 +62,46 @@ export function SlowRequests({ query, callers }: SlowRequestsProps) {
   )
 }
 
+const columns = [
+  ['Request'],
+  ['Response', 'optional'],
+  ['Caller', 'optional'],
+  ['Rows read', 'right optional'],
+  ['Engine', 'right optional'],
+  ['Duration', 'right'],
+  ['Details', 'right'],
+] as const
+
 function RequestTable({ requests, callers }: { requests: readonly SlowRequest[]; callers: Descriptions }) {
   const zone = useZone()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
-  const hasEndpoints = requests.some(({ endpoint }) => endpoint !== undefined)
-  const columns = [
-    ['Time'],
-    ...(hasEndpoints ? [['Endpoint'] as const] : []),
-    ['Response', 'optional'],
-    ['Caller', 'optional'],
-    ['Rows read', 'right optional'],
-    ['Engine', 'right optional'],
-    ['Duration', 'right'],
-    ['Details', 'right'],
-  ] as const
   return (
-    <Table columns={columns} className="plain">
+    <Table columns={columns}>
       {requests.map((request) => {
-        const { request_id: id, at, endpoint, status, code, rows_read, engine_ms, duration_ms } = request
+        const { request_id: id, endpoint, status, code, rows_read, engine_ms, duration_ms, plan } = request
         const isOpen = open.has(id)
         const response = code === null ? String(status) : `${status} ${code}`
-        const instant = showInstant(Date.parse(at), zone, 'seconds')
+        const at = showInstant(Date.parse(request.at), zone, 'seconds')
+        const caller = callerName(request.token_id, callers)
         return (
           <Fragment key={id}>
             <tr>
-              <td className="number nowrap" title={instant}>
-                {instant.slice(11)}
-                <div className="under narrow-only">{response}</div>
-              </td>
-              {endpoint !== undefined && (
-                <td>
+              <td>
+                {endpoint !== undefined && (
                   <Link
                     className="name"
                     href={usageLink(endpoint, '1hr', code === null ? undefined : 'failed')}
                   >
                     <Breakable text={endpoint} />
                   </Link>
-                </td>
-              )}
-              <td className="optional">
-                <span className={`badge ${status >= 500 ? 'bad' : status >= 400 ? 'warn' : ''}`}>
-                  {response}
-                </span>
+                )}
+                <div className={endpoint === undefined ? 'number' : 'under number'}>{at}</div>
+                <div className="under narrow-only">{response}</div>
               </td>
-              <td className="optional">{callerName(request.token_id, callers)}</td>
+              <td className="optional">
+                <span className={`badge ${toneOf(status)}`}>{response}</span>
+              </td>
+              <td className="optional">{caller}</td>
               <td className="right optional">{rows_read === null ? '–' : count(rows_read)}</td>
               <td className="right optional">{milliseconds(engine_ms)}</td>
               <td className="right">{milliseconds(duration_ms)}</td>
@@ -114,17 +110,17 @@ function RequestTable({ requests, callers }: { requests: readonly SlowRequest[];
                   type="button"
                   className="button small"
                   aria-expanded={isOpen}
-                  aria-label={`Details of the request at ${instant}`}
+                  aria-label={`${plan ? 'Plan' : 'Details'} of the request at ${at}`}
                   onClick={() => setOpen(toggled(open, id))}
                 >
-                  {isOpen ? 'Hide' : request.plan ? 'Plan' : 'Show'}
+                  {isOpen ? 'Hide' : plan ? 'Plan' : 'Details'}
                 </button>
               </td>
             </tr>
             {isOpen && (
               <tr className="unfolded">
                 <td colSpan={columns.length}>
-                  <RequestDetails request={request} caller={callerName(request.token_id, callers)} />
+                  <RequestDetails request={request} caller={caller} />
                 </td>
               </tr>
             )}
@@ -134,6 +130,9 @@ function RequestTable({ requests, callers }: { requests: readonly SlowRequest[];
     </Table>
   )
 }
+
+/** The color of a status: failed or refused. */
+export const toneOf = (status: number): string => (status >= 500 ? 'bad' : status >= 400 ? 'warn' : '')
 
 function RequestDetails({ request, caller }: { request: SlowRequest; caller: string }) {
   const { code, request_id, version, cache, engine_ms, rows_read, plan } = request

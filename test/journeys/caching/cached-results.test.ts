@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+let service: RunningService
+const admin = (method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, path, body)
+const save = async (name: string, fields: object) => {
+  const made = await admin('POST', '/api/endpoints', { name, ...fields })
+  expect([name, made.status]).toEqual([name, 201])
+}
+const call = async (path: string, token = service.adminToken.token) => {
+  const { status, headers } = await ask(service, token, 'GET', `/api/endpoints/query/${path}`)
+  expect([path, status]).toEqual([path, 200])
+  return headers.get('cache-status') ?? ''
+}
+const cached = async (name: string) => (await admin('GET', `/api/endpoints/${name}/cache`)).body
+
+beforeAll(async () => {
+  service = await openService()
+})
+afterAll(() => service?.close())
+
+describe('the cached results of an endpoint', () => {
+  const numbers = { query: 'SELECT @n AS n', parameters: { n: { type: 'integer' } } }
+
+  test('are listed with their requests, the most used first', async () => {
+    await save('listed', { ...numbers, cache_seconds: 600, warm_seconds: 300 })
+    const tenant = await makeToken(service, { scopes: ['query'], project: 'blue' })
+    await call('listed?n=1')
+    for (let i = 0; i < 3; i++) await call('listed?n=2&unknown=secret&_format=csv', tenant.token)
+    const { results, ...rest } = await cached('listed')
+    expect(rest).toEqual({ cache_seconds: 600, warm_seconds: 300, total: 2 })
+    const common = { rows: 1, version: 1, state: 'fresh', warm: true, failure: null }
+    expect(results).toMatchObject([
+      { parameters: { n: '2' }, project: 'blue', format: 'csv', uses: 3, ...common },
+      { parameters: { n: '1' }, project: null, format: 'json', uses: 1, ...common },
+    ])
+    expect(JSON.stringify(results)).not.toContain('secret')
+    for (const {
+      key,
+      age_seconds,
+      expires_in_seconds,
+      refresh_in_seconds,
+      last_used_seconds,
+      bytes,
+    } of results) {
+      expect(key).toMatch(/^[0-9a-f]{12}$/)
+      expect(age_seconds + expires_in_seconds).toBeGreaterThanOrEqual(599)
+      expect(refresh_in_seconds).toBeLessThanOrEqual(300)
+      expect(last_used_seconds).toBeLessThanOrEqual(age_seconds)
+      expect(bytes).toBeGreaterThan(0)
+    }
+    expect((await ask(service, tenant.token, 'GET', '/api/endpoints/listed/cache')).status).toBe(403)
+  })
+
+  test('are dropped on request', async () => {
+    await save('dropped', { ...numbers, cache_seconds: 600 })
+    await save('kept', { ...numbers, cache_seconds: 600 })
+    for (const name of ['dropped', 'kept']) await call(`${name}?n=1`)
+    expect(await call('dropped?n=1')).toContain('hit')
+    expect((await admin('DELETE', '/api/endpoints/dropped/cache')).status).toBe(204)
+    expect(await cached('dropped')).toMatchObject({ total: 0, results: [] })
+    expect((await cached('kept')).total).toBe(1)
+    expect(await call('dropped?n=1')).toContain('fwd=')
+    expect((await admin('DELETE', '/api/endpoints/nobody/cache')).status).toBe(404)
+  })
+
+  test('are none without a cache', async () => {
+    await save('uncached', numbers)
+    await call('uncached?n=1')
+    expect(await cached('uncached')).toEqual({
+      cache_seconds: null,
+      warm_seconds: null,
+      total: 0,
+      results: [],
+    })
+  })
+})
+
+describe('GET /api/usage', () => {
+  test('counts entries of each source over an interval, and results in the cache', async () => {
+    const now = Date.now()
+    const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
+    const entries = [0.1, 5, 50].map((hours) => ({ event_message: 'x', timestamp: at(hours) }))
+    expect((await admin('POST', '/api/logs?source=auth_logs', entries)).status).toBe(200)
+    for (const [interval, length, seconds, total] of [
+      ['1hr', 60, 60, 1],
+      ['1day', 96, 900, 2],
+      ['7day', 84, 7200, 3],
+    ]) {
+      const { status, body } = await admin('GET', `/api/usage?interval=${interval}`)
+      expect(status).toBe(200)
+      const { bucket_seconds, buckets } = body.entries
+      expect([interval, bucket_seconds, buckets.length]).toEqual([interval, seconds, length])
+      const counts = buckets.map((bucket: { counts: Record<string, number> }) => bucket.counts.auth_logs ?? 0)
+      expect([interval, counts.reduce((sum: number, n: number) => sum + n, 0)]).toEqual([interval, total])
+      expect(body.sources.find(({ name }: { name: string }) => name === 'auth_logs').per_minute).toHaveLength(
+        60,
+      )
+      expect(body.cache).toMatchObject({ max_bytes: expect.any(Number), hits: expect.any(Number) })
+      expect(body.cache.bytes).toBeLessThanOrEqual(body.cache.max_bytes)
+    }
+    const refused = await admin('GET', '/api/usage?interval=1year')
+    expect([refused.status, refused.body.error.parameter]).toEqual([400, 'interval'])
+  })
+})
+
+test('statistics of requests are refused if requests are not recorded', async () => {
+  const { status, body } = await admin('GET', '/api/requests')
+  expect([status, body.error.code]).toEqual([404, 'not_recorded'])
+})
