@@ -22,6 +22,12 @@ export function textAtPath(keys: readonly string[], column = 'metadata'): string
   return `JSONExtract(${column}, ${keys.map(sqlText).join(', ')}, 'Nullable(String)')`
 }
 
+/** A text as a number; null if it is none. The engine reads "nan" and "inf" as numbers, which would spoil every average. */
+export function finiteNumber(text: string): string {
+  const number = `toFloat64OrNull(${text})`
+  return `if(isFinite(${number}), ${number}, NULL)`
+}
+
 /** Describes the content of a typed column; if it differs, the column is created again. */
 export function columnComment({ path, type, searched }: TypedColumn): string {
   return JSON.stringify({ path, type, searched })
@@ -30,12 +36,8 @@ export function columnComment({ path, type, searched }: TypedColumn): string {
 /** Has a value for any metadata: an unexpected type must not reject an entry. */
 function typedColumnSql(field: TypedColumn): string {
   const text = textAtPath(field.path.split('.'))
-  // The engine reads "nan" and "inf" as numbers; one of them would spoil every average.
-  const number = `toFloat64OrNull(${text})`
   const [type, value] =
-    field.type === 'text'
-      ? ['String', `ifNull(${text}, '')`]
-      : ['Nullable(Float64)', `if(isFinite(${number}), ${number}, NULL)`]
+    field.type === 'text' ? ['String', `ifNull(${text}, '')`] : ['Nullable(Float64)', finiteNumber(text)]
   const comment = sqlText(columnComment(field))
   return `\`${field.column}\` ${type} MATERIALIZED ${value} COMMENT ${comment} CODEC(ZSTD(1))`
 }

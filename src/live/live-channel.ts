@@ -1,6 +1,7 @@
 import type { Timers } from '../base/clock.ts'
+import { lowerCase } from '../base/text/lower-case.ts'
 import type { EventIds } from './event-ids.ts'
-import { LiveEntry, projectInJson } from './live-entry.ts'
+import { LiveEntry, projectInJson, type StoredEntry } from './live-entry.ts'
 import { batchesOf, LiveReader, LiveRing, type LiveSink } from './live-reader.ts'
 
 /** An undefined field matches every entry. */
@@ -8,6 +9,13 @@ export interface LiveFilter {
   project?: string | undefined
   /** Part of the message, ignoring case. */
   text?: string | undefined
+  query?: EntryQuery | undefined
+}
+
+/** A condition on entries. Queries with the same key match the same entries. */
+export interface EntryQuery {
+  key: string
+  matches: (entry: StoredEntry) => boolean
 }
 
 export interface LiveSubscription {
@@ -29,7 +37,7 @@ interface LiveChannelOptions {
 
 /** Readers with the same filter get the same bytes. */
 interface Group {
-  text: string
+  matches: (entry: LiveEntry) => boolean
   readers: Set<LiveReader>
   entries: LiveEntry[]
 }
@@ -47,7 +55,7 @@ const keepMs = 60_000
 export class LiveChannel {
   readonly #options: LiveChannelOptions
   readonly #ring: LiveRing
-  /** By project and text. The project is undefined for readers of all projects. */
+  /** By project, then by text and query. The project is undefined for readers of all projects. */
   readonly #groups = new Map<string | undefined, Map<string, Group>>()
   #cursor: number
   /** Stored and not yet delivered. */
@@ -78,9 +86,13 @@ export class LiveChannel {
     const now = this.#mark()
     const last = lastEventId ? this.#resumableCursor(lastEventId) : now
     const project = filter.project === undefined ? undefined : projectInJson(filter.project)
-    const text = filter.text?.toLowerCase() ?? ''
+    const { query } = filter
+    const text = lowerCase(filter.text ?? '')
+    const key = JSON.stringify([text, query?.key])
+    const isWanted = (entry: LiveEntry) =>
+      (text === '' || entry.searched.includes(text)) && (query?.matches(entry.stored()) ?? true)
     const matches = (entry: LiveEntry) =>
-      (project === undefined || project === entry.project) && hasText(entry, text)
+      (project === undefined || project === entry.projectInJson) && isWanted(entry)
     const cursor = last ?? Number.NEGATIVE_INFINITY
     const reader = new LiveReader({ sink, ring: this.#ring, matches, maxPendingBytes, cursor })
     if (last === undefined) {
@@ -89,7 +101,7 @@ export class LiveChannel {
       })
     }
     if (lastEventId) reader.resume()
-    const group = this.#groupOf(project, text)
+    const group = this.#groupOf(project, key, isWanted)
     group.readers.add(reader)
     return {
       // Moves on even if no entry matches, so that the reader does not fall out of the ring.
@@ -97,7 +109,7 @@ export class LiveChannel {
       drained: () => reader.catchUp(),
       close: () => {
         if (!group.readers.delete(reader)) return
-        if (group.readers.size === 0) this.#removeGroup(project, text)
+        if (group.readers.size === 0) this.#removeGroup(project, key)
         if (this.#groups.size === 0) this.#cancelEnd = time.after(keepMs, () => this.#options.onUnused())
       },
     }
@@ -128,16 +140,16 @@ export class LiveChannel {
     return cursor !== undefined && cursor >= this.#ring.since && cursor <= this.#cursor ? cursor : undefined
   }
 
-  #groupOf(project: string | undefined, text: string): Group {
+  #groupOf(project: string | undefined, key: string, matches: Group['matches']): Group {
     const groups = this.#groups.get(project) ?? new Map<string, Group>()
-    const group = groups.get(text) ?? { text, readers: new Set(), entries: [] }
-    this.#groups.set(project, groups.set(text, group))
+    const group = groups.get(key) ?? { matches, readers: new Set(), entries: [] }
+    this.#groups.set(project, groups.set(key, group))
     return group
   }
 
-  #removeGroup(project: string | undefined, text: string): void {
+  #removeGroup(project: string | undefined, key: string): void {
     const groups = this.#groups.get(project)
-    groups?.delete(text)
+    groups?.delete(key)
     if (groups?.size === 0) this.#groups.delete(project)
   }
 
@@ -166,9 +178,9 @@ export class LiveChannel {
       this.#cursor = Math.max(this.#cursor + 1, cursorAt(nowMs))
       const entry = new LiveEntry(line, this.#cursor, ids.idOf(this.#cursor))
       this.#ring.push(entry, ringBytes)
-      for (const groups of [this.#groups.get(undefined), this.#groups.get(entry.project)]) {
+      for (const groups of [this.#groups.get(undefined), this.#groups.get(entry.projectInJson)]) {
         for (const group of groups?.values() ?? []) {
-          if (!hasText(entry, group.text)) continue
+          if (!group.matches(entry)) continue
           group.entries.push(entry)
           touched.add(group)
         }
@@ -179,10 +191,6 @@ export class LiveChannel {
       group.entries = []
     }
   }
-}
-
-function hasText(entry: LiveEntry, text: string): boolean {
-  return text === '' || entry.searched.includes(text)
 }
 
 /** Microseconds, as an integer so that it survives the conversion to an id and back. */

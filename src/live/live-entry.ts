@@ -1,8 +1,19 @@
+import { lowerCase } from '../base/text/lower-case.ts'
+
 const beforeProject = '{"project":"'
 const beforeId = '","id":"'
 const beforeTimestamp = '","timestamp":"'
 const beforeMessage = '","event_message":"'
 const beforeMetadata = '","metadata":'
+
+/** The fields of an entry that a search reads. */
+export interface StoredEntry {
+  project: string
+  id: string
+  event_message: string
+  /** As JSON. */
+  metadata: string
+}
 
 /** Estimated size of an entry's objects. */
 const overheadBytes = 256
@@ -14,8 +25,9 @@ const overheadBytes = 256
 export class LiveEntry {
   readonly cursor: number
   readonly frame: Buffer
-  /** As escaped in JSON. */
-  readonly project: string
+  readonly projectInJson: string
+  readonly #idAt: number
+  readonly #idEnd: number
   readonly #messageAt: number
   readonly #messageEnd: number
   #searched: string | undefined
@@ -33,11 +45,14 @@ export class LiveEntry {
     const message = text.slice(timestampEnd + beforeMessage.length, messageEnd)
     // The line ends with a brace and a newline.
     const metadata = text.slice(messageEnd + beforeMetadata.length, -2)
-    const head = `event: entry\nid: ${id}\ndata: {"id":"${entryId}","timestamp":${micros},"project":"${project}","event_message":"`
+    const beforeEntryId = `event: entry\nid: ${id}\ndata: {"id":"`
+    const head = `${beforeEntryId}${entryId}","timestamp":${micros},"project":"${project}","event_message":"`
     this.cursor = cursor
     this.frame = Buffer.from(`${head}${message}","metadata":${metadata}}\n\n`, 'latin1')
     // A new string, since a slice would keep the whole line in memory.
-    this.project = line.toString('latin1', beforeProject.length, projectEnd)
+    this.projectInJson = line.toString('latin1', beforeProject.length, projectEnd)
+    this.#idAt = beforeEntryId.length
+    this.#idEnd = beforeEntryId.length + entryId.length
     this.#messageAt = head.length
     this.#messageEnd = head.length + message.length
   }
@@ -48,10 +63,21 @@ export class LiveEntry {
 
   /** The message in lower case. */
   get searched(): string {
-    this.#searched ??= (
-      JSON.parse(`"${this.frame.toString('utf8', this.#messageAt, this.#messageEnd)}"`) as string
-    ).toLowerCase()
+    this.#searched ??= lowerCase(this.#text(this.#messageAt, this.#messageEnd))
     return this.#searched
+  }
+
+  stored(): StoredEntry {
+    return {
+      project: JSON.parse(`"${Buffer.from(this.projectInJson, 'latin1').toString()}"`) as string,
+      id: this.#text(this.#idAt, this.#idEnd),
+      event_message: this.#text(this.#messageAt, this.#messageEnd),
+      metadata: this.frame.toString('utf8', this.#messageEnd + beforeMetadata.length, this.frame.length - 3),
+    }
+  }
+
+  #text(start: number, end: number): string {
+    return JSON.parse(`"${this.frame.toString('utf8', start, end)}"`) as string
   }
 }
 

@@ -2,6 +2,8 @@ import { invalidParameter } from '../base/errors.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { textAtPath } from '../catalog/tables.ts'
 import { jsonRowSql } from '../engine/json-rows.ts'
+import { type BoundValues, conditionSql } from './search/condition-sql.ts'
+import type { SearchCondition } from './search/search-condition.ts'
 import type { Comparison, Condition, EntryFilter } from './search-shape.ts'
 
 /** Selects an entry as the text of a JSON object, with its metadata as it was sent. */
@@ -16,7 +18,7 @@ export const entryRow = jsonRowSql([
 interface BoundConditions {
   /** Of a WHERE clause, with placeholders for the values. */
   sql: string
-  parameters: Record<string, string | number>
+  parameters: BoundValues
 }
 
 const columns = new Set(['project', 'id', 'event_message'])
@@ -44,11 +46,14 @@ export function rangeOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: big
   return bounds
 }
 
-/** The conditions of a filter. Values are parameters; column names and paths are quoted in the SQL. */
-export function conditionsOf(filter: EntryFilter, nowMicros: bigint): BoundConditions {
+/** The time range and project of a filter. */
+export function rangeConditions(
+  filter: Pick<EntryFilter, 'from' | 'to' | 'project'>,
+  nowMicros: bigint,
+): BoundConditions {
   const { from, to } = rangeOf(filter, nowMicros)
   const terms = [`timestamp >= {from:${instant}}`]
-  const parameters: Record<string, string | number> = { from: formatMicros(from) }
+  const parameters: BoundValues = { from: formatMicros(from) }
   if (to !== undefined) {
     terms.push(`timestamp < {to:${instant}}`)
     parameters.to = formatMicros(to)
@@ -57,6 +62,17 @@ export function conditionsOf(filter: EntryFilter, nowMicros: bigint): BoundCondi
     terms.push('project = {project:String}')
     parameters.project = filter.project
   }
+  return { sql: terms.join(' AND '), parameters }
+}
+
+/** All conditions of a filter. Values are parameters; column names and paths are quoted in the SQL. */
+export function conditionsOf(
+  filter: EntryFilter,
+  nowMicros: bigint,
+  query?: SearchCondition,
+): BoundConditions {
+  const { sql, parameters } = rangeConditions(filter, nowMicros)
+  const terms = [sql]
   for (const [index, text] of filter.text.entries()) {
     terms.push(`positionCaseInsensitiveUTF8(event_message, {text${index}:String}) > 0`)
     parameters[`text${index}`] = text
@@ -68,6 +84,7 @@ export function conditionsOf(filter: EntryFilter, nowMicros: bigint): BoundCondi
     terms.push(condition.not ? `NOT ifNull(${term}, 0)` : term)
     if (condition.is !== 'exists') parameters[name] = comparedValue(condition)
   }
+  if (query) terms.push(`(${conditionSql(query, parameters)})`)
   return { sql: terms.join(' AND '), parameters }
 }
 

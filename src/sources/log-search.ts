@@ -1,23 +1,42 @@
 import type { Clock } from '../base/clock.ts'
+import { invalidParameter } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
+import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
-import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
-import { conditionsOf, entryRow, rangeOf, textAt } from './entry-sql.ts'
-import { type EntryFilter, histogramShape, searchShape, valuesShape } from './search-shape.ts'
+import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
+import { isolationSettings, rowFilterSettings } from '../sql/isolation.ts'
+import { conditionsOf, entryRow, rangeConditions, rangeOf } from './entry-sql.ts'
+import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
+import { readQuery, type SearchCondition } from './search/search-condition.ts'
+import { isStatus, type SearchField, searchField } from './search/search-field.ts'
+import { searchNotes } from './search/search-notes.ts'
+import { type EntryFilter, facetsShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
+import { pathSettings } from './source-admin.ts'
 
 interface LogSearchOptions {
   engine: Engine
   sources: Sources
   clock: Clock
   maxMemoryBytes: number
+  /** Runs work when it is the caller's turn. */
+  inTurn: <T>(turn: { caller: string; signal: AbortSignal }, work: () => Promise<T>) => Promise<T>
+}
+
+/** Who searches. */
+export interface EntryReader {
+  id: string
+  /** The only project whose entries the reader sees; undefined for all projects. */
+  project: string | undefined
+  signal: AbortSignal
 }
 
 export interface Histogram {
   bucket_seconds: number
   /** In order, without empty ones. */
-  buckets: { timestamp: number; count: number }[]
+  buckets: { timestamp: number; count: number; counts?: Record<string, number> }[]
+  notes: string[]
 }
 
 interface ValueCount {
@@ -25,7 +44,30 @@ interface ValueCount {
   count: number
 }
 
+export interface Facet {
+  field: string
+  column: string
+  values: ValueCount[]
+}
+
+/** One search, ready to run. */
+interface Search {
+  reader: EntryReader
+  source: Source
+  table: string
+  filter: EntryFilter
+  condition: SearchCondition | undefined
+  sql: string
+  parameters: BoundValues
+  nowMicros: bigint
+}
+
 const deadlineMs = 30_000
+/** Values of a histogram that have counts of their own. */
+const maxGroups = 8
+/** A column with more distinct values is not a facet. The engine counts at most so many exactly. */
+const maxFacetValues = 100
+const shownFacetValues = 20
 
 /** Readable lengths of buckets, in seconds. */
 const niceSteps = [
@@ -43,69 +85,157 @@ export class LogSearch {
   }
 
   /** Newest first, as JSON written by the engine. */
-  async entries(name: string, search: unknown, signal: AbortSignal): Promise<Buffer> {
-    const { limit, before, ...filter } = readShape(searchShape, search)
-    const { sql, parameters } = conditionsOf(filter, this.#nowMicros())
+  async entries(name: string, body: unknown, reader: EntryReader): Promise<Buffer> {
+    const { limit, before, ...filter } = readShape(searchShape, body)
+    const search = this.#search(name, filter, reader)
     const after = before
       ? " AND (timestamp, id) < (fromUnixTimestamp64Micro({last:Int64}, 'UTC'), {last_id:String})"
       : ''
-    const statement = this.#statement(
-      `SELECT ${entryRow} FROM ${this.#table(name)} WHERE ${sql}${after} ` +
+    return this.#query(search, {
+      sql:
+        `SELECT ${entryRow} FROM ${search.table} WHERE ${search.sql}${after} ` +
         'ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}',
-      { ...parameters, limit, ...(before && { last: before.timestamp, last_id: before.id }) },
-    )
-    const settings = { ...statement.settings, ...textRows.array }
-    const { engine } = this.#options
-    const { body } = await engine.query(
-      { ...statement, format: textRows.format, settings },
-      { deadlineMs, signal },
-    )
-    return body
+      parameters: {
+        ...search.parameters,
+        limit,
+        ...(before && { last: before.timestamp, last_id: before.id }),
+      },
+      format: textRows.format,
+      settings: textRows.array,
+    })
   }
 
-  async histogram(name: string, search: unknown, signal: AbortSignal): Promise<Histogram> {
-    const { buckets, ...filter } = readShape(histogramShape, search)
-    const now = this.#nowMicros()
-    const step = stepOf(filter, now, buckets)
-    const { sql, parameters } = conditionsOf(filter, now)
-    const statement = this.#statement(
-      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS bucket, count() AS n ' +
-        `FROM ${this.#table(name)} WHERE ${sql} GROUP BY bucket ORDER BY bucket LIMIT 2000`,
-      { ...parameters, step },
+  async histogram(name: string, body: unknown, reader: EntryReader): Promise<Histogram> {
+    const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
+    const search = this.#search(name, filter, reader)
+    const step = stepOf(filter, search.nowMicros, maxBuckets)
+    const group = by === undefined ? "''" : groupSql(fieldOf(by, search.source, 'by'))
+    const { table, sql } = search
+    const top =
+      `(SELECT groupArray(g) FROM (SELECT ${group} AS g FROM ${table} WHERE ${sql} ` +
+      `GROUP BY g ORDER BY count() DESC, g LIMIT ${maxGroups}))`
+    const rows = await this.#rows<{ bucket: number; value: string; n: number }>(
+      search,
+      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS bucket, ' +
+        `${by === undefined ? group : `if(has(${top}, ${group} AS g), g, '…')`} AS value, count() AS n ` +
+        `FROM ${table} WHERE ${sql} GROUP BY bucket, value ORDER BY bucket, n DESC, value LIMIT ${2000 * (maxGroups + 1)}`,
+      { ...search.parameters, step },
     )
-    const rows = await this.#rows<{ bucket: number; n: number }>(statement, signal)
-    return { bucket_seconds: step, buckets: rows.map(({ bucket, n }) => ({ timestamp: bucket, count: n })) }
+    const buckets = new Map<number, Histogram['buckets'][number]>()
+    for (const { bucket, value, n } of rows) {
+      const found = buckets.get(bucket) ?? { timestamp: bucket, count: 0, ...(by && { counts: {} }) }
+      found.count += n
+      // Values are of others: one may be named __proto__.
+      if (found.counts) Object.defineProperty(found.counts, value, { value: n, enumerable: true })
+      buckets.set(bucket, found)
+    }
+    const notes = buckets.size === 0 ? await this.#notes(search) : []
+    return { bucket_seconds: step, buckets: [...buckets.values()], notes }
   }
 
-  /** The most frequent values at a path. */
-  async values(name: string, search: unknown, signal: AbortSignal): Promise<ValueCount[]> {
-    const { path, limit, ...filter } = readShape(valuesShape, search)
-    const { sql, parameters } = conditionsOf(filter, this.#nowMicros())
-    const statement = this.#statement(
-      `SELECT assumeNotNull(substringUTF8(v, 1, 500)) AS value, count() AS n FROM (SELECT ${textAt(path)} AS v ` +
-        `FROM ${this.#table(name)} WHERE ${sql}) WHERE v IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT {limit:UInt32}`,
-      { ...parameters, limit },
+  /** The most frequent values of a field. */
+  async values(name: string, body: unknown, reader: EntryReader): Promise<ValueCount[]> {
+    const { path, limit, ...filter } = readShape(valuesShape, body)
+    const search = this.#search(name, filter, reader)
+    const rows = await this.#rows<{ value: string; n: number }>(
+      search,
+      `SELECT substringUTF8(${present(fieldOf(path, search.source, 'path'))}, 1, 500) AS value, count() AS n ` +
+        `FROM ${search.table} WHERE ${search.sql} GROUP BY value HAVING value != '' ORDER BY n DESC, value LIMIT {limit:UInt32}`,
+      { ...search.parameters, limit },
     )
-    const rows = await this.#rows<{ value: string; n: number }>(statement, signal)
     return rows.map(({ value, n }) => ({ value, count: n }))
   }
 
-  #statement(sql: string, parameters: Record<string, string | number>) {
-    const settings = { ...outwardJson, max_memory_usage: this.#options.maxMemoryBytes }
-    return { sql, parameters, settings }
+  /** The most frequent values of all typed columns that have few. */
+  async facets(name: string, body: unknown, reader: EntryReader): Promise<{ facets: Facet[] }> {
+    const search = this.#search(name, readShape(facetsShape, body), reader)
+    const columns = search.source.hot_fields.flatMap(({ column, path, type }) => {
+      const field = fieldOf(column, search.source, 'column')
+      return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
+    })
+    if (columns.length === 0) return { facets: [] }
+    const counts = columns.flatMap(({ value }, index) => [
+      `uniqUpToIf(${maxFacetValues})(${value}, ${value} != '') AS distinct${index}`,
+      `topKIf(${maxFacetValues}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
+    ])
+    const [row = {}] = await this.#rows<Record<string, unknown>>(
+      search,
+      `SELECT ${counts.join(', ')} FROM ${search.table} WHERE ${search.sql}`,
+      search.parameters,
+    )
+    const facets = columns.flatMap(({ column, path }, index) => {
+      const top = (row[`top${index}`] ?? []) as { item: string; count: number }[]
+      if (Number(row[`distinct${index}`]) > maxFacetValues || top.length === 0) return []
+      const values = top.slice(0, shownFacetValues).map(({ item, count }) => ({ value: item, count }))
+      return [{ field: path, column, values }]
+    })
+    return { facets }
   }
 
-  #rows<Row>(statement: Omit<Statement, 'format'>, signal: AbortSignal): Promise<Row[]> {
-    return queryRows<Row>(this.#options.engine, statement, { deadlineMs, signal })
+  #search(name: string, sent: EntryFilter, reader: EntryReader): Search {
+    const source = this.#options.sources.get(name, () => true)
+    const nowMicros = BigInt(this.#options.clock.now()) * 1000n
+    const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
+    const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.hot_fields)
+    const table = `${database}.\`${source.name}\``
+    return {
+      reader,
+      source,
+      table,
+      filter,
+      condition,
+      nowMicros,
+      ...conditionsOf(filter, nowMicros, condition),
+    }
   }
 
-  #table(name: string): string {
-    return `${database}.\`${this.#options.sources.get(name, () => true).name}\``
+  #notes(search: Search): Promise<string[]> {
+    const { table, source, filter, condition, nowMicros } = search
+    return searchNotes(
+      {
+        table,
+        project: filter.project,
+        columns: source.hot_fields,
+        ...rangeConditions(filter, nowMicros),
+      },
+      condition,
+      (sql, parameters) => this.#rows(search, sql, parameters, pathSettings),
+    )
   }
 
-  #nowMicros(): bigint {
-    return BigInt(this.#options.clock.now()) * 1000n
+  async #rows<Row>(
+    search: Search,
+    sql: string,
+    parameters: BoundValues,
+    settings: Statement['settings'] = {},
+  ): Promise<Row[]> {
+    return readJsonRows<Row>(await this.#query(search, { sql, parameters, settings, format: 'JSONEachRow' }))
   }
+
+  async #query({ reader, source }: Pick<Search, 'reader' | 'source'>, statement: Statement): Promise<Buffer> {
+    const { engine, maxMemoryBytes, inTurn } = this.#options
+    const { id: caller, project, signal } = reader
+    const settings = {
+      ...outwardJson,
+      ...statement.settings,
+      // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
+      ...(project !== undefined && {
+        ...isolationSettings,
+        ...rowFilterSettings([source.name], { project }),
+      }),
+      max_memory_usage: maxMemoryBytes,
+    }
+    const { body } = await inTurn({ caller, signal }, () =>
+      engine.query({ ...statement, settings }, { deadlineMs, signal }),
+    )
+    return body
+  }
+}
+
+function fieldOf(name: string, { hot_fields }: Source, parameter: string): SearchField {
+  const field = searchField(name, hot_fields)
+  if (field) return field
+  throw invalidParameter(parameter, `"${name}" is not a path. Separate names by one dot, as in request.url.`)
 }
 
 /** The shortest readable step that needs no more than this number of buckets. */

@@ -26,6 +26,8 @@ const condition = z.strictObject({
 export type Condition = z.output<typeof condition>
 
 const range = {
+  /** In the search language. Its length is checked by its parser. */
+  query: z.string().default(''),
   project: z.string().max(1000).optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -44,6 +46,12 @@ export const searchShape = z.strictObject({
   before: z.strictObject({ timestamp: z.int(), id: z.string().max(200) }).optional(),
 })
 
-export const histogramShape = z.strictObject({ ...range, buckets: z.int().min(1).max(500).default(60) })
+export const histogramShape = z.strictObject({
+  ...range,
+  buckets: z.int().min(1).max(500).default(60),
+  by: path.optional(),
+})
+
+export const facetsShape = z.strictObject(range)
 
 export const valuesShape = z.strictObject({ ...range, path, limit: z.int().min(1).max(100).default(20) })

@@ -9,6 +9,7 @@ import type {
   Entry,
   JsonPath,
   Requests,
+  SavedSearch,
   SlowRequest,
   Source,
   SourcePath,
@@ -127,6 +128,7 @@ export const queries = {
     read<EndpointCacheState>(['endpoints', name, 'cache'], `/api/endpoints/${at(name)}/cache`, {
       refetchInterval: 5_000,
     }),
+  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
 }
 
 async function unlessOff<T>(response: Promise<T>): Promise<T | null> {

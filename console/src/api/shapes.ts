@@ -23,7 +23,7 @@ export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
-export type Whoami = Result<paths['/api/whoami']['get']>
+export type Whoami = Result<paths['/api/whoami']['get']> & { logs: boolean; sources: LogSource[] }
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
 export type Usage = Result<paths['/api/usage']['get']>
@@ -57,4 +57,18 @@ export type Requests = Schemas['RequestReport']
 export type EndpointCacheState = Schemas['EndpointCache']
 
 /** A short-lived token for a browser. */
-export type Session = Schemas['Session']
+export type Session = Schemas['NewSession']
+
+export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
+export interface SavedSearch {
+  id: string
+  name: string
+  source: string
+  query: string
+  project: string | null
+  range: string | null
+  created_at: string
+  created_by: string | null
+}
+/** A source as the logs page needs it. */
+export type LogSource = Pick<Source, 'name' | 'description' | 'hot_fields'>

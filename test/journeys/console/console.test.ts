@@ -103,7 +103,7 @@ describe('the console', () => {
       expect(new URL(page.url()).searchParams.get('q')).toBe('response.status_code:500')
       await page.goBack()
       await page.getByText('55 entries').first().waitFor()
-      await page.getByRole('searchbox', { name: 'Search' }).fill('orders -response.status_code:200')
+      await page.getByRole('combobox', { name: 'Search' }).fill('orders -response.status_code:200')
       await page.keyboard.press('Enter')
       await page.getByText('2 entries').first().waitFor()
       await page.reload()

@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { LogSearch } from '../../../sources/log-search.ts'
-import { histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
+import { facetsShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
 import { describeFields } from '../../openapi/json-schema.ts'
-import { goneSignal } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
+import { entryReader } from './entry-access.ts'
 
 const filterTexts = {
+  query: 'A search such as `status:>=500 timeout`, at most 5,000 characters.',
   project: 'Only entries of this project.',
   from: 'Start of the time range (ISO 8601, inclusive). Default: one hour before `to`, or before now.',
   to: 'End of the time range (ISO 8601, exclusive). Default: no end.',
@@ -21,14 +22,31 @@ const filterTexts = {
 const histogram = z.object({
   bucket_seconds: z.int(),
   buckets: z.array(
-    z.object({ timestamp: z.int().describe('Microseconds since 1970, UTC.'), count: z.int() }),
+    z.object({
+      timestamp: z.int().describe('Microseconds since 1970, UTC.'),
+      count: z.int(),
+      counts: z
+        .record(z.string(), z.int())
+        .optional()
+        .describe('With `by`: entries by value. Empty text: no value. `…`: all other values.'),
+    }),
+  ),
+  notes: z.array(z.string()).describe('If there are no entries: sentences that say why.'),
+})
+const facets = z.object({
+  facets: z.array(
+    z.object({
+      field: z.string().describe('Path of `metadata`.'),
+      column: z.string(),
+      values: z.array(z.object({ value: z.string(), count: z.int() })),
+    }),
   ),
 })
 const values = z.array(z.object({ value: z.string(), count: z.int() }))
 
 /** Searching entries. */
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
-  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  const route = routesOf(server, { tag: 'Exploring', access: 'query' })
   const example = { project: 'demo', filters: [{ path: 'response.status_code', is: 'gte', value: 400 }] }
   const params = sourceName
   const errors = [422, 504]
@@ -45,20 +63,24 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
     errors,
     handler: async (request, reply) => {
-      const rows = await search.entries(request.params.name, request.body ?? {}, goneSignal(request, reply))
+      const rows = await search.entries(request.params.name, request.body ?? {}, entryReader(request, reply))
       return reply.type('application/json; charset=utf-8').send(rows)
     },
   })
   route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
     params,
     body: jsonBody(
-      describeFields(histogramShape, { ...filterTexts, buckets: 'Maximum number of buckets.' }),
+      describeFields(histogramShape, {
+        ...filterTexts,
+        buckets: 'Maximum number of buckets.',
+        by: 'Also count by the values of this field: the 8 most frequent ones. HTTP status codes are grouped, as in `5xx`.',
+      }),
       example,
     ),
     responses: { 200: json('Length of a bucket, and the buckets that have entries.', histogram) },
     errors,
     handler: async (request, reply) =>
-      search.histogram(request.params.name, request.body ?? {}, goneSignal(request, reply)),
+      search.histogram(request.params.name, request.body ?? {}, entryReader(request, reply)),
   })
   route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
     params,
@@ -73,6 +95,19 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     responses: { 200: json('Values as text.', values) },
     errors,
     handler: async (request, reply) =>
-      search.values(request.params.name, request.body ?? {}, goneSignal(request, reply)),
+      search.values(request.params.name, request.body ?? {}, entryReader(request, reply)),
+  })
+  route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of typed columns', {
+    params,
+    body: jsonBody(describeFields(facetsShape, filterTexts), example),
+    responses: {
+      200: json(
+        'Up to 20 values of each typed column of texts or status codes that has at most 100.',
+        facets,
+      ),
+    },
+    errors,
+    handler: async (request, reply) =>
+      search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
   })
 }

@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Caller, withFixedParameters } from '../../../access/caller.ts'
-import { forbidden } from '../../../base/errors.ts'
+import type { Source } from '../../../catalog/source.ts'
+import type { EntryQuery } from '../../../live/live-channel.ts'
 import type { LiveTail } from '../../../live/live-tail.ts'
+import { matches } from '../../../sources/search/condition-match.ts'
+import { readQuery } from '../../../sources/search/search-condition.ts'
 import type { SourceAdmin } from '../../../sources/source-admin.ts'
 import { eventStream } from '../../openapi/call.ts'
 import type { EventStreams } from '../../streams/event-streams.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
+import { readableProject } from './entry-access.ts'
 
 interface TailRoutes {
   sources: Pick<SourceAdmin, 'get'>
@@ -16,6 +19,8 @@ interface TailRoutes {
 }
 
 const maxTextLength = 1_000
+/** Each is checked for every new entry, in the event loop. */
+const maxConditions = 20
 const once = z.string('was sent twice')
 
 /** The entries of a source as they are stored. */
@@ -33,6 +38,9 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
         .max(maxTextLength, `must be at most ${maxTextLength} characters long`)
         .optional()
         .describe('Only entries whose message contains this text. Case-insensitive.'),
+      query: once
+        .optional()
+        .describe('A search such as `status:>=500 timeout`, at most 5,000 characters and 20 conditions.'),
     }),
     headers: z.object({
       'Last-Event-ID': z
@@ -45,20 +53,22 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     },
     errors: [400],
     handler: async (request, reply) => {
-      const caller = request.caller as Caller
-      // Without a project, nothing would limit which tenants' entries the token sees.
-      if (!caller.isAdmin && (caller.project === undefined || !caller.mayQuery(''))) {
-        throw forbidden('This requires a token with the scope admin, or with a project and the scope query.')
-      }
-      const { name } = sources.get(request.params.name)
-      const { project: wanted, text } = request.query
-      const { project } = withFixedParameters(caller, wanted === undefined ? {} : { project: wanted })
+      const { project: wanted, text, query } = request.query
+      const project = readableProject(request, wanted)
+      const source = sources.get(request.params.name)
+      const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
       const stream = streams.begin(request, reply)
       if (stream === undefined) return reply
       const { 'last-event-id': last } = request.headers
       const lastId = typeof last === 'string' ? last : undefined
-      stream.follow(tail.subscribe(name, { project, text }, stream, lastId))
+      stream.follow(tail.subscribe(source.name, { project, text, query: wantedEntries }, stream, lastId))
       return reply
     },
   })
+}
+
+function entryQuery(query: string, { hot_fields, version }: Source): EntryQuery {
+  const condition = readQuery(query, hot_fields, maxConditions)
+  // Another version of the source may read the same query from other columns.
+  return { key: `${version} ${query}`, matches: (entry) => matches(entry, condition) }
 }

@@ -1,0 +1,26 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Caller, withFixedParameters } from '../../../access/caller.ts'
+import { forbidden } from '../../../base/errors.ts'
+import type { EntryReader } from '../../../sources/log-search.ts'
+import { goneSignal } from '../management.ts'
+
+/** Whether the caller may read entries. Without a project, nothing would limit which tenants' entries the token sees. */
+export function mayReadEntries(caller: Caller): boolean {
+  return caller.isAdmin || (caller.project !== undefined && caller.mayQuery(''))
+}
+
+/** The only project whose entries the request may read; undefined for all. Throws 403 for any other project. */
+export function readableProject(request: FastifyRequest, wanted: unknown): string | undefined {
+  const caller = request.caller as Caller
+  if (!mayReadEntries(caller)) {
+    throw forbidden('This requires a token with the scope admin, or with a project and the scope query.')
+  }
+  return withFixedParameters(caller, typeof wanted === 'string' ? { project: wanted } : {}).project
+}
+
+export function entryReader(request: FastifyRequest, reply: FastifyReply): EntryReader {
+  const { project: wanted } = (request.body ?? {}) as { project?: unknown }
+  readableProject(request, wanted)
+  const { id, project } = request.caller as Caller
+  return { id, project, signal: goneSignal(request, reply) }
+}

@@ -1,0 +1,85 @@
+import { finiteNumber, textAtPath } from '../../catalog/tables.ts'
+import type { FieldTest } from './parse-query.ts'
+import type { SearchCondition } from './search-condition.ts'
+import { isStatus, type SearchField } from './search-field.ts'
+
+export type BoundValues = Record<string, string | number>
+
+/** A condition of a WHERE clause that is never null. Values are added to the parameters, which must be used with it. */
+export function conditionSql(condition: SearchCondition, values: BoundValues): string {
+  switch (condition.kind) {
+    case 'and':
+      return joined(condition.parts, ' AND ', '1', values)
+    case 'or':
+      return joined(condition.parts, ' OR ', '0', values)
+    case 'not':
+      return `NOT (${conditionSql(condition.part, values)})`
+    case 'test':
+      return testSql(condition.field, condition.test, values)
+  }
+}
+
+function joined(parts: readonly SearchCondition[], by: string, none: string, values: BoundValues): string {
+  return parts.length === 0 ? none : parts.map((part) => `(${conditionSql(part, values)})`).join(by)
+}
+
+function testSql(field: SearchField, test: FieldTest, values: BoundValues): string {
+  const bound = (value: string | number) => {
+    const name = `query${Object.keys(values).length}`
+    values[name] = value
+    return `{${name}:${typeof value === 'number' ? 'Float64' : 'String'}}`
+  }
+  switch (test.is) {
+    case 'exists':
+      return isNumeric(field) ? `isNotNull(${columnSql(field)})` : `${present(field)} != ''`
+    case 'eq':
+      // A text column is empty also where there is no value.
+      return test.value === '' && field.kind === 'typed'
+        ? `ifNull(${textAtPath(field.keys)} = '', 0)`
+        : notNull(field, `${columnSql(field)} = ${bound(test.value)}`)
+    case 'prefix':
+      return `startsWith(${present(field)}, ${bound(test.value)})`
+    case 'suffix':
+      return `endsWith(${present(field)}, ${bound(test.value)})`
+    case 'contains':
+      return `positionCaseInsensitiveUTF8(${present(field)}, ${bound(test.value)}) > 0`
+    case 'number': {
+      const number = isNumeric(field) ? columnSql(field) : finiteNumber(columnSql(field))
+      const { min, max } = test
+      const terms = [
+        ...(min ? [`${number} >${min.inclusive ? '=' : ''} ${bound(min.value)}`] : []),
+        ...(max ? [`${number} <${max.inclusive ? '=' : ''} ${bound(max.value)}`] : []),
+      ]
+      return `ifNull(${terms.join(' AND ')}, 0)`
+    }
+  }
+}
+
+function isNumeric(field: SearchField): boolean {
+  return field.kind === 'typed' && field.type === 'number'
+}
+
+/** Text, or a number in a column of numbers. Null if there is no value, but empty in a column of text. */
+function columnSql(field: SearchField): string {
+  if (field.kind === 'own') return field.column
+  return field.kind === 'typed' ? `\`${field.column}\`` : textAtPath(field.keys)
+}
+
+/** Text; empty if there is no value. */
+export function present(field: SearchField): string {
+  const column = columnSql(field)
+  if (isNumeric(field)) return `ifNull(toString(${column}), '')`
+  return field.kind === 'path' ? `ifNull(${column}, '')` : column
+}
+
+function notNull(field: SearchField, sql: string): string {
+  return field.kind === 'path' ? `ifNull(${sql}, 0)` : sql
+}
+
+/** By which values entries are counted; status codes in groups such as 5xx. Empty if there is no value. */
+export function groupSql(field: SearchField): string {
+  if (!isStatus(field)) return `substringUTF8(${present(field)}, 1, 100)`
+  const column = columnSql(field)
+  const group = `if(${column} >= 100 AND ${column} < 600, concat(toString(floor(${column} / 100)), 'xx'), toString(${column}))`
+  return `ifNull(${group}, '')`
+}

@@ -1,0 +1,102 @@
+const quote = 0x22
+const openArray = 0x5b
+const closeArray = 0x5d
+const openObject = 0x7b
+const closeObject = 0x7d
+const scalarEnd = /[\s,}\]]/g
+const between = /[\s,:]*/y
+
+/**
+ * The value at a path of valid JSON as text, exactly as the engine reads it: the first of several members with the same
+ * key, integers of 64 bits, containers as compact JSON. Undefined if there is none, or null.
+ */
+export function metadataText(json: string, keys: readonly string[]): string | undefined {
+  let at = skipBetween(json, 0)
+  for (const key of keys) {
+    const found = memberAt(json, at, key)
+    if (found === undefined) return undefined
+    at = found
+  }
+  const value = json.slice(at, valueEnd(json, at))
+  if (value.startsWith('"')) return JSON.parse(value) as string
+  if (value.startsWith('{') || value.startsWith('[')) return compact(value)
+  return value === 'null' ? undefined : scalarText(value)
+}
+
+/** Where the value of a member begins. */
+function memberAt(json: string, start: number, key: string): number | undefined {
+  if (json[start] !== '{') return undefined
+  let at = skipBetween(json, start + 1)
+  while (json[at] === '"') {
+    const end = stringEnd(json, at)
+    const found = json.slice(at, end)
+    const valueAt = skipBetween(json, end)
+    if ((found.includes('\\') ? JSON.parse(found) : found.slice(1, -1)) === key) return valueAt
+    at = skipBetween(json, valueEnd(json, valueAt))
+  }
+  return undefined
+}
+
+function valueEnd(json: string, start: number): number {
+  let at = start
+  let depth = 0
+  do {
+    const code = json.charCodeAt(at)
+    if (code === quote) at = stringEnd(json, at) - 1
+    else if (code === openObject || code === openArray) depth++
+    else if (code === closeObject || code === closeArray) depth--
+    else if (depth === 0) return scalarEndOf(json, at)
+    at++
+  } while (depth > 0 && at < json.length)
+  return at
+}
+
+function stringEnd(json: string, start: number): number {
+  for (let at = start + 1; ; at++) {
+    at = json.indexOf('"', at)
+    if (at === -1) return json.length
+    let backslashes = 0
+    while (json[at - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return at + 1
+  }
+}
+
+function scalarEndOf(json: string, start: number): number {
+  scalarEnd.lastIndex = start
+  return scalarEnd.exec(json)?.index ?? json.length
+}
+
+function skipBetween(json: string, start: number): number {
+  between.lastIndex = start
+  between.exec(json)
+  return between.lastIndex
+}
+
+function scalarText(value: string): string {
+  if (/^-?\d+$/.test(value)) return value === '-0' ? '0' : value
+  if (!/^[-\d]/.test(value)) return value
+  const number = Number(value)
+  return Object.is(number, -0) ? '-0' : String(number).replace('e+', 'e')
+}
+
+function compact(json: string): string {
+  const parts: string[] = []
+  for (let at = 0; at < json.length; ) {
+    const character = json[at] as string
+    if (/\s/.test(character)) at++
+    else if (/[{}[\],:]/.test(character)) {
+      parts.push(character)
+      at++
+    } else {
+      const end = valueEnd(json, at)
+      const value = json.slice(at, end)
+      parts.push(character === '"' ? stringText(JSON.parse(value) as string) : scalarText(value))
+      at = end
+    }
+  }
+  return parts.join('')
+}
+
+function stringText(value: string): string {
+  return JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+}

@@ -1,0 +1,102 @@
+import type { TypedColumn } from '../../catalog/source.ts'
+import {
+  type FieldNode,
+  type FieldTest,
+  misunderstood,
+  numberPattern,
+  parseQuery,
+  type QueryNode,
+} from './parse-query.ts'
+import { type SearchField, searchField } from './search-field.ts'
+
+/** A query whose fields are known, for the engine and for live entries. */
+export type SearchCondition =
+  | { kind: 'and' | 'or'; parts: readonly SearchCondition[] }
+  | { kind: 'not'; part: SearchCondition }
+  | FieldCondition
+
+export interface FieldCondition {
+  kind: 'test'
+  field: SearchField
+  test: FieldTest
+  /** Where the query names the field; undefined for words of the message. */
+  named: FieldNode | undefined
+}
+
+const message: SearchField = { kind: 'own', column: 'event_message' }
+const id: SearchField = { kind: 'own', column: 'id' }
+const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+const hundreds = /^([1-5])xx$/i
+
+/** Reads a query for a source with these typed columns. */
+export function readQuery(
+  query: string,
+  columns: readonly TypedColumn[],
+  maxConditions?: number,
+): SearchCondition {
+  return conditionOf(parseQuery(query, maxConditions), columns)
+}
+
+function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCondition {
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return { kind: node.kind, parts: node.parts.map((part) => conditionOf(part, columns)) }
+    case 'not':
+      return { kind: 'not', part: conditionOf(node.part, columns) }
+    case 'text':
+      return wordCondition(node.value)
+    case 'field':
+      return fieldCondition(node, columns)
+  }
+}
+
+/** A UUID is often the id of an entry. */
+function wordCondition(value: string): SearchCondition {
+  const inMessage = test(message, { is: 'contains', value })
+  if (!uuid.test(value)) return inMessage
+  const ids = [...new Set([value, value.toLowerCase()])]
+  return { kind: 'or', parts: [inMessage, ...ids.map((value) => test(id, { is: 'eq', value }))] }
+}
+
+function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): FieldCondition {
+  const field = searchField(node.name, columns)
+  if (!field) {
+    throw misunderstood(
+      `"${node.name}" at character ${node.at} is not a field. Separate names by one dot, as in request.url.`,
+    )
+  }
+  return test(field, testOf(node, field), node)
+}
+
+function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
+  // A whole message is rarely known.
+  if (field.kind === 'own' && field.column === 'event_message') {
+    return test.is === 'eq' ? { is: 'contains', value: test.value } : test
+  }
+  if (field.kind !== 'typed' || field.type !== 'number' || !('value' in test)) return test
+  if (test.is === 'eq') {
+    const exact = Number(test.value)
+    if (numberPattern.test(test.value) && Number.isFinite(exact)) return numbers(exact, exact)
+    const first = Number(hundreds.exec(test.value)?.[1]) * 100
+    if (!Number.isNaN(first)) return numbers(first, first + 99)
+  }
+  throw misunderstood(
+    `The field "${name}" holds numbers, so its value at character ${valueAt} must be a number, ` +
+      'a comparison such as >=500, or a range such as 400..499.',
+  )
+}
+
+function numbers(min: number, max: number): FieldTest {
+  return { is: 'number', min: { value: min, inclusive: true }, max: { value: max, inclusive: true } }
+}
+
+function test(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
+  return { kind: 'test', field, test, named }
+}
+
+/** The conditions that are not negated, in the order of the query. */
+export function* positiveTests(condition: SearchCondition): Generator<FieldCondition> {
+  if (condition.kind === 'test') yield condition
+  else if (condition.kind !== 'not') for (const part of condition.parts) yield* positiveTests(part)
+}

@@ -1,0 +1,119 @@
+import { closestName } from '../../base/text/closest-name.ts'
+import { formatMicros } from '../../base/text/timestamps.ts'
+import type { TypedColumn } from '../../catalog/source.ts'
+import { closestPath } from '../../sql/warnings/closest-path.ts'
+import { type BoundValues, conditionSql, present } from './condition-sql.ts'
+import { type FieldCondition, positiveTests, type SearchCondition } from './search-condition.ts'
+
+/** The entries of a time range, whatever the query. */
+export interface SearchedRange {
+  table: string
+  /** Of a WHERE clause. */
+  sql: string
+  parameters: BoundValues
+  project: string | undefined
+  columns: readonly TypedColumn[]
+}
+
+type RunRows = <Row>(sql: string, parameters: BoundValues) => Promise<Row[]>
+
+const maxTests = 10
+const sampledEntries = 1_000
+const maxPaths = 5_000
+const maxValues = 100
+
+/** Says why a search finds nothing. */
+export async function searchNotes(
+  range: SearchedRange,
+  condition: SearchCondition | undefined,
+  rows: RunRows,
+): Promise<string[]> {
+  const tests = condition ? [...positiveTests(condition)].slice(0, maxTests) : []
+  const parameters = { ...range.parameters }
+  const counts = tests.flatMap((test, index) => [
+    `countIf(${conditionSql(test, parameters)}) AS matching${index}`,
+    `countIf(${conditionSql({ ...test, test: { is: 'exists' } }, parameters)}) AS existing${index}`,
+  ])
+  const [count = {}] = await rows<Record<string, number>>(
+    `SELECT ${['count() AS entries', ...counts].join(', ')} FROM ${range.table} WHERE ${range.sql}`,
+    parameters,
+  )
+  if (count.entries === 0) return [await emptyRange(range, rows)]
+  const unmatched = tests.filter((_, index) => count[`matching${index}`] === 0)
+  if (unmatched.length === 0) {
+    return tests.length > 1 ? ['Each condition matches entries alone, but no entry matches all of them.'] : []
+  }
+  const missing = unmatched.filter((test) => count[`existing${tests.indexOf(test)}`] === 0)
+  const [paths, values] = await Promise.all([
+    missing.length > 0 ? pathsOf(range, rows) : [],
+    valuesOf(
+      range,
+      unmatched.filter((test) => !missing.includes(test)),
+      rows,
+    ),
+  ])
+  return unmatched.map((test) =>
+    missing.includes(test) ? missingField(test, range.columns, paths) : noMatch(test, values.get(test) ?? []),
+  )
+}
+
+async function emptyRange(range: SearchedRange, rows: RunRows): Promise<string> {
+  const { table, project, parameters } = range
+  const which = project === undefined ? '' : 'WHERE project = {project:String}'
+  const [newest] = await rows<{ at: number }>(
+    `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${table} ${which} ORDER BY timestamp DESC LIMIT 1`,
+    project === undefined ? {} : { project: parameters.project ?? project },
+  )
+  const whose = project === undefined ? 'The source has' : `The source has, for project "${project}",`
+  if (newest === undefined) return `${whose} no entries.`
+  const at = `${formatMicros(BigInt(newest.at)).slice(0, 19).replace(' ', 'T')}Z`
+  return `There are no entries in this time range. The newest entry is from ${at}.`
+}
+
+function missingField(
+  { named }: FieldCondition,
+  columns: readonly TypedColumn[],
+  paths: readonly string[],
+): string {
+  const name = named?.name ?? 'event_message'
+  const short = new Map(
+    columns.flatMap(({ column, path }) =>
+      [column, path, path.slice(path.lastIndexOf('.') + 1), column.split('_')[0] as string].map((key) => [
+        key,
+        column,
+      ]),
+    ),
+  )
+  const meant = closestPath(name, [...paths]) ?? short.get(closestName(name, short.keys()) ?? '')
+  return `No entry in this time range has the field "${name}".${meant === undefined ? '' : ` Did you mean "${meant}"?`}`
+}
+
+function noMatch({ named, test }: FieldCondition, values: readonly string[]): string {
+  const condition = named?.text ?? ('value' in test ? `"${test.value}"` : '')
+  const typed = 'value' in test ? test.value : ''
+  const meant = closestName(typed, values)
+  const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`
+  return `No entry in this time range matches ${condition}.${hint}`
+}
+
+/** The paths of metadata in some of the newest entries. */
+async function pathsOf({ table, sql, parameters }: SearchedRange, rows: RunRows): Promise<string[]> {
+  const found = await rows<{ path: string }>(
+    "SELECT DISTINCT arrayJoin(JSONAllPaths(CAST(metadata, 'JSON(max_dynamic_paths = 0)'))) AS path FROM " +
+      `(SELECT metadata FROM ${table} WHERE ${sql} ORDER BY timestamp DESC LIMIT ${sampledEntries}) LIMIT ${maxPaths}`,
+    parameters,
+  )
+  return found.map(({ path }) => path)
+}
+
+/** Frequent values of the fields that are compared with a text. */
+async function valuesOf({ table, sql, parameters }: SearchedRange, tests: FieldCondition[], rows: RunRows) {
+  const compared = tests.filter(({ test, named }) => named !== undefined && test.is === 'eq')
+  if (compared.length === 0) return new Map<FieldCondition, string[]>()
+  const tops = compared.map(({ field }, index) => `topK(${maxValues})(${present(field)}) AS values${index}`)
+  const [found = {}] = await rows<Record<string, string[]>>(
+    `SELECT ${tops.join(', ')} FROM ${table} WHERE ${sql}`,
+    parameters,
+  )
+  return new Map(compared.map((test, index) => [test, found[`values${index}`]?.filter(Boolean) ?? []]))
+}
