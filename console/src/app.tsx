@@ -75,7 +75,7 @@ function Pages({ who }: { who: Whoami }) {
             </Route>
             {(who.admin || who.logs) && (
               <Route path="/console/explore">
-                <LogsPage />
+                <LogsPage who={who} />
               </Route>
             )}
             {who.query && !who.admin && (

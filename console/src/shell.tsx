@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useConnection } from './api/connection.ts'
-import { isSession, session } from './api/session.ts'
+import { session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { Icon, Mark } from './ui/icon.tsx'
 import { setTheme, useTheme } from './ui/theme.ts'
@@ -80,7 +80,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   )
 }
 
-function SignedInAs({ who: { id, description, project } }: { who: Whoami }) {
+function SignedInAs({ who: { id, description, project, session: isSession } }: { who: Whoami }) {
   const name = description || (id === 'admin' ? 'admin' : `token ${id.slice(0, 8)}`)
   return (
     <p className="who">
@@ -92,7 +92,7 @@ function SignedInAs({ who: { id, description, project } }: { who: Whoami }) {
           Project <b>{project}</b>
         </span>
       )}
-      {isSession(session.token() ?? '') && <span>Browser session</span>}
+      {isSession && <span>Browser session</span>}
     </p>
   )
 }

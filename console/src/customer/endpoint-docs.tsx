@@ -30,7 +30,7 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
   ]
   return (
     <div className="stack">
-      <section className="card" aria-labelledby="docs-request">
+      <section className="card part" aria-labelledby="docs-request">
         <div className="card-head">
           <h2 id="docs-request">Request</h2>
         </div>
@@ -50,14 +50,14 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
           </dl>
         </div>
       </section>
-      <section className="card" aria-labelledby="docs-parameters">
+      <section className="card part" aria-labelledby="docs-parameters">
         <div className="card-head">
           <h2 id="docs-parameters">Parameters</h2>
         </div>
         <ParameterTable parameters={parameters} fixed={fixed} />
       </section>
       <div className="parts two">
-        <section className="card" aria-labelledby="docs-columns">
+        <section className="card part" aria-labelledby="docs-columns">
           <div className="card-head">
             <h2 id="docs-columns">Columns</h2>
           </div>
@@ -70,7 +70,7 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
             ))}
           </Table>
         </section>
-        <section className="card" aria-labelledby="docs-formats">
+        <section className="card part" aria-labelledby="docs-formats">
           <div className="card-head">
             <h2 id="docs-formats">Formats</h2>
             <span className="faint">

@@ -29,7 +29,7 @@ export function RequestReport({ token }: { token?: string }) {
       </div>
       <div className="parts three">
         <RequestsChart query={query} range={range} />
-        <LatencyChart query={query} range={range} />
+        <LatencyChart query={query} range={range} percentiles={['p50', 'p95', 'p99']} />
         <HitRatioChart query={query} range={range} />
       </div>
       <div className="parts two">

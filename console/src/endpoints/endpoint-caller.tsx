@@ -5,7 +5,9 @@ import { Choices } from '../ui/choices.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { useAddress } from '../ui/use-address.ts'
 import { EndpointResult } from './result/endpoint-result.tsx'
+import { LiveToggle } from './run/live-toggle.tsx'
 import { ParameterForm, RunButton } from './run/parameter-form.tsx'
+import { useLiveResult } from './run/use-live-result.ts'
 import { useParameterValues } from './run/use-parameter-values.ts'
 import { useRun } from './run/use-run.ts'
 
@@ -20,12 +22,23 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
   const [address, setAddress] = useAddress()
   const tab = address.get('_tab') === 'docs' ? 'docs' : 'try'
   const parameterValues = useParameterValues(parameters)
-  const { values, change } = parameterValues
-  const { run, begin, stop, problem } = useRun(
-    (signal) => callEndpoint(name, values, signal),
+  const { values, missing, change, keep } = parameterValues
+  const { run, begin, stop, show, problem } = useRun(
+    (signal) => {
+      live.stop()
+      return callEndpoint(name, values, signal)
+    },
     parameterValues,
-    tab === 'try',
+    { hasShortcut: tab === 'try', auto: tab === 'try' },
   )
+  const live = useLiveResult(tab === 'try' ? name : undefined, values, show)
+  const toggleLive = () => {
+    if (live.live !== 'off') return live.stop()
+    // A run reports which value is missing.
+    if (missing.length > 0) return begin()
+    keep()
+    live.start()
+  }
   return (
     <div className="page">
       <PageHead title={name}>
@@ -58,8 +71,9 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
                 onChange={change}
               />
             </div>
-            <div>
+            <div className="actions">
               <RunButton run={run} stop={stop} />
+              <LiveToggle live={live.live} onToggle={toggleLive} />
             </div>
           </form>
           <EndpointResult run={run} columns={columns} name={name} values={values} />

@@ -5,7 +5,7 @@ import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import type { Token } from '../api/shapes.ts'
 import { RequestReport } from '../customer/request-report.tsx'
-import { ago } from '../ui/format.ts'
+import { ago, count } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { MissingPage, PageHead } from '../ui/page-head.tsx'
 import { Loaded } from '../ui/states.tsx'
@@ -56,7 +56,7 @@ function TokenFacts({ token }: { token: Token }) {
   const facts: [string, ReactNode][] = [
     ['Permissions', scopes.join(', ')],
     ['Restrictions', restrictions.join(', ') || 'none'],
-    ['Requests per minute', requests_per_minute ?? 'no limit'],
+    ['Requests per minute', requests_per_minute === null ? 'no limit' : count(requests_per_minute)],
     ['Expires', expires_at === null ? 'never' : at(expires_at)],
     ['Last used', last_used_at === null ? 'never' : `${ago(last_used_at)} (${at(last_used_at)})`],
     [
