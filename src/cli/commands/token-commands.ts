@@ -18,6 +18,11 @@ interface CreateOptions {
   requestsPerMinute?: number
 }
 
+interface SessionOptions extends Pick<CreateOptions, 'project' | 'parameter' | 'requestsPerMinute'> {
+  minutes?: number
+  scope?: string[]
+}
+
 interface UpdateOptions extends Omit<CreateOptions, 'scope' | 'project' | 'requestsPerMinute'> {
   scope?: string[]
   /** False: no project. */
@@ -38,6 +43,15 @@ const tokenResponse = z.looseObject({
   requests_per_minute: z.number().nullable(),
   expires_at: z.string().nullable(),
   last_used_at: z.string().nullable(),
+  created_by: z.string().nullable().default(null),
+})
+const sessionResponse = z.looseObject({
+  token: z.string(),
+  token_id: z.string(),
+  scopes: z.array(z.string()),
+  project: z.string().nullable(),
+  parameters: z.record(z.string(), z.string()),
+  expires_at: z.string(),
 })
 const newTokenResponse = tokenResponse.extend({ token: z.string() })
 
@@ -48,10 +62,13 @@ const columns: readonly ListColumn<z.output<typeof tokenResponse>>[] = [
   { title: 'PROJECT', of: ({ project }) => project },
   { title: 'EXPIRES', of: ({ expires_at }) => shortTime(expires_at) ?? 'never' },
   { title: 'LAST USED', of: ({ last_used_at }) => shortTime(last_used_at) ?? 'never' },
+  { title: 'CREATED BY', of: ({ created_by }) => created_by },
 ]
 
 export function addTokenCommands(program: Command, io: CommandIo): void {
-  const token = program.command('token').description('create, list, update, rotate and revoke access tokens')
+  const token = program
+    .command('token')
+    .description('create, list, update, rotate and revoke access tokens, and create sessions')
   addExamples(
     token,
     'wellhead token create --scope query --project acme --description "Acme dashboards"',
@@ -81,6 +98,8 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
       client.json('POST', `${pathOf(id)}/rotate`, newTokenResponse, { json: { overlap_seconds: overlap } }),
     print: (rotated) => printSecret(io, rotated),
   })
+
+  addSession(token, io)
 
   const revoke = addServiceCommand(token, 'revoke', 'revoke an access token immediately')
     .argument('<id>', 'token id')
@@ -171,6 +190,46 @@ function addUpdate(token: Command, io: CommandIo): void {
   })
 }
 
+function addSession(token: Command, io: CommandIo): void {
+  const session = addServiceCommand(
+    token,
+    'session',
+    'create a session: a short-lived token with the rights of an access token or fewer',
+  )
+    .argument('<id>', 'token id, or self for the token of this command')
+    .option('--minutes <n>', 'how long the session lasts (default: 15)', wholeNumber(1, 720))
+    .option('--scope <scope>', 'one of the scopes of the token, or a narrower one; repeatable', collect)
+    .option('--project <project>', 'limit the session to this project')
+    .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
+    .option('--requests-per-minute <n>', 'rate limit of the session', ratePerMinute)
+  addServiceAction(session, io, {
+    examples: [
+      'wellhead token session 0b8f… --project acme',
+      'wellhead token session self --minutes 60 --scope query:logs.all --project acme',
+    ],
+    request: (client, id: string, options: SessionOptions) => {
+      const { minutes, scope: scopes, project, parameter: parameters, requestsPerMinute } = options
+      const json = { minutes, scopes, project, parameters, requests_per_minute: requestsPerMinute }
+      return client.json('POST', `${pathOf(id)}/session`, sessionResponse, { json })
+    },
+    print: async (created) => {
+      await printFields(io.stderr, [
+        ['token id', created.token_id],
+        ['scopes', created.scopes.join(' ')],
+        ['project', created.project],
+        ['parameters', shownPairs(created.parameters)],
+        ['expires', shortTime(created.expires_at)],
+      ])
+      await io.stdout.write(`${created.token}\n`)
+    },
+  })
+}
+
+function shownPairs(parameters: Readonly<Record<string, string>>): string | null {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
+  return pairs.join(' ') || null
+}
+
 /** The API replaces all parameters together. */
 async function changedParameters(
   client: ServiceClient,
@@ -186,13 +245,12 @@ async function changedParameters(
 }
 
 function printToken(output: CommandOutput, token: z.output<typeof tokenResponse>): Promise<void> {
-  const parameters = Object.entries(token.parameters).map(([name, value]) => `${name}=${value}`)
   return printFields(output, [
     ['id', token.id],
     ['description', token.description || null],
     ['scopes', token.scopes.join(' ')],
     ['project', token.project],
-    ['parameters', parameters.join(' ') || null],
+    ['parameters', shownPairs(token.parameters)],
     ['expires', shortTime(token.expires_at) ?? 'never'],
     ['requests per minute', token.requests_per_minute ?? 'no limit'],
   ])

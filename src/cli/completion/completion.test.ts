@@ -65,7 +65,7 @@ describe('bash', () => {
   test('completes commands and subcommands', () => {
     expect(complete('')).toEqual(commands[0]?.commands.map(({ name }) => name))
     expect(complete('tok')).toEqual(['token'])
-    expect(complete('token', '')).toEqual(['create', 'list', 'update', 'rotate', 'revoke'])
+    expect(complete('token', '')).toEqual(['create', 'list', 'update', 'rotate', 'session', 'revoke'])
     expect(complete('logs', 's')).toEqual(['send', 'search'])
   })
 

@@ -34,6 +34,7 @@ export function tokenJourneys(
         expires_at: null,
         requests_per_minute: null,
         created_at: new Date(clock.now()).toISOString(),
+        created_by: 'admin',
         updated_at: new Date(clock.now()).toISOString(),
         last_used_at: null,
         previous_valid_until: null,

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { manualClock, systemTime } from '../../../src/base/clock.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { openEvents } from '../../support/event-reader.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+const clock = manualClock(Date.UTC(2026, 10, 14, 12, 30, 15))
+let service: RunningService
+beforeAll(async () => {
+  service = await openService({
+    time: systemTime(clock),
+    environment: { WELLHEAD_STATISTICS: 'on' },
+  })
+  const counted = { name: 'counted', query: 'SELECT count() AS n FROM edge_logs', cache_seconds: 3600 }
+  for (const fields of [counted, { ...counted, name: 'other' }]) {
+    expect((await admin('POST', '/api/endpoints', fields)).status).toBe(201)
+  }
+})
+afterAll(() => service?.close())
+
+const admin = (method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, path, body)
+const createSession = (token: string, id: string, body?: unknown) =>
+  ask(service, token, 'POST', `/api/access-tokens/${id}/session`, body)
+const sessionOf = async (token: string, body?: unknown): Promise<string> => {
+  const made = await createSession(token, 'self', body)
+  expect([made.status, made.body.error]).toEqual([201, undefined])
+  return made.body.token
+}
+const call = async (token: string, path = 'counted') =>
+  (await ask(service, token, 'GET', `/api/endpoints/query/${path}`)).status
+
+describe('a session', () => {
+  test('is made by a token for itself, with a project of its own, and ends by itself', async () => {
+    const backend = await makeToken(service, { scopes: ['query', 'ingest'] })
+    const made = await createSession(backend.token, 'self', {
+      minutes: 5,
+      scopes: ['query:counted'],
+      project: 'Grün 🚰',
+      parameters: { tier: 'PRO' },
+    })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('cache-control')).toBe('no-store')
+    const { token, ...rest } = made.body
+    expect(token).toMatch(/^whs_/)
+    expect(rest).toEqual({
+      token_id: backend.id,
+      expires_at: new Date(clock.now() + 300_000).toISOString(),
+      scopes: ['query:counted'],
+      project: 'Grün 🚰',
+      parameters: { tier: 'PRO' },
+    })
+    const { body } = await ask(service, token, 'GET', '/api/whoami')
+    expect(body).toMatchObject({ id: backend.id, session: true, admin: false, ingest: false })
+    expect(body).toMatchObject({ project: 'Grün 🚰', parameters: { tier: 'PRO', project: 'Grün 🚰' } })
+    expect(body.endpoints.map(({ name }: { name: string }) => name)).toEqual(['counted'])
+    expect([await call(token), await call(token, 'other'), await call(token, 'counted?project=b')]).toEqual([
+      200, 403, 403,
+    ])
+    const listed = await admin('GET', '/api/access-tokens')
+    expect(JSON.stringify(listed.body)).not.toContain('whs_')
+    clock.advance(300_000)
+    expect(await call(token)).toBe(401)
+    expect(await call(backend.token)).toBe(200)
+  })
+
+  test('sees only entries of its project, also in the fast path of repeated requests', async () => {
+    const backend = await makeToken(service, { scopes: ['query', 'ingest'] })
+    const entries = ['red', 'red', 'green'].map((project) => ({ project, event_message: 'x' }))
+    expect((await ask(service, backend.token, 'POST', '/api/logs?source=edge_logs', entries)).status).toBe(
+      200,
+    )
+    const [red, green] = [
+      await sessionOf(backend.token, { project: 'red' }),
+      await sessionOf(backend.token, { project: 'green' }),
+    ]
+    const count = async (token: string) =>
+      (await ask(service, token, 'GET', '/api/endpoints/query/counted')).body.result[0].n
+    for (let i = 0; i < 3; i++) expect([await count(red), await count(green)]).toEqual([2, 1])
+    const another = await sessionOf(backend.token, { project: 'red' })
+    expect(await count(another)).toBe(2)
+  })
+
+  test('ends with its token: revoked, rotated without overlap, expired or narrowed', async () => {
+    const make = async () => {
+      const token = await makeToken(service, { scopes: ['query'] })
+      const session = await sessionOf(token.token, { project: 'blue' })
+      const url = `${service.url}/api/endpoints/query/counted`
+      // Twice, so that the fast path knows it.
+      expect([await call(session), await call(session)]).toEqual([200, 200])
+      const stream = await openEvents(url, session)
+      expect((await stream.next())?.event).toBe('result')
+      return { ...token, session, stream }
+    }
+    const path = '/api/access-tokens'
+    for (const end of [
+      (id: string) => admin('DELETE', `${path}/${id}`),
+      (id: string) => admin('POST', `${path}/${id}/rotate`, { overlap_seconds: 0 }),
+      (id: string) => admin('PATCH', `${path}/${id}`, { project: 'red' }),
+      (id: string) => admin('PATCH', `${path}/${id}`, { scopes: ['ingest'] }),
+    ]) {
+      const { id, session, stream } = await make()
+      expect((await end(id)).status).toBeLessThan(300)
+      expect(await stream.next()).toBeUndefined()
+      expect(await call(session)).toBe(401)
+    }
+    const { id, session } = await make()
+    await admin('PATCH', `${path}/${id}`, { scopes: ['query:other'] })
+    expect([await call(session), await call(session, 'other')]).toEqual([403, 200])
+    await admin('POST', `${path}/${id}/rotate`, { overlap_seconds: 60 })
+    expect(await call(session, 'other')).toBe(200)
+    clock.advance(60_000)
+    expect(await call(session, 'other')).toBe(401)
+    const expires_at = new Date(clock.now() + 60_000).toISOString()
+    const short = await makeToken(service, { scopes: ['query'], expires_at })
+    expect((await createSession(short.token, 'self')).body.expires_at).toBe(expires_at)
+  })
+
+  test.each([
+    [{ scopes: ['query', 'ingest'] }, 'scopes'],
+    [{ scopes: ['admin'] }, 'scopes'],
+    [{ scopes: [] }, 'scopes'],
+    [{ project: 'red' }, 'project'],
+    [{ project: '' }, 'project'],
+    [{ project: 'a\ud800' }, 'project'],
+    [{ parameters: { tier: 'PRO' } }, 'parameters.tier'],
+    [{ parameters: { project: 'red' } }, 'parameters'],
+    [{ requests_per_minute: 61 }, 'requests_per_minute'],
+    [{ minutes: 0 }, 'minutes'],
+    [{ minutes: 721 }, 'minutes'],
+    [{ minutes: 1.5 }, 'minutes'],
+    [{ expires_at: null }, 'expires_at'],
+  ])('is refused with %j', async (body, parameter) => {
+    const { token } = await makeToken(service, {
+      ...{ scopes: ['query'], project: 'blue', parameters: { tier: 'FREE' }, requests_per_minute: 60 },
+    })
+    expect(await createSession(token, 'self', body)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_parameter', parameter } },
+    })
+  })
+
+  test('of another token requires an admin, and no session makes or manages anything', async () => {
+    const [one, other] = [
+      await makeToken(service, { scopes: ['query'] }),
+      await makeToken(service, { scopes: ['query'], project: 'blue' }),
+    ]
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    const refusals = [other.id, nobody, 'admin', 'x'].map((id) => createSession(one.token, id))
+    const messages = (await Promise.all(refusals)).map(({ status, body }) => [status, body.error.message])
+    expect(new Set(messages.map(String)).size).toBe(1)
+    expect(messages[0]?.[0]).toBe(403)
+    expect((await createSession(one.token, one.id.toUpperCase())).body.token_id).toBe(one.id)
+    const made = await createSession(service.adminToken.token, other.id)
+    expect(made.body).toMatchObject({ token_id: other.id, project: 'blue' })
+    expect((await createSession(service.adminToken.token, nobody)).status).toBe(404)
+    for (const id of ['self', other.id]) {
+      expect((await createSession(made.body.token, id)).status).toBe(403)
+    }
+    expect((await ask(service, made.body.token, 'GET', '/api/access-tokens')).status).toBe(403)
+    const adminSession = await sessionOf(service.adminToken.token)
+    expect((await ask(service, adminSession, 'GET', '/api/access-tokens')).status).toBe(200)
+    expect((await createSession(adminSession, 'self')).status).toBe(403)
+    const limited = await sessionOf(service.adminToken.token, { scopes: ['query'], project: 'blue' })
+    expect((await ask(service, limited, 'GET', '/api/access-tokens')).status).toBe(403)
+    expect([await call(limited), await call(limited, 'wellhead.top-callers')]).toEqual([200, 404])
+    expect(await createSession(service.adminToken.token, 'self', { project: 'blue' })).toMatchObject({
+      status: 400,
+      body: { error: { parameter: 'scopes' } },
+    })
+  })
+
+  test('counts for its token: limit of requests, statistics and last use', async () => {
+    const { id, token } = await makeToken(service, { scopes: ['query'], requests_per_minute: 5 })
+    const session = await sessionOf(token, { project: 'gray', requests_per_minute: 2 })
+    expect([await call(session), await call(session), await call(session)]).toEqual([200, 200, 429])
+    // The session itself was the first request.
+    expect([await call(token), await call(token), await call(token)]).toEqual([200, 200, 429])
+    expect((await admin('GET', `/api/access-tokens/${id}`)).body).toMatchObject({
+      last_used_at: new Date(clock.now()).toISOString(),
+      created_by: 'admin',
+    })
+    await service.statistics?.flush()
+    const { body } = await admin('GET', '/api/sources/endpoint_requests/recent?limit=1000')
+    const own = body.filter(({ metadata }: { metadata: { token_id: string } }) => metadata.token_id === id)
+    const counts = own.map(({ project, metadata }: { project: string; metadata: Record<string, unknown> }) =>
+      Array(metadata.calls).fill(`${project} ${metadata.status}`),
+    )
+    expect(counts.flat().sort()).toEqual([
+      ...[' 200', ' 200', ' 429'],
+      ...['gray 200', 'gray 200', 'gray 429'],
+    ])
+    expect(JSON.stringify(body)).not.toContain('whs_')
+  })
+
+  test('cannot be forged, and attempts are limited as for other tokens', async () => {
+    const { token } = await makeToken(service, { scopes: ['query'], project: 'blue' })
+    const session = await sessionOf(token)
+    const [head, content = '', signature] = session.split('.')
+    const rights = JSON.parse(Buffer.from(content, 'base64url').toString())
+    const wider = Buffer.from(JSON.stringify({ ...rights, scopes: ['admin'], project: null }))
+    for (const forged of [
+      `${head}.${wider.toString('base64url')}.${signature}`,
+      `whs_admin.${content}.${signature}`,
+      session.slice(0, -1),
+      `${session}A`,
+      `${head}.${content}.`,
+      'whs_',
+      `whs_${'x'.repeat(8000)}`,
+    ]) {
+      expect(await call(forged)).toBe(401)
+    }
+    const remoteAddress = '203.0.113.9'
+    const attempt = async (key: string) =>
+      (await service.http.inject({ url: '/api/whoami', headers: { 'x-api-key': key }, remoteAddress }))
+        .statusCode
+    const statuses: number[] = []
+    for (let i = 0; i < 61; i++) statuses.push(await attempt(`${session.slice(0, -2)}${i % 10}-`))
+    expect(new Set(statuses.slice(0, 60))).toEqual(new Set([401]))
+    expect([statuses[60], await attempt(session)]).toEqual([429, 200])
+  })
+})
