@@ -45,7 +45,7 @@ export async function openBrowser(): Promise<Browser> {
 /** Opens a new tab, signed in if there is a token. */
 export async function openConsole(
   browser: Browser,
-  service: RunningService,
+  service: Pick<RunningService, 'url'>,
   path: string,
   { token, theme = 'light', width = 1280, bypassPolicy = false }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
