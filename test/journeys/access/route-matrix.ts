@@ -34,6 +34,12 @@ const requests: Record<string, Expected> = {
   'POST /api/endpoints/:reference/versions/:version/restore': { status: 400 },
   // This service does not record requests.
   'GET /api/requests': { status: 404 },
+  // Every token can create sessions of itself.
+  'POST /api/access-tokens/:id/session': {
+    target: '/api/access-tokens/self/session',
+    body: { minutes: 0 },
+    status: 400,
+  },
   'GET /api/backup': { target: '/api/backup?_format=none', status: 406 },
 }
 

@@ -4,10 +4,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
+import { makeToken } from '../../support/callers.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { RunningService } from '../../support/service.ts'
 import { openBrowser } from '../console/browser.ts'
 import { codeIn, readGuide, tableRows } from './guide-page.ts'
+
+const json = { 'Content-Type': 'application/json' }
 
 interface DashboardTest {
   service(): RunningService
@@ -23,8 +26,7 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
     if (block === undefined) throw new Error(`The page has no ${language}.`)
     return block.text
   }
-  const post = (path: string, body: string) =>
-    service().call(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+  const post = (path: string, body: string) => service().call(path, { method: 'POST', headers: json, body })
   const send = async (project: string) => {
     const metadata = { request: { path: '/cart' }, response: { status_code: 200, origin_time: 12 } }
     expect((await post('/api/logs?source=edge_logs', JSON.stringify({ project, metadata }))).status).toBe(200)
@@ -34,13 +36,16 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
     const directory = scratchDirectory()
     writeFileSync(join(directory.path, 'backend.mjs'), code('js'))
     writeFileSync(join(directory.path, 'dashboard.html'), code('html'))
+    // As the page creates it with the command.
+    const [, scope] = /wellhead token create --scope (\S+)/.exec(page) ?? []
+    const { token } = await makeToken(service(), { scopes: [scope] })
     const backend = spawn(process.execPath, ['backend.mjs'], {
       cwd: directory.path,
       env: {
         PATH: process.env.PATH,
         PORT: String(pagePort()),
         WELLHEAD_URL: service().url,
-        WELLHEAD_TOKEN: service().adminToken.token,
+        WELLHEAD_TOKEN: token,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -65,8 +70,8 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
       await withBackend(async (origin) => {
         await expectLivePage(origin, () => send('shop'))
 
-        expect((await fetch(`${origin}/token`)).status).toBe(401)
-        const session = await fetch(`${origin}/token`, { headers: { Cookie: 'session=alice' } })
+        expect((await fetch(`${origin}/session`)).status).toBe(401)
+        const session = await fetch(`${origin}/session`, { headers: { Cookie: 'session=alice' } })
         const { token, url } = (await session.json()) as { token: string; url: string }
         await expectTable(url, token, origin)
 
@@ -106,7 +111,7 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
         const [method = '', path] = request.split(' ')
         const answer = await fetch(url + path, {
           method,
-          headers: { 'X-API-KEY': token, Origin: origin },
+          headers: { 'X-API-KEY': token, Origin: origin, ...(method === 'POST' && json) },
           ...(method === 'POST' && { body: '{}' }),
         })
         expect(`${request}: ${answer.status}`).toBe(`${request}: ${response?.slice(0, 3)}`)

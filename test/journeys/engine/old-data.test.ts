@@ -123,6 +123,15 @@ test('a built-in source of an older version gets new typed columns, with values 
   expect(result).toEqual([{ id: '2026-10-01-5', status_code: 205 }])
 })
 
+test('endpoints saved by an older version are published, except for those about the service', async () => {
+  const endpoints: { name: string; published: boolean }[] = await get('/api/endpoints')
+  const unpublished = endpoints.flatMap(({ name, published }) => (published ? [] : name))
+  expect(endpoints.length).toBeGreaterThan(2)
+  expect(unpublished).toEqual(
+    endpoints.map(({ name }) => name).filter((name) => name.startsWith('wellhead.')),
+  )
+})
+
 test('removed and added columns persist across a restart, up to the maximum number', async () => {
   const { hot_fields: fields } = await get('/api/sources/edge_logs')
   const kept = fields.filter(({ column }: { column: string }) => column !== 'country')

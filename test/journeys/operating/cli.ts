@@ -116,6 +116,26 @@ export function cliJourneys(service: () => LocalService): void {
       ).toContain('(unauthorized')
     })
 
+    test('creates a session that other commands can use', async () => {
+      const made = await data<{ id: string }>('token', 'create', '--scope', 'query')
+      const session = await run([
+        ...['token', 'session', made.id, '--minutes', '5', '--scope', 'query:logs.all'],
+        ...['--project', 'acme', '--parameter', 'project_tier=PRO', '--requests-per-minute', '60'],
+      ])
+      expect([session.code, session.stdout]).toEqual([0, expect.stringMatching(/^whs_\S+\n$/)])
+      expect(session.stderr).toMatch(
+        /^scopes +query:logs\.all\nproject +acme\nparameters +project_tier=PRO\n/m,
+      )
+      const as = { WELLHEAD_TOKEN: session.stdout.trim(), WELLHEAD_URL: service().url }
+      expect((await run(['endpoint', 'run', 'logs.all'], { environment: as })).code).toBe(0)
+      expect((await run(['token', 'session', 'self'], { environment: as })).stderr).toContain('(forbidden')
+      expect((await run(['token', 'session', made.id, '--scope', 'admin'])).stderr).toContain(
+        'does not have the scope admin',
+      )
+      expect((await run(['token', 'session', made.id, '--minutes', '721'])).code).toBe(2)
+      expect((await run(['token', 'list'])).stdout).toMatch(new RegExp(`${made.id} .* admin *$`, 'm'))
+    })
+
     test('shows, runs, restores and deletes an endpoint', async () => {
       const query =
         "SELECT number AS n, concat('a,', toString(number)) AS t, 1767225600123456 AS big, " +
