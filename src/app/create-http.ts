@@ -13,6 +13,7 @@ import { EventStreams } from '../http/streams/event-streams.ts'
 import { LogIntake } from '../intake/log-intake.ts'
 import type { Observability } from '../observability/observability.ts'
 import { LogSearch } from '../sources/log-search.ts'
+import { SavedSearches } from '../sources/saved-searches.ts'
 import { SourceAdmin } from '../sources/source-admin.ts'
 import { SourceUsage } from '../sources/source-usage.ts'
 import type { EndpointParts } from './create-endpoints.ts'
@@ -91,6 +92,7 @@ export function createHttp(
       maxMemoryBytes: Math.floor(settings.engineMemory / 2),
       inTurn: (turn, work) => runner.inTurn(turn, work),
     }),
+    searches: new SavedSearches(catalog, sources),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? new RequestReports(calls, clock) : undefined,
     console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),

@@ -132,6 +132,12 @@ export const notRecorded = define(
   404,
   () => 'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
 )
+export const searchNotFound = define('not_found', 404, (id: string) => `No saved search has the id "${id}".`)
+export const entryNotFound = define(
+  'not_found',
+  404,
+  (source: string, id: string) => `The source ${source} has no entry with the id "${id}".`,
+)
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
   message: `This path does not support ${method}. Use one of ${allowed.join(', ')}.`,
   details: { allowed },

@@ -1,4 +1,4 @@
-export type CatalogKind = 'source' | 'endpoint' | 'token'
+export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search'
 
 /** One change in the log. */
 export interface CatalogRecord<Body = unknown> {

@@ -36,12 +36,14 @@ const maxAttempts = 5
 
 /** Never throws, whatever the body is. */
 export const namesOf: NamesOf = (kind, body) => {
-  const { name, aliases, definition } = (body ?? {}) as Record<string, unknown>
+  const { name, source, aliases, definition } = (body ?? {}) as Record<string, unknown>
   switch (kind) {
     case 'token':
       return []
     case 'endpoint':
       return texts((definition as { name?: unknown } | undefined)?.name)
+    case 'search':
+      return texts(`${source}: ${name}`)
     case 'source':
       return texts(name, ...(Array.isArray(aliases) ? aliases : []))
   }
@@ -52,7 +54,7 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * Endpoints, sources and tokens as an append-only log, with the current state in memory. Services that share a
+ * Endpoints, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
  * ClickHouse server append to the same log and follow each other; the engine's order of the rows decides conflicts.
  */
 export class Catalog {

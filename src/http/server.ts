@@ -33,6 +33,7 @@ import type { CallStatistics } from '../observability/call-statistics.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
 import type { SlowCalls } from '../observability/slow-calls.ts'
 import type { LogSearch } from '../sources/log-search.ts'
+import type { SavedSearches } from '../sources/saved-searches.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import type { SourceUsage } from '../sources/source-usage.ts'
 import { resultVary } from './cache-headers.ts'
@@ -57,6 +58,7 @@ import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
 import { addSearchRoutes } from './routes/logs/search.ts'
+import { addSavedSearchRoutes } from './routes/logs/searches.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
 import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
@@ -91,6 +93,7 @@ export interface ServerOptions extends StatusRoutes {
   replays: Replays
   drafts: EndpointDrafts
   search: LogSearch
+  searches: SavedSearches
   usage: SourceUsage
   /** Undefined if requests are not recorded. */
   reports: RequestReports | undefined
@@ -241,6 +244,7 @@ function addRoutes(
   addUsageRoutes(server, options.usage, queries)
   addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })
   addSearchRoutes(server, options.search)
+  addSavedSearchRoutes(server, options.searches)
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)
   addDocsRoutes(server, endpoints)

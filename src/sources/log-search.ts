@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter } from '../base/errors.ts'
+import { entryNotFound, invalidParameter } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
@@ -105,6 +105,33 @@ export class LogSearch {
     })
   }
 
+  /** The newest entry with this id, as JSON written by the engine. */
+  async entry(name: string, id: string, micros: string | undefined, reader: EntryReader): Promise<Buffer> {
+    const source = this.#options.sources.get(name, () => true)
+    const { project } = reader
+    const which = `id = {id:String}${project === undefined ? '' : ' AND project = {project:String}'}`
+    // Without the timestamp, or with a wrong one, ids of all entries are read.
+    const times =
+      micros === undefined ? [''] : [" AND timestamp = fromUnixTimestamp64Micro({at:Int64}, 'UTC')", '']
+    for (const time of times) {
+      const body = await this.#query(
+        { reader, source },
+        {
+          sql: `SELECT ${entryRow} FROM ${tableOf(source)} WHERE ${which}${time} ORDER BY timestamp DESC LIMIT 1`,
+          parameters: {
+            id,
+            ...(project !== undefined && { project }),
+            ...(time !== '' && { at: micros as string }),
+          },
+          format: textRows.format,
+          settings: textRows.lines,
+        },
+      )
+      if (body.length > 0) return body
+    }
+    throw entryNotFound(source.name, id)
+  }
+
   async histogram(name: string, body: unknown, reader: EntryReader): Promise<Histogram> {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
     const search = this.#search(name, filter, reader)
@@ -166,8 +193,8 @@ export class LogSearch {
     const facets = columns.flatMap(({ column, path }, index) => {
       const top = (row[`top${index}`] ?? []) as { item: string; count: number }[]
       if (Number(row[`distinct${index}`]) > maxFacetValues || top.length === 0) return []
-      const values = top.slice(0, shownFacetValues).map(({ item, count }) => ({ value: item, count }))
-      return [{ field: path, column, values }]
+      const values = top.map(({ item, count }) => ({ value: item, count })).sort(byCount)
+      return [{ field: path, column, values: values.slice(0, shownFacetValues) }]
     })
     return { facets }
   }
@@ -177,7 +204,7 @@ export class LogSearch {
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
     const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.hot_fields)
-    const table = `${database}.\`${source.name}\``
+    const table = tableOf(source)
     return {
       reader,
       source,
@@ -232,10 +259,18 @@ export class LogSearch {
   }
 }
 
+function tableOf({ name }: Source): string {
+  return `${database}.\`${name}\``
+}
+
 function fieldOf(name: string, { hot_fields }: Source, parameter: string): SearchField {
   const field = searchField(name, hot_fields)
   if (field) return field
   throw invalidParameter(parameter, `"${name}" is not a path. Separate names by one dot, as in request.url.`)
+}
+
+function byCount(one: ValueCount, other: ValueCount): number {
+  return other.count - one.count || (one.value < other.value ? -1 : 1)
 }
 
 /** The shortest readable step that needs no more than this number of buckets. */

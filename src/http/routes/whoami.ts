@@ -2,11 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
+import { type Source, sourceShape } from '../../catalog/source.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SourceAdmin } from '../../sources/source-admin.ts'
 import { columns, parameter } from './endpoints.ts'
+import { mayReadEntries } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
 
 const callable = z.object({
@@ -32,6 +34,10 @@ const permissions = z.object({
   requests_per_minute: z.int().nullable().describe('Null: no limit.'),
   ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
+  logs: z.boolean().describe('Whether the token can search entries.'),
+  sources: z
+    .array(sourceShape.pick({ name: true, description: true, hot_fields: true }))
+    .describe('The sources that the token can search.'),
 })
 
 interface WhoamiRoutes {
@@ -63,9 +69,15 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
         parameters: caller.parameters,
         ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
+        logs: mayReadEntries(caller),
+        sources: mayReadEntries(caller) ? sources.list().map(sourceView) : [],
       }
     },
   })
+}
+
+function sourceView({ name, description, hot_fields }: Source) {
+  return { name, description, hot_fields }
 }
 
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */

@@ -97,6 +97,12 @@ function compact(json: string): string {
   return parts.join('')
 }
 
+/** The engine escapes line separators too, and writes hex digits in upper case. */
 function stringText(value: string): string {
-  return JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+  const escaped = (character: string) => {
+    const short = JSON.stringify(character).slice(1, -1)
+    if (short.length === 2) return short
+    return `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
+  }
+  return `"${value.replace(/["\\\0-\x1f\u2028\u2029]/g, escaped)}"`
 }

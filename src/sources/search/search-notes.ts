@@ -1,5 +1,4 @@
 import { closestName } from '../../base/text/closest-name.ts'
-import { formatMicros } from '../../base/text/timestamps.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 import { closestPath } from '../../sql/warnings/closest-path.ts'
 import { type BoundValues, conditionSql, present } from './condition-sql.ts'
@@ -64,9 +63,10 @@ async function emptyRange(range: SearchedRange, rows: RunRows): Promise<string> 
     `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${table} ${which} ORDER BY timestamp DESC LIMIT 1`,
     project === undefined ? {} : { project: parameters.project ?? project },
   )
-  const whose = project === undefined ? 'The source has' : `The source has, for project "${project}",`
-  if (newest === undefined) return `${whose} no entries.`
-  const at = `${formatMicros(BigInt(newest.at)).slice(0, 19).replace(' ', 'T')}Z`
+  if (newest === undefined) {
+    return `The source has no entries${project === undefined ? '' : ` of project "${project}"`}.`
+  }
+  const at = new Date(Math.floor(newest.at / 1000)).toISOString()
   return `There are no entries in this time range. The newest entry is from ${at}.`
 }
 

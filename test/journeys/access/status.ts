@@ -248,6 +248,7 @@ function halfServer(lines: string[], open: () => boolean) {
     replays: unreached,
     drafts: unreached,
     search: unreached,
+    searches: unreached,
     usage: unreached,
     reports: undefined,
     console: { page: undefined, assets: new Map() },

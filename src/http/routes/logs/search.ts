@@ -97,6 +97,23 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     handler: async (request, reply) =>
       search.values(request.params.name, request.body ?? {}, entryReader(request, reply)),
   })
+  route('GET /api/sources/:name/entries/:id', 'getEntry', 'Show an entry', {
+    params: params.extend({ id: z.string().meta({ description: 'Id of the entry.', example: 'e1' }) }),
+    query: z.object({
+      timestamp: z
+        .string()
+        .regex(/^-?\d{1,17}$/, 'must be an integer of microseconds')
+        .optional()
+        .describe('Timestamp of the entry in microseconds, which makes finding it fast.'),
+    }),
+    responses: { 200: json('The newest entry with this id.', storedEntry) },
+    errors: [...errors, 400],
+    handler: async (request, reply) => {
+      const { name, id } = request.params
+      const entry = await search.entry(name, id, request.query.timestamp, entryReader(request, reply))
+      return reply.type('application/json; charset=utf-8').send(entry)
+    },
+  })
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of typed columns', {
     params,
     body: jsonBody(describeFields(facetsShape, filterTexts), example),

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { invalidBody, nameTaken, searchNotFound } from '../base/errors.ts'
+import { readShape } from '../base/validation.ts'
+import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
+import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import type { Sources } from '../catalog/sources.ts'
+import { readQuery } from './search/search-condition.ts'
+
+export const newSearchShape = z.strictObject({
+  /** Unique per source. */
+  name: z.string().trim().min(1).max(100),
+  source: z.string().min(1).max(128),
+  query: z.string().default(''),
+  project: z.string().max(1000).nullable().default(null),
+  /** As the page that saved it writes it. */
+  range: z.string().max(200).nullable().default(null),
+})
+
+// Stored searches are read even if they exceed today's limits.
+const storedShape = z.looseObject({
+  name: z.string(),
+  source: z.string(),
+  query: z.string(),
+  project: z.string().nullable(),
+  range: z.string().nullable(),
+})
+
+export interface SavedSearch extends z.output<typeof newSearchShape> {
+  id: string
+  created_at: string
+  created_by: string
+}
+
+const maxSearches = 500
+
+/** Searches that admins share. */
+export class SavedSearches {
+  readonly #catalog: Catalog
+  readonly #sources: Sources
+  readonly #saved = new Map<string, CatalogRecord>()
+
+  constructor(catalog: Catalog, sources: Sources) {
+    this.#catalog = catalog
+    this.#sources = sources
+    catalog.onChange('search', (changed) => this.#take(changed))
+  }
+
+  /** By source and name. */
+  list(): SavedSearch[] {
+    return [...this.#saved.values()].map(searchOf).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  }
+
+  async create(body: unknown, by: string): Promise<SavedSearch> {
+    const sent = readShape(newSearchShape, body)
+    const source = this.#sources.get(sent.source, () => true)
+    readQuery(sent.query, source.hot_fields)
+    const search = { ...sent, source: source.name }
+    const saved = this.list()
+    if (saved.some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)
+    if (saved.length >= maxSearches) {
+      throw invalidBody(`There are already ${maxSearches} saved searches. Delete one first.`)
+    }
+    const id = randomUUID()
+    await this.#catalog.append(by, { kind: 'search', id, version: 1, deleted: false, body: search })
+    return searchOf(this.#get(id))
+  }
+
+  async delete(id: string, by: string): Promise<void> {
+    await lastWins(undefined, () => {
+      const { version, body } = this.#get(id)
+      return this.#catalog.append(by, { kind: 'search', id, version: version + 1, deleted: true, body })
+    })
+  }
+
+  #get(id: string): CatalogRecord {
+    const record = this.#saved.get(id)
+    if (!record) throw searchNotFound(id)
+    return record
+  }
+
+  #take(changed: readonly CatalogRecord[]): void {
+    for (const record of changed) {
+      if (record.deleted) this.#saved.delete(record.id)
+      else this.#saved.set(record.id, record)
+    }
+  }
+}
+
+function searchOf(record: CatalogRecord): SavedSearch {
+  const { name, source, query, project, range } = readBody(record, storedShape)
+  const { id, changed_at: created_at, changed_by: created_by } = record
+  return { id, name, source, query, project, range, created_at, created_by }
+}
+
+function keyOf({ source, name }: Pick<SavedSearch, 'source' | 'name'>): string {
+  return `${source}: ${name}`
+}

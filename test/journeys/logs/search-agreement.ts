@@ -1,0 +1,192 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { TypedColumn } from '../../../src/catalog/source.ts'
+import { readEntry } from '../../../src/intake/entry.ts'
+import { LiveEntry } from '../../../src/live/live-entry.ts'
+import { matches } from '../../../src/sources/search/condition-match.ts'
+import { readQuery } from '../../../src/sources/search/search-condition.ts'
+import { ask } from '../../support/callers.ts'
+import { many } from '../../support/engines.ts'
+import { logClient } from '../../support/log-client.ts'
+import type { RunningService } from '../../support/service.ts'
+
+const columns: TypedColumn[] = [
+  { column: 'status_code', path: 'response.status', type: 'number', searched: false },
+  { column: 'request_url', path: 'request.url', type: 'text', searched: true },
+  { column: 'level', path: 'level', type: 'text', searched: false },
+]
+
+/** Values as JSON: what engines and JavaScript read differently, if anything. */
+const values = [
+  ...['1', '1.0', '1.50', '-0', '-0.0', '1e21', '1e-7', '9007199254740993', '18446744073709551615', '500'],
+  ...['"500"', '"5e2"', '"+500"', '" 500"', '"500."', '".5"', '"inf"', '"nan"', '"0x10"', '"1e400"', '""'],
+  ...['true', 'false', 'null', '[]', '{}', '[1, 2.0,"a"]', '{"2":1, "1":{"x":-0.0}}', '{"a":1,"a":2}'],
+  ...[
+    '"/rest/v1"',
+    '"/REST/V1"',
+    '"a\\u0000b"',
+    '"\\u2028"',
+    '{"x":"\\u2028/\\u001f"}',
+    '"ΟΔΟΣ"',
+    '"İ"',
+    '"ẞ"',
+  ],
+  ...['"a%b_c"', '"\\\\"', '"\'"', '"\\""', '"😀"', '"*"', '"400..499"', '"null"', '"constructor"', '"5xx"'],
+]
+const messages = ['GET /rest/v1 500', 'ÜBER Straße', 'ΟΔΟΣ', "it's \\ 100%_", '"quoted"', '', 'null', '😀 İ']
+
+/** Each value in a metadata path, in a typed column of numbers, and in one of text. */
+const entries = values.map((value, index) => {
+  const metadata = [
+    `"plain": ${value}`,
+    `"deep":{"k.e y":{"__proto__": ${value} }, "n":${value}}`,
+    `"response":{ "status":${value}},"request":{"url":${value}}`,
+    ...(index % 3 === 0 ? [`"level":"error"`] : index % 3 === 1 ? [`"level":""`] : []),
+    // The engine reads the first of them.
+    `"plain":"second","twice":1,"twice":${value}`,
+  ]
+  const message = messages[index % messages.length] as string
+  return `{"id":"e${index}","project":"${index % 2 ? 'a' : "b'"}","event_message":${JSON.stringify(message)},"metadata":{${metadata.join(',')}}}`
+})
+
+const fields = [
+  ...['plain', 'metadata.plain', 'deep.k%2Ee y.__proto__', 'deep.n', 'deep', 'twice', 'absent', 'plain.x'],
+  ...[
+    'status',
+    'response.status',
+    'url',
+    'request_url',
+    'level',
+    'metadata.level',
+    'id',
+    'project',
+    'message',
+  ],
+]
+const words = ['rest', 'über', 'STRASSE', 'straße', 'οδοσ', 'οδος', "it's", '%', '\\', 'null', '😀', 'i̇', 'e']
+const texts = [
+  ...['500', '1', '1.5', '-0', '0', '1e21', '9007199254740993', '18446744073709551615', 'true', '/rest/v1'],
+  ...['[1,2,"a"]', '{"2":1,"1":{"x":-0}}', '{"a":1,"a":2}', '{"x":"\\u2028/\\u001F"}', '', 'a\0b', '\u2028'],
+  ...[
+    'ΟΔΟΣ',
+    'a%b_c',
+    '\\',
+    "'",
+    '"',
+    '*',
+    'error',
+    'e1',
+    "b'",
+    'constructor',
+    '400..499',
+    '5xx',
+    '{}',
+    '[]',
+  ],
+]
+const tests = [
+  ...[
+    '*',
+    '>=500',
+    '>0.5',
+    '<1',
+    '<=1.5',
+    '-1..1',
+    '400..499',
+    '..0',
+    '500..',
+    '>1e20',
+    '5*',
+    '/rest/*',
+    '*v1',
+  ],
+  ...[
+    '*REST*',
+    '*οδ*',
+    '1*',
+    '*"',
+    '(1 OR 500)',
+    '(NOT 1)',
+    '(>=1 <=500)',
+    '(e* OR -b*)',
+    '5xx',
+    '1e3',
+    '+500',
+  ],
+]
+
+/** Numbers from 0 to below 1, the same in each run. */
+function randomNumbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+function queryMaker(random: () => number) {
+  const one = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
+  const condition = () => {
+    const kind = random()
+    if (kind < 0.2) return quoted(one(words))
+    return `${quoted(one(fields))}:${kind < 0.6 ? quoted(one(texts)) : one(tests)}`
+  }
+  const make = (depth: number): string => {
+    if (depth === 0 || random() < 0.3) return condition()
+    const [left, right] = [make(depth - 1), make(depth - 1)]
+    return one([`${left} ${right}`, `(${left} OR ${right})`, `NOT (${left} AND ${right})`, `-(${left})`])
+  }
+  return () => make(Math.floor(random() * 4))
+}
+
+/** The same entries are found by searching and by following. */
+export function searchAgreement(running: () => RunningService): void {
+  const { send } = logClient(running)
+  const admin = (method: string, path: string, body?: unknown) =>
+    ask(running(), running().adminToken.token, method, path, body)
+  const stored = entries.map((entry) => {
+    const reading = readEntry(entry, { nowMs: Date.now() })
+    if ('reason' in reading) throw new Error(`${reading.reason}: ${entry}`)
+    return new LiveEntry(reading.line, 0, '0').stored()
+  })
+
+  describe('the engine and the live tail understand a query in the same way', () => {
+    beforeAll(async () => {
+      await admin('POST', '/api/sources', { name: 'agreed', hot_fields: columns })
+      const sent = await send('agreed', entries.join('\n'), { 'Content-Type': 'application/x-ndjson' })
+      expect(sent.body).toMatchObject({ accepted: entries.length, rejected: 0 })
+    })
+
+    async function compare(query: string): Promise<'refused' | number> {
+      const found = await admin('POST', '/api/sources/agreed/search', { query, limit: 500 })
+      if (found.status === 400) {
+        expect(() => readQuery(query, columns)).toThrow(found.body.error.message)
+        return 'refused'
+      }
+      const ids = found.body.map(({ id }: { id: string }) => id).sort()
+      const condition = readQuery(query, columns)
+      const matching = stored.filter((entry) => matches(entry, condition)).map(({ id }) => id)
+      expect({ query, ids: matching.sort() }).toEqual({ query, ids })
+      return ids.length
+    }
+
+    test('for each operator on each kind of field', async () => {
+      const values = [...tests, ...texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`)]
+      // One query per value; each field that holds numbers refuses texts.
+      for (const field of ['plain', 'deep.n', 'url', 'status', 'twice']) {
+        for (const value of values) await compare(`${field}:${value}`)
+      }
+      for (const word of words) await compare(`"${word.replaceAll('\\', '\\\\')}"`)
+    })
+
+    test('for combinations', async () => {
+      const nextQuery = queryMaker(randomNumbers(20_260_101))
+      const results = []
+      for (let i = 0; i < many(3_000, 150); i++) results.push(await compare(nextQuery()))
+      const found = results.filter(
+        (result) => typeof result === 'number' && result > 0 && result < entries.length,
+      )
+      expect(found.length).toBeGreaterThan(results.length / 4)
+    })
+  })
+}

@@ -1,0 +1,344 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { openEvents } from '../../support/event-reader.ts'
+import { logClient } from '../../support/log-client.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { searchAgreement } from './search-agreement.ts'
+
+const uuid = '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'
+const path = '/api/sources/edge_logs'
+
+let service: RunningService
+let tenant: string
+beforeAll(async () => {
+  service = await openService()
+  tenant = (await makeToken(service, { scopes: ['query'], project: 'a' })).token
+  const sent = await logClient(() => service).send('edge_logs', JSON.stringify(entries))
+  expect(sent.body).toMatchObject({ accepted: entries.length })
+})
+afterAll(() => service?.close())
+
+const request = (status_code: number, more: object = {}) => ({
+  request: { url: 'https://a.example.com/rest/v1/orders', path: '/rest/v1/orders', method: 'GET', ...more },
+  response: { status_code },
+})
+const entries = [
+  { id: 'ok', project: 'a', event_message: 'GET /rest/v1/orders', metadata: request(200) },
+  { id: uuid, project: 'a', event_message: 'Slow GET', metadata: { ...request(504), region: 'eu' } },
+  {
+    id: 'missing',
+    project: 'a',
+    event_message: 'POST (failed)',
+    metadata: { ...request(404, { path: '/auth/v1', method: 'POST' }), user: { 'e.mail': "o'x" } },
+  },
+  {
+    id: 'none',
+    project: 'b',
+    event_message: "'; DROP TABLE x --",
+    metadata: { secret: 'of b', region: 'us' },
+  },
+]
+
+const admin = (method: string, target: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, target, body)
+async function search(query: string, token = service.adminToken.token): Promise<string[] | string> {
+  const { status, body } = await ask(service, token, 'POST', `${path}/search`, { query })
+  return status === 200 ? body.map(({ id }: { id: string }) => id).sort() : `${status} ${body.error.message}`
+}
+const histogram = async (body: object, token = service.adminToken.token) =>
+  (await ask(service, token, 'POST', `${path}/histogram`, body)).body
+
+describe('the search language', () => {
+  test.each<[string, string[]]>([
+    ['', [uuid, 'missing', 'none', 'ok']],
+    ['get', [uuid, 'ok']],
+    ['"slow get"', [uuid]],
+    ['GET AND slow', [uuid]],
+    ['GET slow', [uuid]],
+    ['slow OR post', [uuid, 'missing']],
+    ['NOT get', ['missing', 'none']],
+    ['-get -post', ['none']],
+    ['(slow OR post) -status:404', [uuid]],
+    ['slow OR post get', [uuid]],
+    ['status:504', [uuid]],
+    ['status:5xx', [uuid]],
+    ['status:>=404', [uuid, 'missing']],
+    ['status:>404', [uuid]],
+    ['status:<504 status:>200', ['missing']],
+    ['status:400..499', ['missing']],
+    ['status:(200 OR >=500)', [uuid, 'ok']],
+    ['-status:200', [uuid, 'missing', 'none']],
+    ['status:*', [uuid, 'missing', 'ok']],
+    ['NOT status:*', ['none']],
+    ['status_code:404 response.status_code:404 metadata.response.status_code:404', ['missing']],
+    ['path:/rest/*', [uuid, 'ok']],
+    ['request_path:*v1', ['missing']],
+    ['url:*EXAMPLE.com*', [uuid, 'missing', 'ok']],
+    ['region:(eu OR us)', [uuid, 'none']],
+    ['region:(-eu)', ['missing', 'none', 'ok']],
+    ['project:b', ['none']],
+    ['id:ok', ['ok']],
+    [uuid.toUpperCase(), [uuid]],
+    ['message:slow', [uuid]],
+    ['message:POST*', ['missing']],
+    ['(failed)', ['missing']],
+    ['"(failed)"', ['missing']],
+    [`user.e%2Email:"o'x"`, ['missing']],
+    [`"'; DROP TABLE x --"`, ['none']],
+    ['*', [uuid, 'missing', 'none', 'ok']],
+  ])('finds entries by %j', async (query, ids) => {
+    expect(await search(query)).toEqual([...ids].sort())
+  })
+
+  test.each([
+    ['status:>=', 'Nothing follows >= at character 8. Write a number, without a space before it.'],
+    ['a (b OR c', 'Unclosed bracket at character 3.'],
+    ['status:many', /The field "status" holds numbers, so its value at character 8 must be a number/],
+    ['"open', 'Unclosed quote at character 1.'],
+    ['request..url:x', /"request..url" at character 1 is not a field/],
+  ])('says what is wrong with %j', async (query, message) => {
+    for (const route of ['search', 'histogram', 'facets']) {
+      const { status, body } = await admin('POST', `${path}/${route}`, { query })
+      expect([status, body.error.parameter]).toEqual([400, 'query'])
+      expect(body.error.message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      )
+    }
+    expect((await admin('GET', `${path}/tail?query=${encodeURIComponent(query)}`)).status).toBe(400)
+  })
+
+  test('works together with texts, conditions and values of a field', async () => {
+    const filters = [{ path: 'request.method', value: 'GET' }]
+    const found = await admin('POST', `${path}/search`, { query: 'status:*', text: ['slow'], filters })
+    expect(found.body.map(({ id }: { id: string }) => id)).toEqual([uuid])
+    const values = await admin('POST', `${path}/values`, { query: '-post', path: 'status' })
+    expect(values.body).toEqual([
+      { value: '200', count: 1 },
+      { value: '504', count: 1 },
+    ])
+  })
+
+  test('filters live entries', async () => {
+    const reader = await openEvents(
+      `${service.url}${path}/tail?query=${encodeURIComponent('status:>=500 OR region:eu')}`,
+      service.adminToken.token,
+    )
+    const own = await openEvents(`${service.url}${path}/tail?query=live`, tenant)
+    const { send } = logClient(() => service)
+    const live = { event_message: 'live', timestamp: new Date(Date.now() - 7_200_000).toISOString() }
+    await send(
+      'edge_logs',
+      JSON.stringify([
+        { ...live, id: 'l1', project: 'b', metadata: request(499) },
+        { ...live, id: 'l2', project: 'b', metadata: request(500) },
+        { ...live, id: 'l3', project: 'a', metadata: { region: 'eu' } },
+      ]),
+    )
+    const idOf = async (from: typeof reader) => JSON.parse((await from.next())?.data as string).id
+    expect([await idOf(reader), await idOf(reader), await idOf(own)]).toEqual(['l2', 'l3', 'l3'])
+    reader.close()
+    own.close()
+    const long = Array.from({ length: 21 }, () => 'a').join(' ')
+    const refused = await admin('GET', `${path}/tail?query=${encodeURIComponent(long)}`)
+    expect(refused.body.error.message).toContain('more than 20 conditions')
+  })
+})
+
+describe('counting entries', () => {
+  test('splits a histogram by status, or by any field', async () => {
+    const counts = async (by: string) => {
+      const { buckets, notes } = await histogram({ by })
+      expect(notes).toEqual([])
+      const sums: Record<string, number> = {}
+      for (const bucket of buckets) {
+        expect(bucket.count).toBe(sumOf(Object.values(bucket.counts)))
+        for (const [value, n] of Object.entries(bucket.counts as Record<string, number>)) {
+          sums[value] = (sums[value] ?? 0) + n
+        }
+      }
+      return sums
+    }
+    expect(await counts('status')).toEqual({ '2xx': 1, '4xx': 1, '5xx': 1, '': 1 })
+    expect(await counts('region')).toEqual({ eu: 1, us: 1, '': 2 })
+    expect((await admin('POST', `${path}/histogram`, { by: 'a..b' })).body.error.parameter).toBe('by')
+  })
+
+  test('counts all but the eight most frequent values together', async () => {
+    await admin('POST', '/api/sources', { name: 'grouped' })
+    const many = Array.from({ length: 30 }, (_, index) => ({
+      metadata: { kind: index < 12 ? `__proto__${index % 3}` : `k${index}` },
+    }))
+    many.push({ metadata: { kind: '__proto__' } }, { metadata: { kind: '__proto__' } })
+    await logClient(() => service).send('grouped', JSON.stringify(many))
+    const { body } = await admin('POST', '/api/sources/grouped/histogram', { by: 'kind', buckets: 1 })
+    const [first] = body.buckets
+    expect(Object.keys(first.counts)).toHaveLength(9)
+    expect(first.counts).toMatchObject({ __proto__0: 4, __proto__1: 4, __proto__2: 4, '…': 14 })
+    expect(Object.hasOwn(first.counts, '__proto__')).toBe(true)
+  })
+
+  test('returns the values of typed columns', async () => {
+    const { body } = await admin('POST', `${path}/facets`, { query: 'project:a' })
+    expect(body.facets.map(({ column }: { column: string }) => column)).toEqual([
+      'request_url',
+      'request_path',
+      'request_method',
+      'status_code',
+    ])
+    expect(body.facets[1]).toEqual({
+      field: 'request.path',
+      column: 'request_path',
+      values: [
+        { value: '/rest/v1/orders', count: 2 },
+        { value: '/auth/v1', count: 1 },
+      ],
+    })
+  })
+
+  test('omits a typed column with many values', async () => {
+    const hot_fields = ['few', 'many'].map((column) => ({ column, path: column, type: 'text' }))
+    await admin('POST', '/api/sources', { name: 'faceted', hot_fields })
+    const sent = Array.from({ length: 101 }, (_, index) => ({
+      metadata: { few: `f${index % 30}`, many: `m${index}` },
+    }))
+    await logClient(() => service).send('faceted', JSON.stringify(sent))
+    const { body } = await admin('POST', '/api/sources/faceted/facets', {})
+    expect(body.facets).toHaveLength(1)
+    expect(body.facets[0]).toMatchObject({ field: 'few', column: 'few' })
+    expect(body.facets[0].values).toHaveLength(20)
+    expect(body.facets[0].values[0]).toEqual({ value: 'f0', count: 4 })
+  })
+
+  test.each([
+    ['statuss:500', 'No entry in this time range has the field "statuss". Did you mean "status_code"?'],
+    ['regoin:eu', 'No entry in this time range has the field "regoin". Did you mean "region"?'],
+    ['region:EU', 'No entry in this time range matches region:EU. Did you mean "eu"?'],
+    ['(status:200) nothing', 'No entry in this time range matches "nothing".'],
+    ['status:200 status:404', 'Each condition matches entries alone, but no entry matches all of them.'],
+  ])('says why nothing matches %j', async (query, note) => {
+    expect(await histogram({ query })).toMatchObject({ buckets: [], notes: [note] })
+  })
+
+  test('says when the newest entry was stored if the range is empty', async () => {
+    const past = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
+    expect((await histogram({ ...past, query: 'a' })).notes).toEqual([
+      expect.stringMatching(
+        /^There are no entries in this time range. The newest entry is from 20\d\d-.*T.*Z\.$/,
+      ),
+    ])
+    expect((await histogram({ project: 'nobody' })).notes).toEqual([
+      'The source has no entries of project "nobody".',
+    ])
+  })
+})
+
+describe('one entry', () => {
+  test('is found by its id, with or without its timestamp', async () => {
+    const [found] = (await admin('POST', `${path}/search`, { query: 'id:missing' })).body
+    for (const hint of [
+      '',
+      `?timestamp=${found.timestamp}`,
+      '?timestamp=1',
+      '?timestamp=99999999999999999',
+    ]) {
+      const { status, body } = await admin('GET', `${path}/entries/missing${hint}`)
+      expect([status, body]).toEqual([200, found])
+    }
+    expect((await admin('GET', `${path}/entries/missing?timestamp=now`)).body.error.parameter).toBe(
+      'timestamp',
+    )
+    for (const id of ['nobody', "'", '%00', 'x'.repeat(500)]) {
+      expect([id, (await admin('GET', `${path}/entries/${id}`)).status]).toEqual([id, 404])
+    }
+  })
+})
+
+describe('a tenant', () => {
+  const allowed = async (target: string, body: object) =>
+    (await ask(service, tenant, 'POST', `${path}/${target}`, body)).body
+
+  test('searches only the entries of the own project', async () => {
+    const own = [uuid, 'missing', 'ok'].sort()
+    expect(await search('', tenant)).toEqual(own)
+    for (const query of ['* OR project:b', 'NOT project:a', 'NOT (project:a)', 'secret:* OR id:none']) {
+      expect(((await search(query, tenant)) as string[]).filter((id) => !own.includes(id))).toEqual([])
+    }
+    expect(await allowed('values', { path: 'project' })).toEqual([{ value: 'a', count: 3 }])
+    expect((await allowed('histogram', { by: 'region' })).buckets[0].counts).not.toHaveProperty('us')
+    expect(JSON.stringify(await allowed('facets', {}))).toContain('/auth/v1')
+    expect((await ask(service, tenant, 'GET', `${path}/entries/none`)).status).toBe(404)
+    expect((await ask(service, tenant, 'GET', `${path}/entries/ok`)).status).toBe(200)
+  })
+
+  test('gets 403 for another project', async () => {
+    const refused = await ask(service, tenant, 'POST', `${path}/search`, { project: 'b' })
+    expect([refused.status, refused.body.error.message]).toEqual([
+      403,
+      'This token is limited to project a; omit the project parameter.',
+    ])
+    expect((await ask(service, tenant, 'POST', `${path}/search`, { project: 'a' })).status).toBe(200)
+  })
+
+  test('learns nothing from the notes about fields and values of others', async () => {
+    const { notes } = await histogram({ query: 'secrt:x' }, tenant)
+    expect(notes).toEqual(['No entry in this time range has the field "secrt".'])
+    expect((await histogram({ query: 'region:uss' }, tenant)).notes).toEqual([
+      'No entry in this time range matches region:uss.',
+    ])
+  })
+
+  test('sees its rights and the sources, but no saved searches', async () => {
+    const { body } = await ask(service, tenant, 'GET', '/api/whoami')
+    expect(body.logs).toBe(true)
+    const source = body.sources.find(({ name }: { name: string }) => name === 'postgrest_logs')
+    expect(Object.keys(source).sort()).toEqual(['description', 'hot_fields', 'name'])
+    const other = await makeToken(service, { scopes: ['query:logs.all'], project: 'a' })
+    const limited = (await ask(service, other.token, 'GET', '/api/whoami')).body
+    expect([limited.logs, limited.sources]).toEqual([false, []])
+    expect((await ask(service, tenant, 'GET', '/api/searches')).status).toBe(403)
+  })
+})
+
+describe('saved searches', () => {
+  const mine = { name: 'Failing', source: 'edge_logs', query: 'status:>=500', project: 'a', range: '1h' }
+
+  test('are shared by admins until they are deleted', async () => {
+    const saved = await admin('POST', '/api/searches', mine)
+    expect([saved.status, saved.body]).toEqual([
+      201,
+      { ...mine, id: expect.any(String), created_at: expect.any(String), created_by: expect.any(String) },
+    ])
+    const taken = await admin('POST', '/api/searches', { ...mine, source: 'cloudflare.logs.prod' })
+    expect([taken.status, taken.body.error.code]).toEqual([409, 'name_taken'])
+    const both = await Promise.all(
+      [1, 2].map(() => admin('POST', '/api/searches', { ...mine, name: 'twice' })),
+    )
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+    expect((await admin('POST', '/api/searches', { ...mine, source: 'auth_logs' })).status).toBe(201)
+    const list = (await admin('GET', '/api/searches')).body
+    expect(list.map(({ source, name }: typeof mine) => [source, name])).toEqual([
+      ['auth_logs', 'Failing'],
+      ['edge_logs', 'Failing'],
+      ['edge_logs', 'twice'],
+    ])
+    expect((await admin('DELETE', `/api/searches/${saved.body.id}`)).status).toBe(204)
+    expect((await admin('DELETE', `/api/searches/${saved.body.id}`)).status).toBe(404)
+    expect((await admin('POST', '/api/searches', mine)).status).toBe(201)
+  })
+
+  test.each([
+    [{ ...mine, query: 'a (' }, 400, 'query'],
+    [{ ...mine, name: ' ' }, 400, 'name'],
+    [{ ...mine, source: 'nothing' }, 404, undefined],
+    [{ ...mine, more: 1 }, 400, 'more'],
+  ])('refuses %j', async (body, status, parameter) => {
+    const refused = await admin('POST', '/api/searches', body)
+    expect([refused.status, refused.body.error.parameter]).toEqual([status, parameter])
+  })
+})
+
+searchAgreement(() => service)
+
+function sumOf(numbers: unknown[]): number {
+  return (numbers as number[]).reduce((sum, number) => sum + number, 0)
+}
