@@ -53,8 +53,11 @@ export function EntryList(props: EntryListProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new search is shown from the top, or at its linked entry
   useLayoutEffect(() => {
     if (isOld) return
-    const index = linked === undefined ? -1 : entries.findIndex(({ id }) => id === linked)
-    if (index < 0) return box.current?.scrollTo(0, 0)
+    const index = entries.findIndex(({ id }) => id === linked)
+    if (index < 0) {
+      box.current?.scrollTo(0, 0)
+      return
+    }
     setOpen(new Set([keyOf(entries[index] as Entry)]))
     virtual.scrollToIndex(index, { align: 'start' })
   }, [searchKey, isOld])

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Facet } from '../api/shapes.ts'
-import { count, short } from '../ui/format.ts'
+import { short } from '../ui/format.ts'
 import { conditionOf, conditionsIn, withCondition, withoutCondition } from './search/conditions.ts'
 
 interface FacetsProps {
@@ -42,22 +42,21 @@ function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsPr
     )
   return (
     <section aria-label={field}>
-      <h3>{field}</h3>
+      <h2>{field}</h2>
       <ul>
-        {(all ? values : values.slice(0, maxShown)).map(({ value, count: found }) => {
+        {(all ? values : values.slice(0, maxShown)).map(({ value, count }) => {
           const [include, exclude] = [conditionOf(field, value), conditionOf(field, value, true)]
           return (
             <li key={value}>
               <button
                 type="button"
                 className="include"
-                aria-label={`Include ${field} ${value}, ${count(found)}`}
                 aria-pressed={conditions.includes(include)}
-                title={value}
+                title={`Include ${value}`}
                 onClick={() => toggle(include)}
               >
-                <span>{value === '' ? 'empty' : value}</span>
-                <span className="number faint">{short(found)}</span>
+                <span>{value === '' ? 'empty' : value}</span>{' '}
+                <span className="number faint">{short(count)}</span>
               </button>
               <button
                 type="button"

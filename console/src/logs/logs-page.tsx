@@ -85,7 +85,9 @@ export default function LogsPage({ who }: { who: Whoami }) {
         onLive={toggleLive}
         onRefresh={() => ask({})}
         current={
-          who.admin ? { ...search, project: project ?? null, range: range.relative ?? null } : undefined
+          who.admin
+            ? { source: source.name, query, project: project ?? null, range: range.relative ?? null }
+            : undefined
         }
       />
       <div className="logs-bar">
