@@ -77,7 +77,7 @@ function List({ endpoints, search, admin }: ListProps) {
         <p>
           {admin
             ? 'Create the first one: a SELECT over your sources, with parameters.'
-            : 'This token is not allowed to call any endpoint.'}
+            : 'This token is not allowed to request any endpoint.'}
         </p>
       </Empty>
     )

@@ -16,18 +16,15 @@ const pages: [string, (page: Page) => Promise<void>][] = [
     `/console/endpoints/logs.all?project=${projects[0]}`,
     async (page) => {
       await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
-      await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+      await page.getByRole('button', { name: 'Edit @project', exact: true }).click()
     },
   ],
   ...(['chart', 'json', 'call', 'plan'] as const).map((view): [string, (page: Page) => Promise<void>] => [
     `/console/endpoints/usage.api-counts?project=${projects[0]}&_view=${view}`,
-    async (page) => {
-      if (view === 'chart' || view === 'json') await page.getByRole('button', { name: /^Run/ }).click()
-      await page.locator(shownAs[view]).first().waitFor()
-    },
+    (page) => page.locator(shownAs[view]).first().waitFor(),
   ]),
-  ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByText('Declared parameters').waitFor()],
+  ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByLabel('Row limit').waitFor()],
   [
     '/console/endpoints/console.looks?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
