@@ -104,6 +104,8 @@ export interface ServerOptions extends StatusRoutes {
   maxStreams: number
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
+  /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
+  embedOrigins: readonly string[]
   observability: MetricsRoutes & {
     slowCalls: SlowCalls
     /** Undefined if requests are not recorded. */
@@ -212,7 +214,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
 export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const server = fastify()
   listRoutes(server)
-  const parts = { queries: {}, observability: {}, console: { page: undefined, assets: new Map() } }
+  const parts = { queries: {}, observability: {}, console: { assets: new Map() }, embedOrigins: [] }
   addRoutes(server, parts as never, {} as never)
   await server.ready()
   return server.routeList
@@ -248,7 +250,7 @@ function addRoutes(
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)
   addDocsRoutes(server, endpoints)
-  addConsoleRoutes(server, options.console)
+  addConsoleRoutes(server, options.console, options.embedOrigins)
 }
 
 const maxHotCalls = 20_000

@@ -6,7 +6,7 @@ import type { Column, Plan } from '../../api/shapes.ts'
 import { Choices, ZoneChoice } from '../../ui/choices.tsx'
 import { bytes, count, counted, milliseconds, seconds } from '../../ui/format.ts'
 import { SnippetTabs } from '../../ui/snippet.tsx'
-import { callSnippets } from '../../ui/snippets.ts'
+import { callSnippets, embedSnippet } from '../../ui/snippets.ts'
 import { Empty, Failure, Loaded, Waiting } from '../../ui/states.tsx'
 import { useAddress } from '../../ui/use-address.ts'
 import { type Run, resultOf } from '../run/use-run.ts'
@@ -78,7 +78,13 @@ export function EndpointResult(props: EndpointResultProps) {
         )}
       </div>
       {view === 'call' && name !== undefined ? (
-        <SnippetTabs label="Request with" snippets={callSnippets(location.origin, name, values)} />
+        <SnippetTabs
+          label="Request with"
+          snippets={[
+            ...callSnippets(location.origin, name, values),
+            embedSnippet(location.origin, name, values),
+          ]}
+        />
       ) : view === 'plan' && name !== undefined && hasPlan ? (
         <EnginePlan name={name} values={values} />
       ) : run.state === 'failed' ? (
