@@ -29,6 +29,19 @@ const pages: [string, (page: Page) => Promise<void>][] = [
     '/console/endpoints/console.looks?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
   ],
+  [
+    '/console/endpoints/logs.all?_tab=usage',
+    // Statistics are on in the journeys of usage.
+    (page) => page.getByRole('heading', { name: 'Statistics are off' }).waitFor(),
+  ],
+  [
+    '/console/endpoints/usage.api-counts?_tab=cache',
+    (page) =>
+      page
+        .getByRole('cell', { name: `project=${projects[0]}` })
+        .first()
+        .waitFor(),
+  ],
   ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
   ['/console/new-endpoint', (page) => page.getByText('The query is valid.').waitFor()],
   [

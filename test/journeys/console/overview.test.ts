@@ -2,20 +2,24 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService } from '../../support/service.ts'
 import { faultsOf, openConsole } from './browser.ts'
-import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
 
-const [shop] = projects
 const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
 const visit = onPage(stage)
 const admin = () => ({ token: stage.service().adminToken.token })
 
 beforeAll(async () => {
-  const board = await makeToken(stage.service(), { description: 'status board', scopes: ['query'] })
-  const query = '/api/endpoints/query'
-  await ask(stage.service(), board.token, 'GET', `${query}/logs.all?project=${shop}`)
-  await ask(stage.service(), board.token, 'GET', `${query}/logs.all?project=${shop}&limit=many`)
-  await ask(stage.service(), admin().token, 'GET', `${query}/usage.api-counts?project=${shop}`)
+  const { token } = await makeToken(stage.service(), { description: 'status board', scopes: ['query'] })
+  const query = 'SELECT count() + @n AS n FROM edge_logs'
+  for (const name of ['seen.often', 'seen.once']) {
+    const endpoint = { name, query, parameters: { n: { type: 'integer' } }, cache_seconds: 600 }
+    await ask(stage.service(), admin().token, 'POST', '/api/endpoints', endpoint)
+  }
+  const call = (caller: string, path: string) =>
+    ask(stage.service(), caller, 'GET', `/api/endpoints/query/${path}`)
+  await call(token, 'seen.often?n=1')
+  await call(token, 'seen.often?n=two')
+  await call(admin().token, 'seen.once?n=1')
   await stage.service().statistics?.flush()
 })
 
@@ -40,8 +44,8 @@ describe('the overview', () => {
     visit('/?range=1day', admin(), async (page) => {
       const failing = page.getByRole('region', { name: 'Failing endpoints' })
       await failing.getByText('50 % of requests · invalid_parameter').waitFor()
-      await failing.getByRole('link', { name: 'logs.all' }).click()
-      await page.getByRole('heading', { name: 'logs.all' }).waitFor()
+      await failing.getByRole('link', { name: 'seen.often' }).click()
+      await page.getByRole('heading', { name: 'seen.often' }).waitFor()
       expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
         _tab: 'usage',
         _range: '1day',
@@ -59,12 +63,12 @@ describe('the overview', () => {
       const link = callers.getByRole('link', { name: 'status board' })
       expect(await link.getAttribute('href')).toMatch(/^\/console\/tokens/)
       const slow = page.getByRole('region', { name: 'Slow and failed requests' })
-      await slow.getByRole('link', { name: 'usage.api-counts' }).waitFor()
+      await slow.getByRole('link', { name: 'seen.once' }).waitFor()
       await slow.getByRole('button', { name: 'Failed (1)' }).click()
-      await slow.getByRole('link', { name: 'logs.all' }).waitFor()
+      await slow.getByRole('link', { name: 'seen.often' }).waitFor()
       for (const text of [
         /^ClickHouse .*0 restarts$/,
-        /^1 result, .* of /,
+        /^\d+ results, .* of /,
         / free$/,
         /^in \d+ of \d+ sources$/,
       ]) {
@@ -90,7 +94,7 @@ describe('the overview', () => {
     }))
 
   test('shows the other parts when one fails', () =>
-    visit('about:blank', admin(), async (page) => {
+    visit('/console/tokens', admin(), async (page) => {
       await page.route('**/api/requests?*', (route) =>
         route.fulfill({ status: 500, json: { error: { message: 'Injected.', request_id: 'r' } } }),
       )
