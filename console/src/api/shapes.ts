@@ -23,7 +23,7 @@ export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
-export type Whoami = Result<paths['/api/whoami']['get']> & { logs: boolean; sources: LogSource[] }
+export type Whoami = Result<paths['/api/whoami']['get']>
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]
 export type Usage = Result<paths['/api/usage']['get']>

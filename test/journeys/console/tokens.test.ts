@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ask, makeToken } from '../../support/callers.ts'
+import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
 
@@ -101,7 +101,7 @@ describe('the tokens page', () => {
       scopes: ['query'],
       project: shop,
     })
-    const { id, token } = made.body as { id: string; token: string }
+    const { token } = made.body as MadeToken
     const other = await makeToken(stage.service(), {
       description: 'other',
       scopes: ['query'],
