@@ -12,7 +12,8 @@ import { openRunner } from './runner.ts'
 import { shippedWorkspace } from './shipped-workspace.ts'
 import { endpointWarnings } from './warnings.ts'
 
-const now = Date.UTC(2026, 10, 14, 12, 30, 15)
+/** Far ahead, so that the entries never expire. */
+const now = Date.UTC(2046, 10, 14, 12, 30, 15)
 const minutesAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
 
 const ids = {
@@ -95,7 +96,7 @@ describe('requests to saved queries', () => {
     const busy = body.result.filter(({ count }) => count !== 0)
     expect(busy).toEqual([
       {
-        timestamp: Date.UTC(2026, 10, 14, 12, 20) * 1000,
+        timestamp: Date.UTC(2046, 10, 14, 12, 20) * 1000,
         min_execution_time: 12.5,
         max_execution_time: 12.5,
         avg_execution_time: 12.5,
@@ -134,7 +135,7 @@ describe('requests to saved queries', () => {
   test('usage.api-counts returns buckets as datetimes in UTC', async () => {
     expect(await rows('usage.api-counts?project=abc&interval=hourly')).toEqual([
       {
-        timestamp: '2026-11-14T12:00:00',
+        timestamp: '2046-11-14T12:00:00',
         total_rest_requests: 1,
         total_storage_requests: 1,
         total_auth_requests: 1,
@@ -145,8 +146,8 @@ describe('requests to saved queries', () => {
     const response = await query(ids['usage.api-counts'], post(body))
     const { result } = (await response.json()) as Rows
     expect(result.map(({ timestamp, total_rest_requests: rest }) => [timestamp, rest])).toEqual([
-      ['2026-11-13T00:00:00', 1],
-      ['2026-11-14T00:00:00', 2],
+      ['2046-11-13T00:00:00', 1],
+      ['2046-11-14T00:00:00', 2],
     ])
   })
 
@@ -220,9 +221,9 @@ describe('requests to saved queries', () => {
     expect(iso).toEqual({ ...plain, timestamp: isoMicros(plain?.timestamp as number) })
     expect(await rows(series)).toContainEqual(plain)
     const counts = 'usage.api-counts?project=abc&interval=hourly&_timestamps=iso'
-    expect((await rows(counts))[0]?.timestamp).toBe('2026-11-14T12:00:00Z')
+    expect((await rows(counts))[0]?.timestamp).toBe('2046-11-14T12:00:00Z')
     expect((await (await query(`${counts}&_format=csv`)).text()).split('\n')[1]).toBe(
-      '"2026-11-14T12:00:00Z",1,1,1,0',
+      '"2046-11-14T12:00:00Z",1,1,1,0',
     )
     const [entry] = await rows('logs.all?project=abc')
     const [isoEntry] = await rows('logs.all?project=abc&_timestamps=iso')
@@ -234,7 +235,7 @@ describe('requests to saved queries', () => {
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
     expect((await csv.text()).split('\n').slice(0, 2)).toEqual([
       '"timestamp","total_rest_requests","total_storage_requests","total_auth_requests","total_realtime_requests"',
-      '"2026-11-14T12:00:00",1,1,1,0',
+      '"2046-11-14T12:00:00",1,1,1,0',
     ])
     const ndjson = await query('logs.all?project=abc', {
       headers: { Accept: 'application/x-ndjson;q=0.9, text/html;q=0.1' },

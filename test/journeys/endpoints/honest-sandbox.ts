@@ -1,13 +1,14 @@
 type Row = Record<string, unknown>
 
-const at = (time: string) => Date.parse(`2026-11-14T${time}Z`) * 1000
+/** Far ahead, so that the entries never expire. */
+const at = (time: string) => Date.parse(`2046-11-14T${time}Z`) * 1000
 
 /** Entries of the sources for one of two projects. */
 export function sandboxEntries(project: string): { edge_logs: unknown[]; auth_logs: unknown[] } {
   const edge = (id: string, time: string, path: string, status: number, ms: number, tags: string[]) => ({
     id: `${project}${id}`,
     project,
-    timestamp: `2026-11-14T${time}Z`,
+    timestamp: `2046-11-14T${time}Z`,
     event_message: `${project}: GET ${path} ${status}`,
     metadata: {
       request: { url: `https://${project}.example.com${path}?q=1`, path, ip: '10.0.0.7' },
@@ -26,7 +27,7 @@ export function sandboxEntries(project: string): { edge_logs: unknown[]; auth_lo
     auth_logs: ['1', '2', '9'].map((id) => ({
       id: `${project}${id}`,
       project,
-      timestamp: '2026-11-14T12:30:00Z',
+      timestamp: '2046-11-14T12:30:00Z',
       event_message: `${project}: login ${id}`,
     })),
   }
@@ -34,7 +35,7 @@ export function sandboxEntries(project: string): { edge_logs: unknown[]; auth_lo
 
 export const sandboxQuery = `WITH
   @project AS me,
-  toDateTime64('2026-11-14 00:00:00', 6, 'UTC') AS since,
+  toDateTime64('2046-11-14 00:00:00', 6, 'UTC') AS since,
   entries AS (
     SELECT id, timestamp, event_message, metadata, request_path AS path,
       metadata.response.status_code::Int64 AS status, metadata.ms::Float64 AS ms
@@ -83,8 +84,8 @@ export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[
   [
     'SELECT toStartOfHour(timestamp) AS hour, countIf(status >= 400) AS errors FROM entries GROUP BY hour ORDER BY hour',
     [
-      { hour: '2026-11-14T12:00:00', errors: 2 },
-      { hour: '2026-11-14T13:00:00', errors: 0 },
+      { hour: '2046-11-14T12:00:00', errors: 2 },
+      { hour: '2046-11-14T13:00:00', errors: 0 },
     ],
   ],
   ['SELECT timestamp FROM entries ORDER BY timestamp LIMIT 1 OFFSET 1', [{ timestamp: at('12:00:30') }]],
