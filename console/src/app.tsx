@@ -97,9 +97,6 @@ function Pages({ who }: { who: Whoami }) {
               <Route key="new" path="/console/new-endpoint">
                 <EndpointPage who={who} name={undefined} />
               </Route>,
-              <Route key="logs" path="/console/explore">
-                <LogsPage who={who} />
-              </Route>,
               <Route key="playground" path="/console/playground">
                 <Playground who={who} />
               </Route>,

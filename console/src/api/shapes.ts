@@ -60,15 +60,6 @@ export type EndpointCacheState = Schemas['EndpointCache']
 export type Session = Schemas['NewSession']
 
 export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
-export interface SavedSearch {
-  id: string
-  name: string
-  source: string
-  query: string
-  project: string | null
-  range: string | null
-  created_at: string
-  created_by: string | null
-}
+export type SavedSearch = Schemas['SavedSearch']
 /** A source as the logs page needs it. */
-export type LogSource = Pick<Source, 'name' | 'description' | 'hot_fields'>
+export type LogSource = Whoami['sources'][number]

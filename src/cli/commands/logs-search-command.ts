@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { pastInstant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { addFilterOptions, type FilterOptions } from '../logs/entry-filter.ts'
+import { addFilterOptions, type FilterOptions, joinedQuery, queryArgument } from '../logs/entry-filter.ts'
 import { entryText } from '../logs/entry-text.ts'
 import { searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
@@ -19,7 +19,7 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
   const time = pastInstant(io.clock.now)
   const search = addServiceCommand(logs, 'search', 'show stored entries that match, newest first')
     .argument('<source>', 'source to search')
-    .argument('[text...]', 'texts that the message must contain, ignoring case')
+    .argument('[query...]', queryArgument)
   addFilterOptions(search)
     .option(
       '--since <time>',
@@ -33,11 +33,13 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
   addServiceAction(search, io, {
     examples: [
       'wellhead logs search edge_logs timeout --since 12h',
+      "wellhead logs search edge_logs 'status:>=500 (path:/rest/* OR path:/auth/*)'",
       'wellhead logs search edge_logs --project demo --where response.status_code=500 --where region!=eu',
       'wellhead logs search edge_logs --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z -n 1000 --json',
     ],
-    request: async (client, source: string, text: string[], options: SearchOptions) => {
-      const { project, where: filters = [], since, from = since, to, limit } = options
+    request: async (client, source: string, words: string[], options: SearchOptions) => {
+      const { project, where = [], since, from = since, to, limit } = options
+      const query = joinedQuery(words, where)
       if (since !== undefined && options.from !== undefined)
         throw usageFailure('Use --since or --from, not both.')
       const asJson = options.json === true || !io.stdout.isTerminal
@@ -45,7 +47,7 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       for await (const { entry, json } of searchEntries(
         client,
         source,
-        { project, from, to, text, filters },
+        { project, from, to, query },
         limit,
       )) {
         count++

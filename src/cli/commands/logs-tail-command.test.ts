@@ -37,7 +37,7 @@ function openTail(url: string, isTerminal = false, choices: object = {}) {
   const io = memoryIo({ signal: stop.signal, stdout: memoryOutput({ isTerminal }) })
   const pausesMs: number[] = []
   const client = new ServiceClient({ url, token: 't' }, io)
-  const options = { source: 'edge_logs', texts: ['a b'], ...choices }
+  const options = { source: 'edge_logs', query: 'a b', ...choices }
   const ended = tailSource(client, options, io, async (ms) => void pausesMs.push(ms))
   return { io, ended, stop: () => stop.abort(), pausesMs }
 }
@@ -61,7 +61,7 @@ describe('logs tail', () => {
       'The service ended the stream. Reconnecting.\nSkipped 2 entries that arrived faster than they were read.\n',
     )
     expect(requests.map(({ lastId }) => lastId)).toEqual([undefined, '1', '1', '1'])
-    expect(requests[0]?.url).toBe('/api/sources/edge_logs/tail?text=a+b')
+    expect(requests[0]?.url).toBe('/api/sources/edge_logs/tail?query=a+b')
     expect(pausesMs).toEqual([500, 1_000, 2_000])
   })
 
@@ -83,7 +83,7 @@ describe('logs tail', () => {
       (response) => void response.write(entry('3', 'four')),
     )
     respondToSearch = (response) => void response.end(`[\n${stored('b', 'two')},\n${stored('a', 'one')}\n]\n`)
-    const { io, ended, stop } = openTail(url, false, { texts: [], lines: 2 })
+    const { io, ended, stop } = openTail(url, false, { query: '', lines: 2 })
     await vi.waitFor(() => expect(io.stdout.text()).toContain('four'), { timeout: 10_000 })
     stop()
     await ended
@@ -108,31 +108,6 @@ describe('logs tail', () => {
     respondToSearch = refuse(403)
     const other = await serve(wait)
     await expect(openTail(other.url, false, { lines: 1 }).ended).rejects.toThrow('It is 403.')
-  })
-
-  test('filters what the service cannot filter, and keeps the position of filtered entries', async () => {
-    const { url, requests } = await serve(
-      (response) =>
-        void response.end(`${entry('1', 'a long one')}${entry('2', 'long')}${entry('3', 'a long two')}`),
-      (response) =>
-        void response.write(
-          `event: missed\ndata: {"count":2}\n\n${entry('4', 'long')}${entry('5', 'A LONG end')}`,
-        ),
-    )
-    const where = [{ path: 'a', is: 'eq', value: '1' }]
-    const { io, ended, stop } = openTail(url, false, { texts: ['a', 'long'], where })
-    await vi.waitFor(() => expect(io.stdout.text()).toContain('end'), { timeout: 10_000 })
-    stop()
-    await ended
-    const lines = io.stdout.text().trim().split('\n')
-    expect(lines.map((line) => JSON.parse(line).event_message)).toEqual([
-      'a long one',
-      'a long two',
-      'A LONG end',
-    ])
-    expect(requests[0]?.url).toBe('/api/sources/edge_logs/tail?text=long')
-    expect(requests[1]?.lastId).toBe('3')
-    expect(io.stderr.text()).toContain('Skipped up to 2 entries')
   })
 
   test.each([401, 403, 404])('ends with the message of the service after status %i', async (status) => {

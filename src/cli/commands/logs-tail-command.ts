@@ -5,7 +5,14 @@ import type { Command } from 'commander'
 import { collect, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { addFilterOptions, type FilterOptions, type LoggedEntry, matches } from '../logs/entry-filter.ts'
+import {
+  addFilterOptions,
+  type FilterOptions,
+  joinedQuery,
+  type LoggedEntry,
+  queryArgument,
+  quoted,
+} from '../logs/entry-filter.ts'
 import { entryText } from '../logs/entry-text.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
 import { newestEntries } from '../logs/search-entries.ts'
@@ -32,34 +39,36 @@ standard error. Stop with Ctrl-C.
 export function addLogsTailCommand(logs: Command, io: CommandIo): void {
   const tail = addServiceCommand(logs, 'tail', 'show new entries as they are stored')
     .argument('[source]', 'source to follow')
-    .argument('[text...]', 'only entries whose message contains each of these texts, ignoring case')
+    .argument('[query...]', queryArgument)
     .option('-n, --lines <count>', 'first show this many of the newest entries', wholeNumber(0, 10_000))
   addFilterOptions(tail)
     .option('--source <name>', 'the source, if it is not the first argument')
-    .option('--text <text>', 'same as the argument; repeatable', collect)
+    .option('--text <text>', 'only entries whose message contains this text; repeatable', collect)
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
     .addHelpText('after', tailHelp)
   addServiceAction(tail, io, {
     examples: [
       'wellhead logs tail edge_logs -n 20 /rest/v1',
-      'wellhead logs tail edge_logs --project demo --where "response.status_code>=500"',
+      "wellhead logs tail edge_logs --project demo 'status:>=500 OR timeout'",
       'wellhead logs tail edge_logs --project demo | jq .metadata',
     ],
     request: (client, argument: string | undefined, words: string[], options: TailOptions) => {
-      const [source, ...texts] =
+      const [source, ...query] =
         options.source === undefined
           ? [argument, ...words]
           : [options.source, ...(argument === undefined ? [] : [argument, ...words])]
       if (source === undefined) throw usageFailure('Name the source to follow: wellhead logs tail <source>.')
-      const tailed = { ...options, source, texts: [...texts, ...(options.text ?? [])] as string[] }
+      const conditions = [...(options.text ?? []).map(quoted), ...(options.where ?? [])]
+      const tailed = { ...options, source, query: joinedQuery(query as string[], conditions) }
       return tailSource(client, tailed, io, (ms) => delay(ms, undefined, { signal: io.signal }))
     },
   })
 }
 
-interface Tailed extends FilterOptions {
+interface Tailed {
   source: string
-  texts: readonly string[]
+  query: string
+  project?: string
   lines?: number
   json?: true
 }
@@ -67,15 +76,12 @@ interface Tailed extends FilterOptions {
 /** Follows a source until the command is stopped or the service rejects the request. */
 export async function tailSource(
   client: Pick<ServiceClient, 'request' | 'read' | 'parse' | 'url'>,
-  { source, texts, project, where = [], lines = 0, json }: Tailed,
+  { source, query, project, lines = 0, json }: Tailed,
   io: CommandIo,
   pause: (ms: number) => Promise<void>,
 ): Promise<void> {
   const asJson = json === true || !io.stdout.isTerminal
-  // The service filters by one text; the longest is the rarest.
-  const [text] = texts.toSorted((one, other) => other.length - one.length)
-  const query = { ...(project !== undefined && { project }), ...(text !== undefined && { text }) }
-  const isFiltered = texts.length > 1 || where.length > 0
+  const filter = { ...(project !== undefined && { project }), ...(query !== '' && { query }) }
   const path = `/api/sources/${encodeURIComponent(source)}/tail`
   /** Entries that the stream may repeat because they were stored while the newest ones were read. */
   const shown = new Set<string>()
@@ -95,7 +101,7 @@ export async function tailSource(
 
     async function follow(): Promise<string> {
       const response = await client.request('GET', path, {
-        query,
+        query: filter,
         headers: { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) },
       })
       // Another program's page would look like a stream without events.
@@ -117,9 +123,8 @@ export async function tailSource(
   }
 
   async function showNewest(): Promise<void> {
-    const search = { project, text: texts, filters: where }
     const bounds = { count: missing, nowMs: io.clock.now() }
-    for (const { entry, json } of await newestEntries(client, source, search, bounds)) {
+    for (const { entry, json } of await newestEntries(client, source, { project, query }, bounds)) {
       shown.add(keyOf(entry))
       await io.stdout.write(`${asJson ? json : entryText(entry, io.stdout)}\n`)
     }
@@ -129,15 +134,16 @@ export async function tailSource(
   async function printEvent({ event, data }: StreamEvent): Promise<void> {
     switch (event) {
       case 'entry': {
-        if (asJson && !isFiltered && shown.size === 0) return io.stdout.write(`${data}\n`)
+        if (asJson && shown.size === 0) return io.stdout.write(`${data}\n`)
         const entry = JSON.parse(data) as LoggedEntry
-        if ((isFiltered && !matches(entry, texts, where)) || shown.delete(keyOf(entry))) return
+        if (shown.delete(keyOf(entry))) return
         return io.stdout.write(`${asJson ? data : entryText(entry, io.stdout)}\n`)
       }
       case 'missed': {
         const { count } = JSON.parse(data) as { count: number }
-        const missed = `${isFiltered ? 'up to ' : ''}${plural(count, 'entry', 'entries')}`
-        return io.stderr.write(`Skipped ${missed} that arrived faster than they were read.\n`)
+        return io.stderr.write(
+          `Skipped ${plural(count, 'entry', 'entries')} that arrived faster than they were read.\n`,
+        )
       }
       case 'reset':
         return io.stderr.write('Entries may be missing here: the service cannot resume at the last entry.\n')

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import type { ServiceClient } from '../service-client.ts'
-import type { EntryCondition, LoggedEntry } from './entry-filter.ts'
+import type { LoggedEntry } from './entry-filter.ts'
 
 export interface EntrySearch {
   project?: string | undefined
   from?: string | undefined
   to?: string | undefined
-  text: readonly string[]
-  filters: readonly EntryCondition[]
+  query: string
 }
 
 export interface FoundEntry {

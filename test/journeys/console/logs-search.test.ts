@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { ask } from '../../support/callers.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import { faultsOf } from './browser.ts'
 import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
@@ -164,6 +164,24 @@ describe('searching logs in the console', () => {
       await page.getByRole('button', { name: 'Delete Failed logins' }).click()
       await page.getByText('No searches are saved yet.').waitFor()
     }))
+
+  test('a tenant searches the entries of its project, without what is for admins', async () => {
+    const { token } = await makeToken(stage.service(), {
+      description: 'shop',
+      scopes: ['query'],
+      project: shop,
+    })
+    await visit(`/console/explore?source=edge_logs&range=24h&project=${notes}`, { token }, async (page) => {
+      await found(page, '55 entries')
+      await facet(page, 'status_code').getByRole('button', { name: '500 6' }).click()
+      await found(page, '6 entries')
+      await page.locator('.entry').first().click()
+      await page.getByRole('link', { name: 'Entries around it' }).click()
+      await page.locator('.entry[aria-current=true]').waitFor()
+      expect(await page.getByLabel('Project').count()).toBe(0)
+      expect(await page.getByRole('button', { name: 'Saved searches' }).count()).toBe(0)
+    })
+  })
 
   test('has no accessibility violations with suggestions, and fits a phone', () =>
     visit(

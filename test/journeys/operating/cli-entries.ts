@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from 'vitest'
-import { collectCondition, matches } from '../../../src/cli/logs/entry-filter.ts'
 import { type CommandChoices, runCommand, startCommand } from '../../support/command.ts'
 import type { LocalService } from './cli.ts'
 
@@ -43,30 +42,44 @@ export function logCommandJourneys(service: () => LocalService): void {
       const shown = await run(['logs', 'search', source, 'timeout', '--json'])
       expect(shown.stdout).toContain('18446744073709551615')
 
-      // The command decides like the service what a condition means.
-      const entry = { ...JSON.parse(shown.stdout), metadata: JSON.parse(metadata) }
-      for (const condition of [
-        ...[
-          'status=500',
-          'status>=500',
-          'status>500',
-          'status=500.0',
-          'a.b=x=y',
-          'metadata.a.b!=x',
-          'a.f=1.5',
-        ],
-        ...['a.t=true', 'a.none=', 'a.none!=', 'missing!=x', 'missing<1', 'empty=', 'k%2Ee=dot', 'k.e=dot'],
-        ...['big=18446744073709551615', 'a.list=[1]', 'a.list.0=1', 'id=one', 'a.b<1', 'event_message!=x'],
+      for (const [condition, found] of [
+        ...([
+          ['status>=500', 2],
+          ['status>500', 0],
+          ['status=500', 2],
+          ['status=500.0', 0],
+        ] as const),
+        ...([
+          ['a.b=x=y', 1],
+          ['metadata.a.b!=x', 3],
+          ['a.f=1.5', 1],
+          ['a.t=true', 1],
+          ['a.none=', 0],
+        ] as const),
+        ...([
+          ['missing!=x', 3],
+          ['missing<1', 0],
+          ['empty=', 1],
+          ['k%2Ee=dot', 1],
+          ['k.e=dot', 0],
+        ] as const),
+        ...([
+          ['big=18446744073709551615', 1],
+          ['a.list=[1]', 1],
+          ['id=one', 1],
+          ['a.b<1', 0],
+        ] as const),
       ]) {
-        const filters = collectCondition(condition, undefined)
-        const response = await fetch(`${service().url}/api/sources/${source}/search`, {
-          method: 'POST',
-          headers: { 'X-API-KEY': service().token, 'Content-Type': 'application/json' },
-          body: JSON.stringify({ text: ['timeout'], filters }),
-        })
-        const found = (await response.json()) as object[]
-        expect([condition, matches(entry, [], filters)]).toEqual([condition, found.length === 1])
+        expect([condition, (await search('--where', condition)).length]).toEqual([condition, found])
       }
+      expect((await search('status:500', '-project:other', 'OR', 'status:<300')).toSorted()).toEqual([
+        'one',
+        'two',
+      ])
+      expect((await search('status:(200 OR 500)', '--where', 'project=demo')).toSorted()).toEqual([
+        'one',
+        'two',
+      ])
 
       const args = ['logs', 'tail', source, '-n', '3', '--project', 'demo', '--where', 'status>=200', 'rest']
       const tail = startCommand(args, { environment: environment() })
@@ -100,7 +113,9 @@ export function logCommandJourneys(service: () => LocalService): void {
         [['logs', 'search', source, '--since', '1h', '--from', '2h'], 2, 'not both'],
         [['logs', 'search', source, '--from', '1h', '--to', '2h'], 1, 'to must be later than from'],
         [['logs', 'search', source, '--where', 'status'], 2, 'must be a condition such as'],
-        [['logs', 'search', source, '--where', 'a..b=1'], 1, 'is not a path'],
+        [['logs', 'search', source, '--where', 'a..b=1'], 1, 'is not a field'],
+        [['logs', 'search', source, '(a OR'], 1, 'Nothing follows OR at character 6.'],
+        [['logs', 'tail', source, 'a:'], 1, 'Nothing follows "a:" at character 3.'],
       ] as const) {
         const result = await run([...command])
         expect({ command, ...result }).toMatchObject({
@@ -111,17 +126,13 @@ export function logCommandJourneys(service: () => LocalService): void {
       }
       const made = await run(['token', 'create', '--scope', 'query', '--project', 'demo'])
       const as = { WELLHEAD_TOKEN: made.stdout.trim(), WELLHEAD_URL: service().url }
-      for (const command of [
-        ['logs', 'search', source],
-        ['logs', 'tail', source, '-n', '1'],
-        ['source', 'schema', source],
-      ]) {
-        expect(await run(command, { environment: as })).toMatchObject({
-          code: 1,
-          stdout: '',
-          stderr: expect.stringContaining('(forbidden'),
-        })
-      }
+      const own = await run(['logs', 'search', source, '-n', '100'], { environment: as })
+      expect(idsOf(own.stdout).toSorted()).toEqual(['five', 'four', 'one', 'seven', 'six', 'two'])
+      expect(await run(['source', 'schema', source], { environment: as })).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('(forbidden'),
+      })
       expect((await run(['__names', 'sources'])).stdout.split('\n')).toContain(source)
       expect((await run(['source', 'delete', source, '--yes'])).code).toBe(0)
     })

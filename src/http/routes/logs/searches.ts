@@ -14,8 +14,8 @@ const texts = {
 }
 
 const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>> = {
-  id: z.uuid(),
-  created_at: z.iso.datetime(),
+  id: z.uuid().describe('Identifies the search.'),
+  created_at: z.iso.datetime().describe('When it was saved.'),
   created_by: z.string().describe('Id of the token that saved it.'),
 }
 
