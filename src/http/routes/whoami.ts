@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
 import { type Source, sourceShape } from '../../catalog/source.ts'
+import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
@@ -20,6 +21,7 @@ const callable = z.object({
   max_rows: z.int(),
   cache_seconds: z.int().nullable(),
   sandbox: z.boolean(),
+  chart: definitionShape.shape.chart,
   version: z.int(),
 })
 const permissions = z.object({
@@ -82,7 +84,7 @@ function sourceView({ name, description, hot_fields }: Source) {
 
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */
 function callerView({ definition, version, columns }: Endpoint, caller: Caller): z.output<typeof callable> {
-  const { id, name, description, max_rows, cache_seconds, sandbox } = definition
+  const { id, name, description, max_rows, cache_seconds, sandbox, chart } = definition
   const parameters = Object.entries(definition.parameters).filter(
     ([parameter]) => !Object.hasOwn(caller.parameters, parameter),
   )
@@ -95,6 +97,7 @@ function callerView({ definition, version, columns }: Endpoint, caller: Caller):
     max_rows,
     cache_seconds,
     sandbox,
+    chart,
     version,
   }
 }

@@ -37,6 +37,7 @@ describe('the console', () => {
       await page.getByRole('link', { name }).click()
       await page.getByLabel('project', { exact: false }).first().fill(shop)
       if (name === 'functions.invocation-stats') await page.getByLabel('interval').fill('1hr')
+      if (name === 'usage.api-counts') await page.getByLabel('interval').selectOption('minutely')
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByRole('columnheader', { name: column }).waitFor()
       await page.getByText(/ ms total$|\ds total$| s total$/).waitFor()

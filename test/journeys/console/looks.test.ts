@@ -21,7 +21,7 @@ const pages: [string, (page: Page) => Promise<void>][] = [
     },
   ],
   ...(['chart', 'json', 'call', 'plan'] as const).map((view): [string, (page: Page) => Promise<void>] => [
-    `/console/endpoints/usage.api-counts?project=${projects[0]}&_view=${view}`,
+    `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely&_view=${view}`,
     (page) => page.locator(shownAs[view]).first().waitFor(),
   ]),
   ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByLabel('Row limit').waitFor()],
