@@ -1,5 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
-import { type Chart, choiceOf } from '../endpoints/result/chart-choice.ts'
+import { choiceOf } from '../endpoints/result/chart-choice.ts'
 import { ResultChart } from '../endpoints/result/result-chart.tsx'
 import { ResultTable } from '../endpoints/result/result-table.tsx'
 import { Boundary, Empty, Waiting } from '../ui/states.tsx'
@@ -65,8 +65,7 @@ function Content({ embedded: { endpoint, result }, address, notice }: ContentPro
       </Empty>
     )
   }
-  const { columns } = endpoint
-  const chart = (endpoint as { chart?: Chart | null }).chart ?? null
+  const { columns, chart } = endpoint
   const { type } = choiceOf(rows, columns, chart)
   const isTable = type === 'table' || (type === 'none' && address.view !== 'chart')
   return address.view === 'table' || isTable ? (

@@ -18,7 +18,7 @@ const tabs = [
 
 /** The page of an endpoint for tokens that can request it but not change it. */
 export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; who: Whoami }) {
-  const { name, description, parameters, columns } = endpoint
+  const { name, description, parameters, columns, chart } = endpoint
   const [address, setAddress] = useAddress()
   const tab = address.get('_tab') === 'docs' ? 'docs' : 'try'
   const parameterValues = useParameterValues(parameters)
@@ -76,7 +76,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
               <LiveToggle live={live.live} onToggle={toggleLive} />
             </div>
           </form>
-          <EndpointResult run={run} columns={columns} name={name} values={values} />
+          <EndpointResult run={run} columns={columns} name={name} values={values} chart={chart} />
         </>
       )}
     </div>

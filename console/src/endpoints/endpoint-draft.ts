@@ -13,6 +13,7 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'sandbox'
   | 'strict'
   | 'published'
+  | 'chart'
 >
 
 export const newDraft: EndpointDraft = {
@@ -28,6 +29,7 @@ export const newDraft: EndpointDraft = {
   sandbox: false,
   strict: false,
   published: true,
+  chart: null,
 }
 
 const draftFields = Object.keys(newDraft) as (keyof EndpointDraft)[]

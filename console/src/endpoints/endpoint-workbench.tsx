@@ -13,7 +13,7 @@ import { Verdict } from './editor/verdict.tsx'
 import { type SqlWarning, WarningList } from './editor/warning-list.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
 import { EndpointConflict } from './endpoint-conflict.tsx'
-import type { EndpointDraft } from './endpoint-draft.ts'
+import { changedFields, draftOf, type EndpointDraft } from './endpoint-draft.ts'
 import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
 import { previewFile } from './result/download.tsx'
@@ -49,7 +49,8 @@ const noWarnings: readonly SqlWarning[] = []
 export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
-  const isDraft = base === undefined || isChanged
+  // Another chart draws the rows of the saved query.
+  const isDraft = base === undefined || changedFields(draft, draftOf(base)).some((field) => field !== 'chart')
   const { name, ...fields } = draft
   useLeaveGuard(isChanged)
   const { checked, used, problem, marked, waiting } = useDraftCheck(draft, true)
@@ -195,6 +196,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             name={draft.name || 'my-endpoint'}
             hasPlan={!isDraft}
             values={values}
+            chart={draft.chart}
+            onChart={(chart) => setDraft((now) => ({ ...now, chart }))}
             {...(isDraft && { file: previewFile(fields, values) })}
             idle={
               runner.isStarting ? (

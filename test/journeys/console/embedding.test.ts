@@ -13,9 +13,9 @@ import { fillWithTraffic, projects } from './data.ts'
 
 const [shop, notes] = projects
 const count = 'SELECT count() AS requests FROM edge_logs WHERE project = @project'
-const split = `SELECT toStartOfMinute(timestamp) AS minute, metadata.request.path AS path, count() AS requests
+const split = `SELECT toStartOfMinute(timestamp) AS minute, request_path AS path, count() AS requests
 FROM edge_logs WHERE project = @project GROUP BY minute, path ORDER BY minute`
-const perPath = `SELECT metadata.request.path AS path, count() AS requests FROM edge_logs
+const perPath = `SELECT request_path AS path, count() AS requests FROM edge_logs
 WHERE project = @project GROUP BY path ORDER BY requests DESC`
 const parameters = { project: { required: true } }
 
@@ -202,7 +202,7 @@ describe('the page of one endpoint', () => {
       const before = Number(await figure(page).textContent())
       // Chromium keeps open streams when it goes offline, so the next connection is cut instead.
       await context.route('**/api/endpoints/query/**', (route) => route.abort())
-      await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/embed.count', { max_rows: 7 })
+      await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/embed.count', { description: 'Changed' })
       await page.getByText('The service cannot be reached. Reconnecting …').waitFor()
       expect(await figure(page).textContent()).toBe(String(before))
       await context.unrouteAll()

@@ -139,19 +139,6 @@ describe('logs in the console', () => {
     await tab.close()
   })
 
-  test('a chart splits its rows by a text, and breaks lines at gaps', async () => {
-    const at = 'toDateTime(1767225600 + 60 * (number < 6 ? number : number + 6))'
-    const query = `SELECT ${at} AS timestamp, name, number AS calls, 1 AS errors FROM numbers(12) ARRAY JOIN ['a', 'b'] AS name`
-    await ask(stage.service(), admin().token, 'POST', '/api/endpoints', { name: 'console.split', query })
-    await visit('/console/endpoints/console.split?_view=chart', admin(), async (page) => {
-      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
-      await page.getByRole('button', { name: /^Run/ }).click()
-      await page.getByRole('img', { name: 'Chart of a, b over 13 points in time' }).waitFor()
-      await page.getByRole('button', { name: 'errors', exact: true }).click()
-      await page.getByText('by name').waitFor()
-    })
-  })
-
   test('a wide schema can be searched, and a long value is collapsed', async () => {
     const wide = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`key_${n}`, n]))
     await send('realtime_logs', [

@@ -1,16 +1,9 @@
-import type { Column, Row } from '../../api/shapes.ts'
+import type { Column, Endpoint, Row } from '../../api/shapes.ts'
 import type { Unit } from '../../charts/series.ts'
 import { columnsOf, type ShownColumn } from './result-columns.ts'
 
-export type ChartType = 'lines' | 'bars' | 'stacked' | 'number' | 'table'
-
 /** What is kept with an endpoint. Null or empty parts are chosen from the columns. */
-export interface Chart {
-  type: ChartType
-  x: string | null
-  y: string[]
-  series: string | null
-}
+export type Chart = NonNullable<Endpoint['chart']>
 
 /** Columns that a chart can use, by what they can be used as. */
 export interface ChartColumns {

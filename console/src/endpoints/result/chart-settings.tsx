@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Choices } from '../../ui/choices.tsx'
 import { CheckField, SelectField } from '../../ui/fields.tsx'
-import type { Chart, ChartColumns, ChartType, Choice } from './chart-choice.ts'
+import type { Chart, ChartColumns, Choice } from './chart-choice.ts'
 
 const types = [
   ['automatic', 'Automatic'],
@@ -25,7 +25,7 @@ export function ChartSettings({ chart, choice, columns, onChange }: ChartSetting
   const [isOpen, setOpen] = useState(false)
   const { times, numbers, texts } = columns
   const drawn = 'x' in choice ? choice : undefined
-  const type: ChartType = chart?.type ?? (choice.type === 'none' ? 'bars' : choice.type)
+  const type: Chart['type'] = chart?.type ?? (choice.type === 'none' ? 'bars' : choice.type)
   const set = (fields: Partial<Chart>) =>
     onChange({ x: null, y: [], series: null, ...chart, type, ...fields })
   const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => [name] as const)
