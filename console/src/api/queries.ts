@@ -41,7 +41,7 @@ export function invalidate(...keys: string[]): void {
 }
 
 /** The shipped endpoint with statistics of all endpoints. */
-export const statsEndpoint = 'wellhead.endpoint-stats'
+const statsEndpoint = 'wellhead.endpoint-stats'
 
 interface ReadOptions {
   staleTime?: number

@@ -52,7 +52,7 @@ export default function Overview() {
         )}
         <EntriesChart query={usage} range={range} />
       </div>
-      <ServiceState status={status} usage={usage} />
+      <ServiceState status={status} usage={usage} totals={recorded.data?.totals} />
       {!isOff && <EndpointRankings query={recorded} range={range} />}
       <div className="parts two">
         {!isOff && (

@@ -1,4 +1,4 @@
-import type { Status, Usage } from '../api/shapes.ts'
+import type { Requests, Status, Usage } from '../api/shapes.ts'
 import { Figure } from '../ui/figure.tsx'
 import { bytes, counted, percent, short, sum } from '../ui/format.ts'
 
@@ -7,8 +7,15 @@ interface Loading<T> {
   error: Error | null
 }
 
+interface ServiceStateProps {
+  status: Loading<Status>
+  usage: Loading<Usage>
+  /** Requests of the range, where they are recorded. */
+  totals: Requests['totals'] | undefined
+}
+
 /** Engine, cache, disk and entries as they are now. */
-export function ServiceState({ status, usage }: { status: Loading<Status>; usage: Loading<Usage> }) {
+export function ServiceState({ status, usage, totals }: ServiceStateProps) {
   const { data } = usage
   // A part of the page that failed shows the error.
   const unknown = usage.error ? '–' : '…'
@@ -19,7 +26,11 @@ export function ServiceState({ status, usage }: { status: Loading<Status>; usage
       ) : (
         <Figure name="Engine" value={status.error ? '–' : '…'} under={status.error?.message} />
       )}
-      {data ? <CacheFigure cache={data.cache} /> : <Figure name="Cache hits" value={unknown} />}
+      {data ? (
+        <CacheFigure cache={data.cache} totals={totals} />
+      ) : (
+        <Figure name="Cache hits" value={unknown} />
+      )}
       {data ? <DiskFigure usage={data} /> : <Figure name="On disk" value={unknown} />}
       <Figure
         name="Entries stored"
@@ -52,13 +63,15 @@ function EngineFigure({ status: { ready, reason, engine } }: { status: Status })
   )
 }
 
-function CacheFigure({ cache }: { cache: Usage['cache'] }) {
-  const { results, bytes: size, max_bytes, hits, stale, misses, joined } = cache
-  const lookups = hits + stale + misses + joined
+/** Without statistics, the hits since the start. */
+function CacheFigure({ cache, totals }: { cache: Usage['cache'] } & Pick<ServiceStateProps, 'totals'>) {
+  const { results, bytes: size, max_bytes, stale, misses, joined } = cache
+  const hits = totals?.hits ?? cache.hits + stale
+  const requests = totals?.requests ?? hits + misses + joined
   return (
     <Figure
       name="Cache hits"
-      value={percent(lookups > 0 ? (hits + stale) / lookups : null)}
+      value={percent(requests > 0 ? hits / requests : null)}
       under={`${counted(results, 'result')}, ${bytes(size)} of ${bytes(max_bytes)}`}
     />
   )

@@ -43,7 +43,7 @@ function Cached({ name, cache }: { name: string; cache: EndpointCacheState }) {
   const failing = results.filter(({ failure }) => failure !== null).length
   return (
     <>
-      <dl className="figures">
+      <dl className="figures eight">
         <Figure
           name="Cached results"
           value={count(total)}

@@ -21,9 +21,10 @@ interface SlowRequestsProps {
 /** The slow and the failed requests of the last hour, each with what explains it. */
 export function SlowRequests({ query, callers }: SlowRequestsProps) {
   const [address, setAddress] = useAddress()
-  const list = address.get('_requests') === 'failed' ? 'failed' : 'slow'
   const failed = (query.data ?? []).filter(({ code }) => code !== null)
   const slow = (query.data ?? []).filter(({ code }) => code === null)
+  const asked = address.get('_requests') ?? (slow.length === 0 && failed.length > 0 ? 'failed' : 'slow')
+  const list = asked === 'failed' ? 'failed' : 'slow'
   const shown = list === 'failed' ? failed : slow
   const options = [
     ['slow', `Slow (${slow.length})`],
@@ -55,7 +56,7 @@ export function SlowRequests({ query, callers }: SlowRequestsProps) {
               : 'No request reached the engine in the last hour.'}
           </p>
         ) : (
-          <RequestTable requests={shown} callers={callers} />
+          <RequestTable key={list} requests={shown} callers={callers} />
         )
       }
     </Part>
@@ -72,62 +73,74 @@ const columns = [
   ['Details', 'right'],
 ] as const
 
+const firstRows = 8
+
 function RequestTable({ requests, callers }: { requests: readonly SlowRequest[]; callers: Descriptions }) {
   const zone = useZone()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [showsAll, setShowsAll] = useState(false)
   return (
-    <Table columns={columns}>
-      {requests.map((request) => {
-        const { request_id: id, endpoint, status, code, rows_read, engine_ms, duration_ms, plan } = request
-        const isOpen = open.has(id)
-        const response = code === null ? String(status) : `${status} ${code}`
-        const at = showInstant(Date.parse(request.at), zone, 'seconds')
-        const caller = callerName(request.token_id, callers)
-        return (
-          <Fragment key={id}>
-            <tr>
-              <td>
-                {endpoint !== undefined && (
-                  <Link
-                    className="name"
-                    href={usageLink(endpoint, '1hr', code === null ? undefined : 'failed')}
+    <>
+      <Table columns={columns}>
+        {requests.slice(0, showsAll ? undefined : firstRows).map((request) => {
+          const { request_id: id, endpoint, status, code, rows_read, engine_ms, duration_ms, plan } = request
+          const isOpen = open.has(id)
+          const response = code === null ? String(status) : `${status} ${code}`
+          const at = showInstant(Date.parse(request.at), zone, 'seconds')
+          const caller = callerName(request.token_id, callers)
+          return (
+            <Fragment key={id}>
+              <tr>
+                <td>
+                  {endpoint !== undefined && (
+                    <Link
+                      className="name"
+                      href={usageLink(endpoint, '1hr', code === null ? undefined : 'failed')}
+                    >
+                      <Breakable text={endpoint} />
+                    </Link>
+                  )}
+                  <div className={endpoint === undefined ? 'number nowrap' : 'under number'}>{at}</div>
+                  <div className="under narrow-only">{response}</div>
+                </td>
+                <td className="optional">
+                  <span className={`badge ${toneOf(status)}`}>{response}</span>
+                </td>
+                <td className="optional">{caller}</td>
+                <td className="right optional">{rows_read === null ? '–' : count(rows_read)}</td>
+                <td className="right optional">{milliseconds(engine_ms)}</td>
+                <td className="right">{milliseconds(duration_ms)}</td>
+                <td className="right">
+                  <button
+                    type="button"
+                    className="button small"
+                    aria-expanded={isOpen}
+                    aria-label={`${plan ? 'Plan' : 'Details'} of the request at ${at}`}
+                    onClick={() => setOpen(toggled(open, id))}
                   >
-                    <Breakable text={endpoint} />
-                  </Link>
-                )}
-                <div className={endpoint === undefined ? 'number' : 'under number'}>{at}</div>
-                <div className="under narrow-only">{response}</div>
-              </td>
-              <td className="optional">
-                <span className={`badge ${toneOf(status)}`}>{response}</span>
-              </td>
-              <td className="optional">{caller}</td>
-              <td className="right optional">{rows_read === null ? '–' : count(rows_read)}</td>
-              <td className="right optional">{milliseconds(engine_ms)}</td>
-              <td className="right">{milliseconds(duration_ms)}</td>
-              <td className="right">
-                <button
-                  type="button"
-                  className="button small"
-                  aria-expanded={isOpen}
-                  aria-label={`${plan ? 'Plan' : 'Details'} of the request at ${at}`}
-                  onClick={() => setOpen(toggled(open, id))}
-                >
-                  {isOpen ? 'Hide' : plan ? 'Plan' : 'Details'}
-                </button>
-              </td>
-            </tr>
-            {isOpen && (
-              <tr className="unfolded">
-                <td colSpan={columns.length}>
-                  <RequestDetails request={request} caller={caller} />
+                    {isOpen ? 'Hide' : plan ? 'Plan' : 'Details'}
+                  </button>
                 </td>
               </tr>
-            )}
-          </Fragment>
-        )
-      })}
-    </Table>
+              {isOpen && (
+                <tr className="unfolded">
+                  <td colSpan={columns.length}>
+                    <RequestDetails request={request} caller={caller} />
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          )
+        })}
+      </Table>
+      {!showsAll && requests.length > firstRows && (
+        <p className="card-body">
+          <button type="button" className="link" onClick={() => setShowsAll(true)}>
+            Show all {requests.length}
+          </button>
+        </p>
+      )}
+    </>
   )
 }
 
