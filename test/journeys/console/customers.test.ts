@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService } from '../../support/service.ts'
-import { openConsole } from './browser.ts'
+import { faultsOn, openConsole } from './browser.ts'
 import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
 
@@ -92,6 +92,16 @@ describe('a tenant', () => {
       await page.reload()
       await parameters.waitFor()
     }))
+
+  test('has usage without accessibility violations', async () => {
+    const tab = await openConsole(stage.browser(), stage.service(), '/', {
+      token: mine.token,
+      bypassPolicy: true,
+    })
+    const loaded = (page: Page) => page.getByText('400 invalid_parameter').waitFor()
+    expect(await faultsOn(tab.page, [['/console/usage', loaded]])).toEqual({})
+    await tab.close()
+  })
 
   test('no longer sees an endpoint that is not published', () =>
     visit('/console/endpoints/functions.invocation-stats?_tab=settings', admin(), async (page) => {

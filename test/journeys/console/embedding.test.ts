@@ -202,7 +202,9 @@ describe('the page of one endpoint', () => {
       const before = Number(await figure(page).textContent())
       // Chromium keeps open streams when it goes offline, so the next connection is cut instead.
       await context.route('**/api/endpoints/query/**', (route) => route.abort())
-      await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/embed.count', { description: 'Changed' })
+      await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/embed.count', {
+        description: 'Changed',
+      })
       await page.getByText('The service cannot be reached. Reconnecting …').waitFor()
       expect(await figure(page).textContent()).toBe(String(before))
       await context.unrouteAll()

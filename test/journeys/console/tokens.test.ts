@@ -1,5 +1,7 @@
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { faultsOn, openConsole } from './browser.ts'
 import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
 
@@ -122,6 +124,27 @@ describe('the tokens page', () => {
       await page.getByText('by the admin token').waitFor()
       await page.getByText('No requests in the last hour.').first().waitFor()
     })
+  })
+
+  test('has no accessibility violations on the page of a token and in its forms', async () => {
+    const { id } = await makeToken(stage.service(), {
+      description: 'inspected',
+      scopes: ['query:logs.all', 'ingest:edge_logs'],
+      project: shop,
+    })
+    const opened = (button: string, field: string) => async (page: Page) => {
+      await page.getByRole('button', { name: button }).click()
+      await page.getByLabel(field, { exact: true }).waitFor()
+    }
+    const tab = await openConsole(stage.browser(), stage.service(), '/', { ...admin(), bypassPolicy: true })
+    const path = `/console/tokens/${id}`
+    const found = await faultsOn(tab.page, [
+      [path, (page) => page.getByText('No requests in the last hour.').first().waitFor()],
+      [path, opened('Edit', 'Description')],
+      [path, opened('Create a browser session', 'Minutes')],
+    ])
+    expect(found).toEqual({})
+    await tab.close()
   })
 
   test('finds tokens by words, sorts them, and marks expired ones', async () => {
