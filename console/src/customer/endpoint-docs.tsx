@@ -65,7 +65,7 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
             {columns.map((column) => (
               <tr key={column.name}>
                 <td className="mono">{column.name}</td>
-                <td className="mono soft path">{column.type}</td>
+                <td className="mono soft example">{column.type}</td>
               </tr>
             ))}
           </Table>
@@ -147,8 +147,8 @@ function ParameterRow({ name, parameter }: { name: string; parameter: Parameter 
         </div>
       </td>
       <td className="optional">{type}</td>
-      <td className="optional path">{shown(preset)}</td>
-      <td className="optional path">{shown(example)}</td>
+      <td className="optional example">{shown(preset)}</td>
+      <td className="optional example">{shown(example)}</td>
       <td>
         {description}
         {allowed && (
