@@ -1,5 +1,6 @@
 import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api, at, OfflineError } from './api.ts'
+import { connection } from './connection.ts'
 import type {
   Cache,
   Endpoint,
@@ -24,9 +25,9 @@ export const queryClient = new QueryClient({
     queries: {
       networkMode: 'always',
       staleTime: 5_000,
-      // Other errors do not go away by trying again.
+      // Other errors do not go away by trying again. A service that starts is waited for, however long it takes.
       retry: (failures, error) =>
-        failures < 3 &&
+        (failures < 3 || !connection.isUp()) &&
         (error instanceof OfflineError || (error instanceof ApiError && error.status === 503)),
       retryDelay: 1_000,
     },
@@ -97,6 +98,7 @@ export const queries = {
       staleTime: 300_000,
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
+  token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
   /** Null where the service records no statistics. */
   stats: (interval: string) =>
     queryOptions({
@@ -108,12 +110,16 @@ export const queries = {
       refetchInterval: 10_000,
     }),
   searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
-  /** Of all endpoints or of one. Null where the service records no statistics. */
-  requests: (interval: string, endpoint?: string) =>
+  /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
+  requests: (interval: string, endpoint?: string, token?: string) =>
     queryOptions({
-      queryKey: ['requests', interval, endpoint],
+      queryKey: ['requests', interval, endpoint, token],
       queryFn: ({ signal }) => {
-        const asked = new URLSearchParams({ interval, ...(endpoint !== undefined && { endpoint }) })
+        const asked = new URLSearchParams({
+          interval,
+          ...(endpoint !== undefined && { endpoint }),
+          ...(token !== undefined && { token }),
+        })
         return unlessOff(api<Requests>(`/api/requests?${asked}`, { signal }))
       },
       refetchInterval: 10_000,
@@ -123,6 +129,7 @@ export const queries = {
     read<EndpointCacheState>(['endpoints', name, 'cache'], `/api/endpoints/${at(name)}/cache`, {
       refetchInterval: 5_000,
     }),
+  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
 }
 
 async function unlessOff<T>(response: Promise<T>): Promise<T | null> {

@@ -55,6 +55,10 @@ export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
 export type Requests = Schemas['RequestReport']
 
 export type EndpointCacheState = Schemas['EndpointCache']
+
+/** A short-lived token for a browser. */
+export type Session = Schemas['NewSession']
+
 export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
 export type SavedSearch = Schemas['SavedSearch']
 /** A source as the logs page needs it. */

@@ -107,7 +107,14 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
     <div className="page">
       <PageHead
         title={saved?.name ?? 'New endpoint'}
-        badge={saved && <span className="badge">version {saved.version}</span>}
+        badge={
+          saved && (
+            <>
+              <span className="badge">version {saved.version}</span>
+              {!saved.published && <span className="badge warn">not published</span>}
+            </>
+          )
+        }
         actions={
           <EndpointActions
             draft={draft}

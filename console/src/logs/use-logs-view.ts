@@ -16,7 +16,8 @@ export function useLogsView(who: Whoami) {
   const [requestedMs, setRequestedMs] = useState(() => Date.now())
   const { data: all = [] } = useQuery({ ...queries.sources(), enabled: who.admin })
   const sources: readonly LogSource[] = who.admin ? all : who.sources
-  const name = address.get('source') ?? (who.admin ? firstSource : (sources[0]?.name ?? firstSource))
+  const hasFirst = who.admin || sources.some((one) => one.name === firstSource)
+  const name = address.get('source') ?? (hasFirst ? firstSource : (sources[0]?.name ?? firstSource))
   const source = sources.find((one) => one.name === name) ?? { name, description: '', hot_fields: [] }
   const live = address.get('live') === '1'
   const search: EntrySearch = useMemo(() => {

@@ -93,4 +93,3 @@ function streamOf({ filter: { source, project, query }, events, signal, world, a
     }
   }
 }
-
