@@ -20,6 +20,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: {
+      input: ['index.html', 'embed.html'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+    },
   },
   server: {
     host: '127.0.0.1',

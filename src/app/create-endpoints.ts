@@ -81,7 +81,10 @@ export function createEndpoints(
     new PathSamples({ engine, time, ...samples, withinMs: samples.withinMs * settings.enginePatience }),
     (error) => log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )
-  endpoints.onChange((id) => cache.drop(id))
+  endpoints.onChange((id, isSameResult) => {
+    if (!isSameResult) cache.drop(id)
+  })
+  // Always: a follower may no longer have access to a renamed or unpublished endpoint.
   endpoints.onChange((id) => results.drop(id))
   return {
     endpoints,

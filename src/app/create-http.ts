@@ -64,6 +64,7 @@ export function createHttp(
     open: () => phase() !== 'starting',
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
+    embedOrigins: settings.embedOrigins,
     intake,
     sources: new SourceAdmin({
       engine,

@@ -102,6 +102,13 @@ const definitions = {
     expected: 'a comma-separated list of origins such as https://app.example.com, or *',
     description: 'Origins of web pages that may use the API, or * for all. Default: none.',
   },
+  embedOrigins: {
+    env: 'WELLHEAD_EMBED_ORIGINS',
+    schema: originList,
+    default: '*',
+    expected: 'a comma-separated list of origins such as https://app.example.com, or *',
+    description: 'Origins of web pages that may show /embed/{name} in a frame, or * for all.',
+  },
   clickhouseUrl: {
     env: 'WELLHEAD_CLICKHOUSE_URL',
     schema: z.string().refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)),

@@ -4,7 +4,7 @@ import { type CacheKeyParts, cacheKey } from './cache-key.ts'
 
 const call: CacheKeyParts = {
   endpointId: '6f1c0000-0000-7000-8000-000000000000',
-  version: 3,
+  tag: 'one',
   tenant: null,
   parameters: { project: 'demo', interval: '1day', function_id: null },
   format: 'json',
@@ -19,7 +19,7 @@ describe('a cache key', () => {
 
   test.each<Partial<CacheKeyParts>>([
     { endpointId: '6f1c0000-0000-7000-8000-000000000001' },
-    { version: 4 },
+    { tag: 'other' },
     { tenant: '' },
     { tenant: 'null' },
     { format: 'csv' },
@@ -37,7 +37,7 @@ describe('a cache key', () => {
     const value = fc.oneof(text, fc.constant(null), fc.boolean(), fc.double(), fc.bigInt())
     const parts = fc.record({
       endpointId: text,
-      version: fc.nat(3),
+      tag: fc.constantFrom('', 'a', 'b'),
       tenant: fc.option(text),
       parameters: fc.dictionary(text, value),
       format: text,
@@ -51,9 +51,9 @@ describe('a cache key', () => {
   })
 })
 
-function inspected({ endpointId, version, tenant, parameters, format }: CacheKeyParts): string {
+function inspected({ endpointId, tag, tenant, parameters, format }: CacheKeyParts): string {
   const values = Object.entries(parameters)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, typeof value, String(value)])
-  return JSON.stringify([endpointId, version, tenant, values, format])
+  return JSON.stringify([endpointId, tag, tenant, values, format])
 }

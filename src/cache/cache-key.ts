@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 
 export interface CacheKeyParts {
   endpointId: string
-  version: number
+  /** The same for versions of the endpoint that return the same results. */
+  tag: string
   /** The project of a tenant's token; null for a token without one. */
   tenant: string | null
   /** As bound, with defaults and fixed values, without the time of the request. */
@@ -14,11 +15,11 @@ export interface CacheKeyParts {
  * The SHA-256 of everything that a result depends on. The encoding is unambiguous: JSON delimits strings, and other
  * values carry their type, so that null, 'null' and NaN differ.
  */
-export function cacheKey({ endpointId, version, tenant, parameters, format }: CacheKeyParts): string {
+export function cacheKey({ endpointId, tag, tenant, parameters, format }: CacheKeyParts): string {
   const values: unknown[] = []
   for (const name of Object.keys(parameters).sort()) {
     const value = parameters[name]
     values.push(name, typeof value === 'string' ? value : [typeof value, String(value)])
   }
-  return hash('sha256', JSON.stringify([endpointId, version, tenant, values, format]), 'hex')
+  return hash('sha256', JSON.stringify([endpointId, tag, tenant, values, format]), 'hex')
 }

@@ -5,7 +5,7 @@ import { refreshAgeMs, retryDelayMs } from './cache-policy.ts'
 
 const policy = { cacheSeconds: 900, warmSeconds: 300 }
 const keyOf = (name: string) =>
-  cacheKey({ endpointId: name, version: 1, tenant: null, parameters: {}, format: 'json' })
+  cacheKey({ endpointId: name, tag: 'v1', tenant: null, parameters: {}, format: 'json' })
 
 /** A cache with results, all of which are due for a refresh. */
 async function openDue(count: number, options: OpenCacheOptions = {}) {

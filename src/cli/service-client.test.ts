@@ -153,7 +153,7 @@ describe('a program that is not Wellhead', () => {
 const endpoint: EndpointResponse = {
   ...{ id: '00000000-0000-4000-8000-000000000001', name: 'e', description: '', query: 'SELECT 1' },
   ...{ parameters: {}, columns: [], max_rows: 1, cache_seconds: null, warm_seconds: null, sandbox: false },
-  ...{ strict: false, published: true, version: 1, updated_at: '', updated_by: '' },
+  ...{ chart: null, strict: false, published: true, version: 1, updated_at: '', updated_by: '', note: '' },
 }
 
 test.each([

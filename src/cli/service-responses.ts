@@ -26,9 +26,11 @@ export const endpointResponse = z.looseObject({
   sandbox: z.boolean(),
   strict: z.boolean().default(false),
   published: z.boolean().default(true),
+  chart: z.looseObject({ type: z.string() }).nullable().default(null),
   version: z.int(),
   updated_at: z.string(),
   updated_by: z.string(),
+  note: z.string().default(''),
 })
 
 export type EndpointResponse = z.output<typeof endpointResponse>

@@ -47,7 +47,7 @@ import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { logRequests, pathOf, requestIdOf } from './request-log.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
-import { admitCaller, type RouteAccess } from './route-access.ts'
+import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { addBackupRoutes } from './routes/backup.ts'
 import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
@@ -104,6 +104,8 @@ export interface ServerOptions extends StatusRoutes {
   maxStreams: number
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
+  /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
+  embedOrigins: readonly string[]
   observability: MetricsRoutes & {
     slowCalls: SlowCalls
     /** Undefined if requests are not recorded. */
@@ -192,8 +194,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
       throw malformedRequest('HTTP/1.1 requests must have the header Host.')
     const access = accessOf(request)
     if (access === 'public') return
+    // Which tokens are valid is known only after the start; a 401 would sign people out.
+    const isEarly = !options.open()
+    if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
     request.caller = admitCaller(options.access, access, request, reply)
-    if (!options.open()) throw engineUnavailable('The service is starting.')
+    if (isEarly) throw engineUnavailable('The service is starting.')
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
@@ -209,7 +214,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
 export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const server = fastify()
   listRoutes(server)
-  const parts = { queries: {}, observability: {}, console: { page: undefined, assets: new Map() } }
+  const parts = { queries: {}, observability: {}, console: { assets: new Map() }, embedOrigins: [] }
   addRoutes(server, parts as never, {} as never)
   await server.ready()
   return server.routeList
@@ -235,7 +240,7 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addWhoamiRoutes(server, endpoints, options.sources)
+  addWhoamiRoutes(server, { endpoints, tokens: options.tokens, sources: options.sources })
   addDraftRoutes(server, options.drafts)
   addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
@@ -245,7 +250,7 @@ function addRoutes(
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)
   addDocsRoutes(server, endpoints)
-  addConsoleRoutes(server, options.console)
+  addConsoleRoutes(server, options.console, options.embedOrigins)
 }
 
 const maxHotCalls = 20_000

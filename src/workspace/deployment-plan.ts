@@ -27,7 +27,7 @@ export function readServerEndpoints(
   views: readonly { name: string; version: number; [field: string]: unknown }[],
 ): ServerEndpoint[] {
   return views.map((view) => {
-    const { version, columns: _, created_at: _at, updated_at: _on, updated_by, ...fields } = view
+    const { version, columns: _, created_at: _at, updated_at: _on, updated_by, note: _note, ...fields } = view
     const parsed = definitionShape.safeParse(fields)
     if (parsed.success) return { definition: parsed.data, version, isShipped: updated_by === shippedBy }
     const [problem] = fieldProblems(parsed.error)

@@ -7,12 +7,12 @@ export interface CallResult {
   /** Undefined where the response does not name them. */
   columns: Column[] | undefined
   truncated: boolean
-  /** `hit`, `miss`, `stale`, `joined` or `not cached`. */
-  cache: string
+  /** `hit`, `miss`, `stale`, `joined` or `not cached`; undefined for a live result, like all costs. */
+  cache: string | undefined
   ageSeconds: number | undefined
   engineMs: number | undefined
   /** From the click to the last byte. */
-  totalMs: number
+  totalMs: number | undefined
   readRows: number | undefined
   readBytes: number | undefined
   /** Version of the endpoint; undefined for one that is not saved. */
@@ -24,8 +24,12 @@ export function callEndpoint(
   values: Record<string, string>,
   signal: AbortSignal,
 ): Promise<CallResult> {
-  const query = new URLSearchParams({ ...values, _strict: '1' })
-  return resultOf(`/api/endpoints/query/${at(name)}?${query}`, { signal })
+  return resultOf(queryPath(name, values), { signal })
+}
+
+/** Parameters with an underscore are those of every request, such as `_format`. */
+export function queryPath(name: string, values: Record<string, string>): string {
+  return `/api/endpoints/query/${at(name)}?${new URLSearchParams({ ...values, _strict: '1' })}`
 }
 
 export function previewEndpoint(

@@ -1,18 +1,21 @@
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api, at } from '../api/api.ts'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
 import { Confirm, Dialog, DialogForm } from '../ui/dialog.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
+import { NewDraftButton } from './new-draft-button.tsx'
 import { BreakingDialog } from './save/breaking-dialog.tsx'
+import { RenameDialog } from './save/rename-dialog.tsx'
 import { ReplayDialog } from './save/replay-dialog.tsx'
 import { useSave } from './save/use-save.ts'
 
 interface EndpointActionsProps {
   draft: EndpointDraft
   saved: Endpoint | undefined
+  values: Record<string, string>
   isChanged: boolean
   hasProblem: boolean
   /** Whether a newer version was saved, and the user has not resolved the conflict. */
@@ -22,21 +25,22 @@ interface EndpointActionsProps {
 }
 
 export function EndpointActions(props: EndpointActionsProps) {
-  const { draft, saved, isChanged, hasProblem, isBehind, onSaved, onDiscard } = props
+  const { draft, saved, values, isChanged, isBehind, onSaved, onDiscard } = props
   const [, navigate] = useLocation()
-  const [deleting, setDeleting] = useState(false)
-  const saving = useSave({
-    draft,
-    saved,
-    onSaved: (created) => {
-      onSaved(created)
-      queryClient.setQueryData(queries.endpoint(created.name).queryKey, created)
-      invalidate('endpoints', 'whoami')
-      if (created.name !== saved?.name) {
-        navigate(`/console/endpoints/${at(created.name)}${location.search}`, { replace: saved === undefined })
-      }
-    },
-  })
+  const [dialog, setDialog] = useState<'rename' | 'delete'>()
+  const [versionNote, setVersionNote] = useState('')
+  const reasonId = useId()
+  const finish = (created: Endpoint) => {
+    onSaved(created)
+    setVersionNote('')
+    setDialog(undefined)
+    queryClient.setQueryData(queries.endpoint(created.name).queryKey, created)
+    invalidate('endpoints', 'whoami')
+    if (created.name !== saved?.name) {
+      navigate(`/console/endpoints/${at(created.name)}${location.search}`, { replace: saved === undefined })
+    }
+  }
+  const saving = useSave({ draft, saved, versionNote, onSaved: finish })
   const remove = useMutation({
     mutationFn: () => api(`/api/endpoints/${saved?.id}`, { method: 'DELETE' }),
     onSuccess: () => {
@@ -51,7 +55,8 @@ export function EndpointActions(props: EndpointActionsProps) {
     // The conflict is shown instead of the error.
     if (isBehind) cancel()
   }, [isBehind])
-  const canSave = (saved === undefined || isChanged) && draft.name !== '' && !hasProblem && !isBehind && !busy
+  const isSavable = saved === undefined || isChanged
+  const obstacle = isSavable ? obstacleOf(props) : ''
   return (
     <>
       {error && !question && (
@@ -73,26 +78,69 @@ export function EndpointActions(props: EndpointActionsProps) {
         </button>
       )}
       {saved && (
-        <button type="button" className="button plain danger" onClick={() => setDeleting(true)}>
-          Delete
-        </button>
+        <>
+          <NewDraftButton
+            label="Duplicate"
+            className="button plain"
+            fields={{ ...draft, name: `${saved.name}-copy` }}
+            values={values}
+          />
+          {!isChanged && (
+            <button type="button" className="button plain" onClick={() => setDialog('rename')}>
+              Rename
+            </button>
+          )}
+          <button type="button" className="button plain danger" onClick={() => setDialog('delete')}>
+            Delete
+          </button>
+        </>
       )}
-      <button type="button" className="button primary" disabled={!canSave} onClick={saving.start}>
+      {saved && isChanged && (
+        <input
+          className="input version-note"
+          aria-label="Version note"
+          placeholder="What changed? (optional)"
+          maxLength={500}
+          value={versionNote}
+          onChange={(event) => setVersionNote(event.target.value)}
+        />
+      )}
+      <span className="faint" id={reasonId}>
+        {obstacle}
+      </span>
+      <button
+        type="button"
+        className="button primary"
+        aria-describedby={reasonId}
+        disabled={!isSavable || obstacle !== '' || busy !== undefined}
+        onClick={saving.start}
+      >
         {busy === 'saving' ? 'Saving …' : saved ? 'Save as new version' : 'Create endpoint'}
       </button>
       <SaveQuestions saving={saving} />
-      {deleting && saved && (
+      {dialog === 'rename' && saved && (
+        <RenameDialog saved={saved} onRenamed={finish} onClose={() => setDialog(undefined)} />
+      )}
+      {dialog === 'delete' && saved && (
         <Confirm
           title={`Delete ${saved.name}?`}
           action="Delete endpoint"
           mutation={remove}
-          onClose={() => setDeleting(false)}
+          onClose={() => setDialog(undefined)}
         >
           <p>Requests to it return 404 from then on. All of its versions are deleted.</p>
         </Confirm>
       )}
     </>
   )
+}
+
+/** Why the draft cannot be saved; empty if it can. */
+function obstacleOf({ draft, hasProblem, isBehind }: EndpointActionsProps): string {
+  if (draft.name === '') return 'Enter a name.'
+  if (draft.query.trim() === '') return 'Enter the SQL.'
+  if (hasProblem) return 'Fix the error in the query.'
+  return isBehind ? 'Resolve the conflict with the newer version.' : ''
 }
 
 function SaveQuestions({ saving }: { saving: ReturnType<typeof useSave> }) {

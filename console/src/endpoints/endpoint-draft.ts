@@ -12,6 +12,8 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'timeout_seconds'
   | 'sandbox'
   | 'strict'
+  | 'published'
+  | 'chart'
 >
 
 export const newDraft: EndpointDraft = {
@@ -26,6 +28,8 @@ export const newDraft: EndpointDraft = {
   timeout_seconds: 30,
   sandbox: false,
   strict: false,
+  published: true,
+  chart: null,
 }
 
 const draftFields = Object.keys(newDraft) as (keyof EndpointDraft)[]

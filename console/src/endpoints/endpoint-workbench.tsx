@@ -1,9 +1,11 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
 import type { Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
 import { PageHead } from '../ui/page-head.tsx'
+import { Empty, Waiting } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
+import { EndpointCache } from './cache/endpoint-cache.tsx'
 import { ColumnSuggestions } from './editor/column-suggestions.tsx'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { useSqlNames } from './editor/use-sql-names.ts'
@@ -11,21 +13,34 @@ import { Verdict } from './editor/verdict.tsx'
 import { type SqlWarning, WarningList } from './editor/warning-list.tsx'
 import { EndpointActions } from './endpoint-actions.tsx'
 import { EndpointConflict } from './endpoint-conflict.tsx'
-import type { EndpointDraft } from './endpoint-draft.ts'
+import { changedFields, draftOf, type EndpointDraft } from './endpoint-draft.ts'
 import { EndpointSettings, NameFields } from './endpoint-settings.tsx'
 import { EndpointVersions } from './endpoint-versions.tsx'
+import { previewFile } from './result/download.tsx'
 import { EndpointResult, RowsFromBefore } from './result/endpoint-result.tsx'
-import { ParameterForm, RunButton } from './run/parameter-form.tsx'
+import { carryResult, useCarriedResult } from './run/carried-result.ts'
+import { LiveToggle } from './run/live-toggle.tsx'
+import { RunButton } from './run/parameter-form.tsx'
+import { ParameterPanel } from './run/parameter-panel.tsx'
+import { useLiveResult } from './run/use-live-result.ts'
 import { useParameterValues } from './run/use-parameter-values.ts'
-import { useRun } from './run/use-run.ts'
+import { type Run, resultOf, useRun } from './run/use-run.ts'
+import { EndpointUsage } from './usage/endpoint-usage.tsx'
 import { useDraftCheck } from './use-draft-check.ts'
 import { useEndpointDraft } from './use-endpoint-draft.ts'
 
-type Tab = 'query' | 'settings' | 'versions'
+type Tab = 'query' | 'settings' | 'versions' | 'usage' | 'cache'
 
 const tabs: readonly (readonly [Tab, string])[] = [
   ['query', 'Query'],
   ['settings', 'Settings'],
+]
+
+const savedTabs: readonly (readonly [Tab, string])[] = [
+  ...tabs,
+  ['versions', 'Versions'],
+  ['usage', 'Usage'],
+  ['cache', 'Cache'],
 ]
 
 const noWarnings: readonly SqlWarning[] = []
@@ -34,30 +49,56 @@ const noWarnings: readonly SqlWarning[] = []
 export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const [address, setAddress] = useAddress()
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useEndpointDraft(saved)
-  const isDraft = base === undefined || isChanged
+  // Another chart draws the rows of the saved query.
+  const isDraft = base === undefined || changedFields(draft, draftOf(base)).some((field) => field !== 'chart')
+  const { name, ...fields } = draft
   useLeaveGuard(isChanged)
-  const { checked, problem, marked, waiting } = useDraftCheck(draft, true)
+  const { checked, used, problem, marked, waiting } = useDraftCheck(draft, true)
   const warnings = (!problem && checked?.warnings) || noWarnings
   const { names, seenAt, isPending } = useSqlNames(draft.query)
-  const used = checked?.parameters
   const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
-  const parameterValues = useParameterValues(parameters, seenAt)
-  const { values, change, isLooking } = parameterValues
+  const parameterValues = useParameterValues(parameters, seenAt, { isPending })
+  const { values, missing, change, keep } = parameterValues
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
   const asked = JSON.stringify([draft.query, values])
-  const [ran, setRan] = useState(asked)
+  const carried = useCarriedResult(saved?.name)
+  const [ran, setRan] = useState(carried?.ran ?? asked)
   const runner = useRun(
     async (signal) => {
-      const { name, ...fields } = draft
+      live.stop()
       const call = isDraft ? previewEndpoint(fields, values, signal) : callEndpoint(name, values, signal)
       const result = await call
       if (!signal.aborted) setRan(asked)
       return result
     },
-    { ...parameterValues, isLooking: isLooking || isPending },
-    tab === 'query',
+    parameterValues,
+    {
+      hasShortcut: tab === 'query',
+      auto: !isDraft && tab === 'query',
+      first: carried && { state: 'done', result: carried.result },
+    },
   )
-  const { run, begin, stop } = runner
+  const { run, begin, stop, show } = runner
+  const showLive = useCallback(
+    (shown: Run) => {
+      setRan(asked)
+      show(shown)
+    },
+    [asked, show],
+  )
+  const live = useLiveResult(isDraft || tab !== 'query' ? undefined : draft.name, values, showLive)
+  const toggleLive = () => {
+    if (live.live !== 'off') return live.stop()
+    // A run reports which value is missing.
+    if (missing.length > 0) return begin()
+    keep()
+    live.start()
+  }
+  const onSaved = (created: Endpoint) => {
+    const result = resultOf(run)
+    if (created.name !== saved?.name && result) carryResult({ endpoint: created.name, result, ran })
+    adopt(created)
+  }
   const editorNames = useMemo(
     () => ({ ...names, parameters: [...Object.keys(parameters), 'now'] }),
     [names, parameters],
@@ -66,15 +107,23 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
     <div className="page">
       <PageHead
         title={saved?.name ?? 'New endpoint'}
-        badge={saved && <span className="badge">version {saved.version}</span>}
+        badge={
+          saved && (
+            <>
+              <span className="badge">version {saved.version}</span>
+              {!saved.published && <span className="badge warn">not published</span>}
+            </>
+          )
+        }
         actions={
           <EndpointActions
             draft={draft}
             saved={base}
+            values={values}
             isChanged={isChanged}
             hasProblem={problem !== undefined}
             isBehind={isBehind}
-            onSaved={adopt}
+            onSaved={onSaved}
             onDiscard={discard}
           />
         }
@@ -87,14 +136,16 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       {!saved && <NameFields draft={draft} onChange={setDraft} />}
       <Choices
         label="Part of the endpoint"
-        options={saved ? [...tabs, ['versions', 'Versions']] : tabs}
+        options={saved ? savedTabs : tabs}
         value={tab}
         onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
       />
       {tab === 'settings' && (
-        <EndpointSettings draft={draft} onChange={setDraft} used={used ?? []} named={saved !== undefined} />
+        <EndpointSettings draft={draft} onChange={setDraft} isDescribed={saved !== undefined} />
       )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
+      {tab === 'usage' && saved && <EndpointUsage name={saved.name} />}
+      {tab === 'cache' && saved && <EndpointCache saved={saved} />}
       {tab === 'query' && (
         <>
           <div className="workbench">
@@ -120,28 +171,23 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
               </div>
               <WarningList warnings={warnings} />
             </div>
-            <form
-              className="card"
-              onSubmit={(event) => {
-                event.preventDefault()
-                begin()
-              }}
-            >
-              <div className="card-head">
-                <h2>Parameters</h2>
-                <RunButton run={run} stop={stop} />
-              </div>
-              <div className="card-body">
-                <ParameterForm
-                  parameters={parameters}
-                  fixed={{}}
-                  values={values}
-                  problem={runner.problem}
-                  seenAt={seenAt}
-                  onChange={change}
-                />
-              </div>
-            </form>
+            <ParameterPanel
+              parameters={parameters}
+              declared={draft.parameters}
+              used={used}
+              values={values}
+              problem={runner.problem}
+              seenAt={seenAt}
+              onValue={change}
+              onDeclare={(parameters) => setDraft((now) => ({ ...now, parameters }))}
+              onSubmit={begin}
+              actions={
+                <>
+                  {!isDraft && <LiveToggle live={live.live} onToggle={toggleLive} />}
+                  <RunButton run={run} stop={stop} />
+                </>
+              }
+            />
           </div>
           {saved && !isDraft && <ColumnSuggestions saved={saved} run={run} />}
           <EndpointResult
@@ -150,11 +196,30 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             name={draft.name || 'my-endpoint'}
             hasPlan={!isDraft}
             values={values}
+            chart={draft.chart}
+            onChart={(chart) => setDraft((now) => ({ ...now, chart }))}
+            {...(isDraft && { file: previewFile(fields, values) })}
+            idle={
+              runner.isStarting ? (
+                <Waiting what="the result" height={280} />
+              ) : missing.length > 0 ? (
+                <NoValue names={missing} />
+              ) : undefined
+            }
             actions={ran !== asked && <RowsFromBefore />}
           />
         </>
       )}
     </div>
+  )
+}
+
+/** Why the query was not run. */
+function NoValue({ names }: { names: readonly string[] }) {
+  return (
+    <Empty title="Not run yet">
+      <p>Enter a value for {names.join(' and ')}, then run the query.</p>
+    </Empty>
   )
 }
 
@@ -164,8 +229,8 @@ async function formatQuery(draft: EndpointDraft, setDraft: (draft: EndpointDraft
 }
 
 /** Adds parameters that the SQL uses without a declaration, so that they can be tried. */
-function withUndeclared(declared: Parameters, used: readonly string[] | undefined): Parameters {
-  const missing = (used ?? []).filter((name) => !Object.hasOwn(declared, name))
+function withUndeclared(declared: Parameters, used: readonly string[]): Parameters {
+  const missing = used.filter((name) => !Object.hasOwn(declared, name))
   return missing.length === 0
     ? declared
     : { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) }

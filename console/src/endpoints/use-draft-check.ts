@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { ApiError, api, OfflineError } from '../api/api.ts'
 import type { DraftCheck } from '../api/shapes.ts'
 import type { EndpointDraft } from './endpoint-draft.ts'
+import { parametersIn } from './run/sql-parameters.ts'
 
 const pauseMs = 350
 
@@ -30,8 +31,11 @@ export function useDraftCheck(draft: EndpointDraft, enabled: boolean) {
         : { message: problem.message, line: problem.line, column: problem.column ?? 1 },
     [problem],
   )
+  const used = useMemo(() => parametersIn(query), [query])
   return {
     checked: data,
+    /** Parameters that the SQL names. */
+    used,
     problem,
     /** The problem as the editor marks it. */
     marked,

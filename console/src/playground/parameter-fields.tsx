@@ -1,7 +1,8 @@
 import type { Parameters } from '../api/shapes.ts'
 import { ParameterForm, type SeenAt } from '../endpoints/run/parameter-form.tsx'
+import { likelyType, type ParameterType, parameterTypes } from '../endpoints/run/sql-parameters.ts'
 import { SelectField } from '../ui/fields.tsx'
-import { likelyType, type ParameterType, parameterTypes, type Question } from './question.ts'
+import type { Question } from './question.ts'
 
 interface ParameterFieldsProps {
   names: readonly string[]

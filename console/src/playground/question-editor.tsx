@@ -7,14 +7,15 @@ import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
 import { Verdict } from '../endpoints/editor/verdict.tsx'
 import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
 import { newDraft } from '../endpoints/endpoint-draft.ts'
+import { previewFile } from '../endpoints/result/download.tsx'
 import { EndpointResult, RowsFromBefore } from '../endpoints/result/endpoint-result.tsx'
 import { RunButton } from '../endpoints/run/parameter-form.tsx'
+import { parametersIn } from '../endpoints/run/sql-parameters.ts'
 import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
 import { useRun } from '../endpoints/run/use-run.ts'
 import { useDraftCheck } from '../endpoints/use-draft-check.ts'
-import { DownloadCsv } from './download-csv.tsx'
 import { ParameterFields } from './parameter-fields.tsx'
-import { parametersIn, type Question, triedParameters } from './question.ts'
+import { type Question, triedParameters } from './question.ts'
 
 interface QuestionEditorProps {
   question: Question
@@ -24,6 +25,9 @@ interface QuestionEditorProps {
   onChange: (fields: Partial<Question>) => void
   onRun: (question: Question) => void
 }
+
+/** The page shows fewer. */
+const maxFileRows = 10_000
 
 const noWarnings: readonly SqlWarning[] = []
 
@@ -35,11 +39,11 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
   const { names: sqlNames, seenAt, isPending } = useSqlNames(query)
   const required = useMemo(() => Object.fromEntries(names.map((name) => [name, { required: true }])), [names])
   const kept = useMemo(() => new URLSearchParams(question.values), [question.values])
-  const parameterValues = useParameterValues(required, seenAt, [
-    kept,
-    (changes) => onChange({ values: merged(question.values, changes) }),
-  ])
-  const { values, change, isLooking } = parameterValues
+  const parameterValues = useParameterValues(required, seenAt, {
+    isPending,
+    store: [kept, (changes) => onChange({ values: merged(question.values, changes) })],
+  })
+  const { values, change } = parameterValues
   const asked = useMemo(() => ({ query, values, types }), [query, values, types])
   const parameters = useMemo(() => triedParameters(asked), [asked])
   const draft = useMemo(() => ({ ...newDraft, query, parameters }), [query, parameters])
@@ -57,8 +61,8 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
       if (!signal.aborted) setRan(asked)
       return result
     },
-    { ...parameterValues, isLooking: isLooking || isPending },
-    !isBlank,
+    parameterValues,
+    { hasShortcut: !isBlank },
   )
   const { run, begin, stop } = runner
   const isEdited = JSON.stringify(ran) !== JSON.stringify(asked)
@@ -115,12 +119,11 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
         columns={[]}
         values={values}
         idle={start}
-        actions={
-          <div className="actions">
-            {isEdited && <RowsFromBefore />}
-            <DownloadCsv question={ran} />
-          </div>
-        }
+        file={previewFile(
+          { query: ran.query, parameters: triedParameters(ran), max_rows: maxFileRows },
+          ran.values,
+        )}
+        actions={isEdited && <RowsFromBefore />}
       />
     </>
   )

@@ -1,4 +1,5 @@
-import { type ParameterType, parameterTypes, type Question } from './question.ts'
+import { type ParameterType, parameterTypes } from '../endpoints/run/sql-parameters.ts'
+import type { Question } from './question.ts'
 
 /** Browsers allow more, but mail and chat programs cut longer links. */
 export const maxLinkLength = 30_000

@@ -1,36 +1,6 @@
 import { expect, test } from 'vitest'
 import { examples } from './examples.ts'
-import { declaredParameters, likelyType, parametersIn, sqlRequest, triedParameters } from './question.ts'
-
-test.each([
-  ['SELECT @a, @b FROM x WHERE y = @a', ['a', 'b']],
-  ['SELECT @now - INTERVAL 1 HOUR', []],
-  ["SELECT 'a@b', '\\'@c', \"@d\", `@e` -- @f\n, /* @g\n */ @h # @i", ['h']],
-  ['SELECT @@version, @_x, @1', ['_x']],
-  ['SELEC @typo FRM', ['typo']],
-  ["SELECT 'not closed @a", ['a']],
-  ['', []],
-])('finds the parameters of %j', (query, names) => {
-  expect(parametersIn(query)).toEqual(names)
-})
-
-test.each([
-  ['500', 'integer'],
-  ['-1', 'integer'],
-  ['0', 'integer'],
-  ['0.95', 'number'],
-  ['true', 'boolean'],
-  ['2026-01-31T12:00:00Z', 'timestamp'],
-  ['2026-01-31T12:00:00.5+01:00', 'timestamp'],
-  ['007', 'string'],
-  ['1234567890123456789', 'string'],
-  ['1e3', 'string'],
-  ['2026-01-31', 'string'],
-  [' 5', 'string'],
-  ['', 'string'],
-])('reads %j as %s', (value, type) => {
-  expect(likelyType('x', value)).toBe(type)
-})
+import { declaredParameters, triedParameters } from './question.ts'
 
 test('declares the parameters of the query, with chosen types first and projects as text', () => {
   const question = {
@@ -56,30 +26,6 @@ test('checks with the values, and without a guess where there is none', () => {
     b: { type: 'integer', required: true },
     c: { type: 'timestamp', required: true },
   })
-})
-
-test('sends values as JSON of their type, and timestamps as text that the SQL converts', () => {
-  const question = {
-    query: "SELECT '@since', @since, @n, @x, @yes, @text",
-    values: { since: '2026-01-31T12:00:00Z', n: '5', x: '0.5', yes: 'true', text: '5', other: '' },
-    types: { text: 'string' as const },
-  }
-  expect(sqlRequest(question)).toEqual({
-    query: "SELECT '@since', parseDateTime64BestEffort(@since, 6, 'UTC'), @n, @x, @yes, @text",
-    parameters: { since: '2026-01-31T12:00:00Z', n: 5, x: 0.5, yes: true, text: '5' },
-  })
-})
-
-test('sends an integer that a number would round as text', () => {
-  const values = { id: '9007199254740993' }
-  expect(sqlRequest({ query: 'SELECT @id', values, types: { id: 'integer' } })).toEqual({
-    query: 'SELECT toInt64(@id)',
-    parameters: values,
-  })
-})
-
-test('finds parameters in a megabyte of SQL', () => {
-  expect(parametersIn(`SELECT ${"'@a', ".repeat(150_000)} @b`)).toEqual(['b'])
 })
 
 test('offers examples with different titles, bounded in time and ordered', () => {

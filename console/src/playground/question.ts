@@ -1,15 +1,5 @@
-import type { Parameter, Parameters } from '../api/shapes.ts'
-
-export type ParameterType = NonNullable<Parameter['type']>
-
-export const parameterTypes: readonly ParameterType[] = [
-  'string',
-  'integer',
-  'number',
-  'boolean',
-  'timestamp',
-  'regex',
-]
+import type { Parameters } from '../api/shapes.ts'
+import { likelyType, type ParameterType, parametersIn } from '../endpoints/run/sql-parameters.ts'
 
 /** A query with the values of its parameters. */
 export interface Question {
@@ -20,27 +10,6 @@ export interface Question {
 }
 
 export const noQuestion: Question = { query: '', values: {}, types: {} }
-
-/** Comments, strings and quoted names, which hide parameters; or a parameter. */
-const parts =
-  /(?:--|\/\/|#[ !])[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*"|`(?:[^`\\]|\\[\s\S])*`|@@\w*|@([A-Za-z_]\w*)/g
-
-/** Names of the parameters in a query, in order. They are known before the query is valid. */
-export function parametersIn(query: string): string[] {
-  const names = [...query.matchAll(parts)].flatMap(([, name]) => (name === undefined ? [] : [name]))
-  return [...new Set(names)].filter((name) => name !== 'now')
-}
-
-/** The type that a value looks like. Projects are text in every source. */
-export function likelyType(name: string, value: string): ParameterType {
-  if (name === 'project') return 'string'
-  // Zeros in front and more digits than a number keeps belong to an id.
-  if (/^-?(?:0|[1-9]\d{0,14})$/.test(value)) return 'integer'
-  if (/^-?(?:0|[1-9]\d{0,14})\.\d{1,15}$/.test(value)) return 'number'
-  if (/^(?:true|false)$/.test(value)) return 'boolean'
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.test(value)) return 'timestamp'
-  return 'string'
-}
 
 /** Declares each parameter that the query uses, as a saved endpoint does. */
 export function declaredParameters({ query, values, types }: Question): Parameters {
@@ -66,30 +35,4 @@ export function triedParameters(question: Question): Parameters {
     return [[name, fits ? { ...declared, example } : declared] as const]
   })
   return Object.fromEntries(known)
-}
-
-/** The body of a request that runs a query without declarations: types follow from the JSON of the values. */
-export function sqlRequest(question: Question) {
-  const declared = declaredParameters(question)
-  /** A number of JavaScript would round it. */
-  const isLong = (name: string) =>
-    declared[name]?.type === 'integer' && !Number.isSafeInteger(Number(question.values[name]))
-  const value = (name: string) => {
-    const text = question.values[name] ?? ''
-    const type = declared[name]?.type
-    return (type === 'integer' && !isLong(name)) || type === 'number'
-      ? Number(text)
-      : type === 'boolean'
-        ? text === 'true'
-        : text
-  }
-  return {
-    // JSON has no timestamps.
-    query: question.query.replace(parts, (part, name: string | undefined) => {
-      if (name === undefined) return part
-      if (declared[name]?.type === 'timestamp') return `parseDateTime64BestEffort(${part}, 6, 'UTC')`
-      return isLong(name) ? `toInt64(${part})` : part
-    }),
-    parameters: Object.fromEntries(Object.keys(declared).map((name) => [name, value(name)])),
-  }
 }

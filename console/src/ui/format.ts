@@ -1,5 +1,6 @@
 const numbers = new Intl.NumberFormat('en')
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
+const small = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 
 export function count(value: number): string {
   return numbers.format(value)
@@ -15,7 +16,10 @@ export function sum(values: readonly number[]): number {
 }
 
 export function short(value: number): string {
-  return Math.abs(value) < 10_000 ? numbers.format(Math.round(value * 10) / 10) : compact.format(value)
+  if (Math.abs(value) < 1) return small.format(value)
+  if (Math.abs(value) >= 10_000) return compact.format(value)
+  const precision = Math.abs(value) < 10 ? 100 : 10
+  return numbers.format(Math.round(value * precision) / precision)
 }
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']

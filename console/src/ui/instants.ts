@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react'
 import { watchable } from '../api/watchable.ts'
+import { readPreference } from './preference.ts'
 
 export type Zone = 'local' | 'utc'
 
 const key = 'wellhead.zone'
 const watched = watchable()
 
-const zone = (): Zone => (localStorage.getItem(key) === 'utc' ? 'utc' : 'local')
+const zone = (): Zone => (readPreference(key) === 'utc' ? 'utc' : 'local')
 
 export function setZone(chosen: Zone): void {
   localStorage.setItem(key, chosen)

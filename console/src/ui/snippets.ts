@@ -17,7 +17,7 @@ export function callSnippets(origin: string, name: string, values: Record<string
   return [
     { name: 'curl', text: `curl -H "X-API-KEY: $WELLHEAD_TOKEN" \\\n  ${quoted(url)}` },
     {
-      name: 'fetch',
+      name: 'JavaScript',
       text: `const response = await fetch(${JSON.stringify(url)}, {
   headers: { 'X-API-KEY': process.env.WELLHEAD_TOKEN },
 })
@@ -40,7 +40,32 @@ rows = response.json()["result"]`,
   ]
 }
 
-export function sendSnippets(origin: string, source: string): Snippet[] {
+/**
+ * A frame with the chart of an endpoint. Its tokens come from the backend of the page and belong to a project, so they do not
+ * take one as a parameter.
+ */
+export function embedSnippet(origin: string, name: string, values: Record<string, string>): Snippet {
+  const { project: _, ...parameters } = values
+  const query = new URLSearchParams({ ...parameters, _theme: 'light' })
+  const url = `${origin}/embed/${encodeURIComponent(name)}?${query}`
+  return {
+    name: 'Embed',
+    text: `<iframe id="chart" title=${JSON.stringify(name)} width="100%" height="320" style="border: 0"
+  src="${url.replaceAll('&', '&amp;')}"></iframe>
+<script>
+  // The frame asks for a token when it has none, and when its session has ended.
+  const frame = document.getElementById('chart')
+  addEventListener('message', async ({ source, data }) => {
+    if (source !== frame.contentWindow || data?.type !== 'wellhead:expired') return
+    // Your backend creates a session: POST ${origin}/api/access-tokens/self/session
+    const { token } = await (await fetch('/chart-session', { method: 'POST' })).json()
+    frame.contentWindow.postMessage({ type: 'wellhead:token', token }, '${origin}')
+  })
+</script>`,
+  }
+}
+
+export function sendSnippets(origin: string, source: string, project = 'demo'): Snippet[] {
   const url = `${origin}/api/logs?source=${source}`
   const { hostname, port, protocol } = new URL(origin)
   const isTls = protocol === 'https:'
@@ -48,7 +73,7 @@ export function sendSnippets(origin: string, source: string): Snippet[] {
     {
       name: 'curl',
       text: `curl -H "X-API-KEY: $WELLHEAD_TOKEN" '${url}' \\
-  -d '{"project":"demo","event_message":"hello","metadata":{"level":"info"}}'`,
+  -d ${quoted(JSON.stringify({ project, event_message: 'hello', metadata: { level: 'info' } }))}`,
     },
     {
       name: 'Vector',
@@ -94,7 +119,7 @@ const log = pino({}, createWriteStream({
   apiKey: process.env.WELLHEAD_TOKEN,
   sourceName: '${source}',
 }))
-log.info({ project: 'demo' }, 'hello')`,
+log.info({ project: ${JSON.stringify(project)} }, 'hello')`,
     },
   ]
 }

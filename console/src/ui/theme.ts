@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { watchable } from '../api/watchable.ts'
+import { readPreference } from './preference.ts'
 
 type Theme = 'light' | 'dark'
 
@@ -7,8 +8,10 @@ const key = 'wellhead.theme'
 const watched = watchable()
 const systemDark = matchMedia('(prefers-color-scheme: dark)')
 
+let fixed: Theme | undefined
+
 function theme(): Theme {
-  const chosen = localStorage.getItem(key)
+  const chosen = fixed ?? readPreference(key)
   if (chosen === 'light' || chosen === 'dark') return chosen
   return systemDark.matches ? 'dark' : 'light'
 }
@@ -18,7 +21,9 @@ function apply(): void {
   watched.changed()
 }
 
-export function startTheme(): void {
+/** A fixed theme takes precedence over the user's choice. */
+export function startTheme(chosen?: Theme): void {
+  fixed = chosen
   apply()
   systemDark.addEventListener('change', apply)
 }

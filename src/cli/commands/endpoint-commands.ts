@@ -30,6 +30,7 @@ const versionColumns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'CHANGED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'BY', of: ({ updated_by }) => updated_by },
   { title: 'NAME', of: ({ name }) => name },
+  { title: 'NOTE', of: ({ note }) => note || null },
 ]
 
 const parameterColumns: readonly ListColumn<[string, EndpointResponse['parameters'][string]]>[] = [
@@ -49,6 +50,11 @@ interface ShowOptions {
   version?: number
   sql?: true
   json?: true
+}
+
+interface RestoreOptions {
+  breaking?: true
+  note?: string
 }
 
 export function addEndpointCommands(program: Command, io: CommandIo): void {
@@ -102,12 +108,13 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
     .argument('<name>', 'name or id')
     .argument('<version>', 'version number', versionNumber)
     .option('--breaking', 'restore a version even if that breaks callers')
+    .option('--note <text>', 'why, stored with the new version')
   addServiceAction(restore, io, {
     examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
-    request: (client, name: string, version: number, { breaking }: { breaking?: true }) =>
+    request: (client, name: string, version: number, { breaking, note }: RestoreOptions) =>
       client
         .json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse, {
-          query: { breaking: String(breaking ?? false) },
+          query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
         })
         .catch((error: unknown) => {
           if (!(error instanceof ServiceFailure) || error.changes.length === 0) throw error
@@ -144,12 +151,14 @@ async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<vo
     ['description', found.description || null],
     ['version', found.version],
     ['changed', `${shortTime(found.updated_at)} by ${found.updated_by}`],
+    ['note', found.note || null],
     ['max rows', found.max_rows],
     ['cache', duration(found.cache_seconds)],
     ['warm', duration(found.warm_seconds)],
     ['sandbox', found.sandbox ? 'yes' : 'no'],
     ['strict', found.strict ? 'yes' : 'no'],
     ['published', found.published ? 'yes' : 'no'],
+    ['chart', found.chart?.type ?? null],
   ])
   await io.stdout.write('\n')
   await printList(io, parameterColumns, Object.entries(found.parameters), 'No parameters.')

@@ -22,6 +22,7 @@ interface DeployOptions {
   showValues?: true
   prune?: true
   yes?: true
+  note?: string
   json?: true
 }
 
@@ -39,12 +40,13 @@ export function addDeployCommand(program: Command, io: CommandIo): void {
     .option('--show-values', 'show parameters and differing rows of replayed requests')
     .option('--prune', 'delete endpoints that no file has, except shipped ones')
     .option('--yes', 'delete without asking for confirmation')
+    .option('--note <text>', 'why, stored with each new version')
     .option('--json', 'print JSON')
   addServiceAction(deploy, io, {
     examples: [
       'wellhead deploy --dry-run',
       'wellhead deploy --strict --replay=strict',
-      'wellhead deploy --breaking',
+      'wellhead deploy --breaking --note "Drop the column old_status"',
       'wellhead deploy --prune',
     ],
     request: async (client, directory: string, options: DeployOptions) => {
@@ -129,7 +131,12 @@ async function deployPlan(
     await confirm(io, loss, options.yes)
   }
   if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
-    const json = { endpoints: deploymentOf(comparison), allow_breaking: options.breaking === true }
+    const { note, breaking = false } = options
+    const json = {
+      endpoints: deploymentOf(comparison),
+      allow_breaking: breaking,
+      ...(note !== undefined && { note }),
+    }
     await client.json('POST', '/api/deployments', deploymentResponse, { json })
   }
   report.deployed = true

@@ -12,6 +12,7 @@ import type { EngineTime } from './engine-time.ts'
 import { findFormat } from './output-formats.ts'
 import {
   type CallParameters,
+  isCurrent,
   type PreparedCall,
   prepareCall,
   recipeOf,
@@ -193,10 +194,10 @@ export class EndpointCalls {
   #fromRecipe(recipe: unknown): CacheRequest | undefined {
     const reading = recipeShape.safeParse(recipe)
     if (!reading.success) return undefined
-    const { endpoint: id, version, parameters, project, format: formatId } = reading.data
+    const { endpoint: id, parameters, project, format: formatId } = reading.data
     const endpoint = this.#options.endpoints.find(id)
     const format = findFormat(formatId)
-    if (!endpoint || endpoint.version !== version || !format) return undefined
+    if (!endpoint || !isCurrent(reading.data, endpoint) || !format) return undefined
     if (endpoint.definition.cache_seconds === null) return undefined
     const call = { endpoint, parameters, format, project, ...refresher }
     try {

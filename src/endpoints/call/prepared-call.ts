@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { cacheKey } from '../../cache/cache-key.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
+import { resultTag } from '../definition/result-tag.ts'
 import type { OutputFormat } from './output-formats.ts'
 
 export interface CallParameters {
@@ -26,12 +27,12 @@ export interface PreparedCall {
 
 /** Throws if a parameter is missing or invalid. */
 export function prepareCall({ endpoint, parameters, format, project }: CallParameters): PreparedCall {
-  const { definition, compiled, version } = endpoint
+  const { definition, compiled } = endpoint
   const values = compiled.check(parameters)
   const sql = definition.sandbox && Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
   const key = cacheKey({
     endpointId: definition.id,
-    version,
+    tag: resultTag(endpoint),
     tenant: project ?? null,
     parameters: sql === undefined ? values : { ...values, sql },
     format: format.id,
@@ -42,7 +43,10 @@ export function prepareCall({ endpoint, parameters, format, project }: CallParam
 /** Enough to repeat a call after a restart. */
 export const recipeShape = z.object({
   endpoint: z.string(),
+  /** The version that was requested. */
   version: z.int(),
+  /** Absent from files of earlier releases. */
+  tag: z.string().optional(),
   parameters: z.record(z.string(), z.string()),
   project: z.string().optional(),
   format: z.string(),
@@ -55,10 +59,16 @@ export function recipeOf({ endpoint, parameters, format, project }: CallParamete
   return {
     endpoint: definition.id,
     version,
+    tag: resultTag(endpoint),
     parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))),
     ...(project !== undefined && { project }),
     format: format.id,
   } satisfies z.output<typeof recipeShape>
+}
+
+/** Whether the endpoint would still return the result of a recipe. */
+export function isCurrent({ tag, version }: z.output<typeof recipeShape>, endpoint: Endpoint): boolean {
+  return tag === undefined ? version === endpoint.version : tag === resultTag(endpoint)
 }
 
 /** Parameters that an endpoint declares, or that its SQL uses. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { definitionShape, type EndpointDefinition } from './definition.ts'
+import { chartTypes, definitionShape, type EndpointDefinition } from './definition.ts'
 import { describeProblem, formatDefinition, readDefinition } from './definition-file.ts'
 import { parameterShape, parameterTypeNames, parameterTypes } from './parameter-declaration.ts'
 
@@ -34,6 +34,7 @@ timeout: 1h
 json: [details]
 sandbox: true
 strict: true
+chart: { type: stacked, x: timestamp, series: status }
 published: false
 */
 -- Counts.
@@ -63,6 +64,7 @@ SELECT @project, @interval, @limit;
       json: ['details'],
       sandbox: true,
       strict: true,
+      chart: { type: 'stacked', x: 'timestamp', y: [], series: 'status' },
       published: false,
     })
   })
@@ -244,6 +246,14 @@ describe('a definition', () => {
       timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
       strict: fc.boolean(),
+      chart: fc.option(
+        fc.record({
+          type: fc.constantFrom(...chartTypes),
+          x: fc.option(anyText),
+          y: fc.array(anyText, { maxLength: 20 }),
+          series: fc.option(anyText),
+        }),
+      ),
       published: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))
@@ -333,7 +343,14 @@ describe('docs/guides/endpoints.md', () => {
   test('lists every setting of a file with its default', () => {
     const { name: _name, query: _query, ...defaults } = read(`/* id: ${id} */ SELECT 1`)
     const shown: Record<string, string> = {
-      ...{ id: '', description: 'empty', parameters: 'none', incremental: 'none', json: 'none' },
+      ...{
+        id: '',
+        description: 'empty',
+        parameters: 'none',
+        incremental: 'none',
+        json: 'none',
+        chart: 'none',
+      },
     }
     const inFiles = Object.entries(defaults).map(([field, value]) =>
       field.endsWith('_seconds')

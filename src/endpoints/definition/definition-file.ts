@@ -7,6 +7,7 @@ import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
 import {
+  type Chart,
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
@@ -154,6 +155,7 @@ export function formatDefinition(definition: EndpointDefinition): string {
     ...(definition.json.length > 0 && { json: definition.json }),
     ...(definition.sandbox && { sandbox: true }),
     ...(definition.strict && { strict: true }),
+    ...(definition.chart && { chart: chartFields(definition.chart) }),
     ...((isReserved(definition.name) || !definition.published) && { published: definition.published }),
   })
   visit(header, {
@@ -183,6 +185,10 @@ function withoutAbsent({ column, whole_buckets, by, spans, otherwise }: Incremen
     ...(Object.keys(spans).length > 0 && { spans }),
     ...(otherwise !== null && { otherwise }),
   }
+}
+
+function chartFields({ type, x, y, series }: Chart) {
+  return { type, ...(x !== null && { x }), ...(y.length > 0 && { y }), ...(series !== null && { series }) }
 }
 
 /** Only double quotes can hold every character on one line, with comment marks escaped. */

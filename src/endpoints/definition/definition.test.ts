@@ -25,11 +25,29 @@ test('requires only id, name and query', () => {
     json: [],
     sandbox: false,
     strict: false,
+    chart: null,
     published: true,
   })
   expect(definitionShape.parse({ ...least, parameters: { a: {} } }).parameters).toEqual({
     a: { type: 'string', required: false, empty_is_omitted: false, description: '' },
   })
+})
+
+test('has a chart whose columns are optional', () => {
+  const chart = { type: 'bars', x: null, y: [], series: null }
+  expect(definitionShape.parse({ ...least, chart: { type: 'bars' } }).chart).toEqual(chart)
+  const whole = { type: 'stacked', x: 'timestamp', y: ['n', 'm'], series: 'status' }
+  expect(definitionShape.parse({ ...least, chart: whole }).chart).toEqual(whole)
+  const chartProblems = (fields: unknown) => problems({ chart: fields })
+  expect(chartProblems({ type: 'pie', color: 'red' })).toEqual([
+    'chart.type must be one of lines, bars, stacked, number, table',
+    'chart.color is unknown',
+  ])
+  expect(chartProblems({ type: 'lines', x: 1, y: new Array(21).fill('n') })).toEqual([
+    'chart.x must be text',
+    'chart.y must be a list of at most 20 columns',
+  ])
+  expect(chartProblems('lines')).toEqual(['chart must be a list of fields, such as { type: lines }'])
 })
 
 test('is published by default, except for endpoints about the service', () => {

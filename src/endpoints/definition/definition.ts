@@ -80,6 +80,22 @@ const incrementalShape = z.strictObject(
 export type Incremental = z.output<typeof incrementalShape>
 export type Span = z.output<typeof span>
 
+export const chartTypes = ['lines', 'bars', 'stacked', 'number', 'table'] as const
+const axes = must('a list of at most 20 columns')
+
+/** How pages show the result. Columns are not compared with the SQL; null and an empty list: chosen from the columns. */
+const chartShape = z.strictObject(
+  {
+    type: z.enum(chartTypes, must(`one of ${chartTypes.join(', ')}`)),
+    x: text.nullable().default(null),
+    y: z.array(text, axes).max(20, axes).default([]),
+    series: text.nullable().default(null),
+  },
+  must('a list of fields, such as { type: lines }'),
+)
+
+export type Chart = z.output<typeof chartShape>
+
 const fields = z.strictObject({
   id: z.guid(must('a UUID')).toLowerCase(),
   name: text.regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/, {
@@ -100,6 +116,7 @@ const fields = z.strictObject({
   sandbox: trueOrFalse.default(false),
   /** Whether requests with unknown parameters are refused. */
   strict: trueOrFalse.default(false),
+  chart: chartShape.nullable().default(null),
   /** Whether tokens with a project can call it. Always set: the default depends on the name. */
   published: trueOrFalse.optional().transform((published) => published as boolean),
 })
@@ -172,7 +189,7 @@ export function problemSentence(field: string, message: string): string {
 }
 
 /** Fields that clients send back as they read them, and that only the service sets. */
-const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by'] as const
+const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by', 'note'] as const
 
 /** The fields of a request body without those that only the service sets. */
 export function writableFields(body: unknown): Record<string, unknown> {

@@ -339,7 +339,7 @@ describe('the cache key', () => {
   }
   const keyOf = (type: string, text: string) => {
     const parameters = compile('@x', { x: { type } }).check({ x: text })
-    return cacheKey({ endpointId: 'e', version: 1, tenant: null, parameters, format: 'f' })
+    return cacheKey({ endpointId: 'e', tag: 'v1', tenant: null, parameters, format: 'f' })
   }
 
   test.each(Object.entries(pairs))('of a value of %s is the same, however it is written', (type, pair) => {

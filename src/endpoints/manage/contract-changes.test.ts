@@ -53,6 +53,12 @@ describe('contractChanges', () => {
     expect(parameter(was, is)).toEqual([`${kind} ${effect}`])
   })
 
+  test('a chart breaks nobody', () => {
+    const lines = { chart: { type: 'lines' } }
+    expect(changes({}, lines)).toEqual(['chart_changed compatible'])
+    expect(changes(lines, { chart: { type: 'lines', y: [] } })).toEqual([])
+  })
+
   test('unpublishing breaks tokens with a project, also by a new name', () => {
     expect(changes({}, { published: false })).toEqual(['unpublished breaking'])
     expect(changes({ published: false }, {})).toEqual(['published compatible'])

@@ -11,7 +11,7 @@ import { bindQuery } from '../definition/parameters.ts'
 import { isJsonColumn, type ResultColumn } from '../definition/result-columns.ts'
 
 export const changeKinds = [
-  ...['endpoint_renamed', 'description_changed', 'query_changed'],
+  ...['endpoint_renamed', 'description_changed', 'chart_changed', 'query_changed'],
   ...['parameter_added', 'parameter_removed', 'parameter_required', 'parameter_optional'],
   ...['parameter_default_changed', 'parameter_type_changed', 'parameter_values_added'],
   ...['parameter_values_removed', 'parameter_empty_changed', 'parameter_description_changed'],
@@ -52,7 +52,7 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   }
   const [was, is] = [before.definition, after.definition]
   if (was.name !== is.name) {
-    const message = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work.`
+    const message = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
     add('endpoint_renamed', 'breaking', message)
   }
   addParameterChanges(was, is, add)
@@ -88,6 +88,9 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   }
   if (was.description !== is.description) {
     add('description_changed', 'compatible', 'The description of the endpoint changed.')
+  }
+  if (JSON.stringify(was.chart) !== JSON.stringify(is.chart)) {
+    add('chart_changed', 'compatible', 'The chart of the endpoint changed.')
   }
   return changes
 }

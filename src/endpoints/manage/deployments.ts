@@ -13,7 +13,13 @@ import {
 import { type ContractChange, contractChanges, refuseBreaking } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
-import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
+import {
+  type CompileOptions,
+  compileStored,
+  noteShape,
+  type StoredEndpoint,
+  storedChange,
+} from './stored-endpoint.ts'
 
 interface DeploymentsOptions extends CompileOptions {
   catalog: Catalog
@@ -31,6 +37,7 @@ export const deploymentShape = z.strictObject({
   endpoints: z.array(z.record(z.string(), z.unknown())).max(maxDeployedEndpoints),
   dry_run: z.boolean().default(false),
   allow_breaking: z.boolean().default(false),
+  note: noteShape.default(''),
 })
 
 export interface DeployedEndpoint {
@@ -74,9 +81,9 @@ export class Deployments {
   }
 
   async deploy(body: unknown, by: string): Promise<DeploymentView> {
-    const { endpoints, dry_run, allow_breaking } = readShape(deploymentShape, body)
+    const { endpoints, dry_run, allow_breaking, note } = readShape(deploymentShape, body)
     for (let attempt = 1; ; attempt++) {
-      const steps = await this.#plan(endpoints)
+      const steps = await this.#plan(endpoints, note)
       const view = { dry_run, endpoints: steps.map(({ stored: _, ...shown }) => shown) }
       if (dry_run) return view
       if (!allow_breaking) refuseBreaking(steps, remedy)
@@ -94,14 +101,14 @@ export class Deployments {
     }
   }
 
-  async #plan(sent: readonly Record<string, unknown>[]): Promise<Step[]> {
+  async #plan(sent: readonly Record<string, unknown>[], note: string): Promise<Step[]> {
     const desired = await Promise.all(
       sent.map((fields, index) => naming(fields, index, () => this.#read(fields))),
     )
     await this.#refuseTaken(desired)
     const steps: Step[] = []
     for (const [index, each] of desired.entries()) {
-      steps.push(await naming(each.definition, index, () => this.#step(each)))
+      steps.push(await naming(each.definition, index, () => this.#step(each, note)))
     }
     return steps
   }
@@ -139,8 +146,11 @@ export class Deployments {
     }
   }
 
-  async #step({ definition, typed, current }: DesiredEndpoint): Promise<Step> {
-    const stored = await compileStored(this.#options, definition, typed, current?.createdAt)
+  async #step({ definition, typed, current }: DesiredEndpoint, note: string): Promise<Step> {
+    const stored = await compileStored(this.#options, definition, typed, {
+      createdAt: current?.createdAt,
+      note,
+    })
     const warnings = await this.#options.warningsOf(definition, typed)
     const { id, name } = definition
     if (!current) return { name, id, action: 'created', version: 1, changes: [], warnings, stored }

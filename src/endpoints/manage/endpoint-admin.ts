@@ -44,6 +44,8 @@ export interface ChangeTerms {
   expected: number | undefined
   /** Whether the change may break callers. */
   breaking: boolean
+  /** Why the version is made. */
+  note: string
 }
 
 const remedy = 'nothing was changed. Add ?breaking=true to change the endpoint anyway.'
@@ -117,12 +119,12 @@ export class EndpointAdmin {
     )
   }
 
-  async create(body: unknown, by: string): Promise<ChangedEndpoint> {
+  async create(body: unknown, { by, note }: Pick<ChangeTerms, 'by' | 'note'>): Promise<ChangedEndpoint> {
     const fields = writableFields(body)
     const definition = parseDefinition({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
-    const stored = await compileStored(this.#options, definition, String(fields.query))
+    const stored = await compileStored(this.#options, definition, String(fields.query), { note })
     await this.#options.catalog.append(by, storedChange(stored, 1))
     return this.#changed(definition, String(fields.query))
   }
@@ -148,14 +150,14 @@ export class EndpointAdmin {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
       const { definition, columns, version, createdAt } = current
-      const body = { definition, columns: [...columns], created_at: createdAt }
+      const body = { definition, columns: [...columns], created_at: createdAt, note: '' }
       return this.#options.catalog.append(by, { ...storedChange(body, version + 1), deleted: true })
     })
   }
 
   async #change(
     reference: string,
-    { by, expected, breaking }: ChangeTerms,
+    { by, expected, breaking, note }: ChangeTerms,
     next: (current: EndpointDefinition) => Record<string, unknown>,
   ): Promise<ChangedEndpoint> {
     return lastWins(expected, async () => {
@@ -165,7 +167,8 @@ export class EndpointAdmin {
       const definition = changedDefinition(current.definition, fields)
       const owner = this.#options.endpoints.findByName(definition.name)
       if (owner && owner.definition.id !== definition.id) throw nameTaken(definition.name)
-      const stored = await compileStored(this.#options, definition, String(fields.query), current.createdAt)
+      const { createdAt } = current
+      const stored = await compileStored(this.#options, definition, String(fields.query), { createdAt, note })
       if (!breaking) {
         refuseBreaking([{ name: current.definition.name, changes: contractChanges(current, stored) }], remedy)
       }
@@ -183,7 +186,7 @@ export class EndpointAdmin {
     const { log, endpoints } = this.#options
     try {
       if (endpoints.find(definition.name)) throw nameTaken(definition.name)
-      return await compileStored(this.#options, definition, definition.query)
+      return await compileStored(this.#options, definition, definition.query, { note: '' })
     } catch (error) {
       if (!invalidQuery.is(error) && !nameTaken.is(error)) throw error
       log.warn({ endpoint: definition.name, reason: error.message }, 'a shipped endpoint is skipped')
@@ -205,5 +208,6 @@ function view(endpoint: SavedEndpoint) {
     created_at: endpoint.createdAt,
     updated_at: endpoint.updatedAt,
     updated_by: endpoint.updatedBy,
+    note: endpoint.note,
   }
 }

@@ -5,7 +5,7 @@ import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
-import { type OutputFormat, outputFormats } from '../call/output-formats.ts'
+import type { OutputFormat } from '../call/output-formats.ts'
 import { definitionShape, parseDefinition, reservedName, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
@@ -48,8 +48,6 @@ const draftName = 'draft'
 /** A draft must not keep the engine busy for as long as a saved endpoint can. */
 const maxDraftSeconds = 30
 
-const [json] = outputFormats as [(typeof outputFormats)[number]]
-
 /** Checks and runs endpoints that are being written. Nothing is saved. */
 export class EndpointDrafts {
   readonly #options: EndpointDraftsOptions
@@ -66,14 +64,14 @@ export class EndpointDrafts {
     return { columns, parameters: compiled.names, warnings }
   }
 
-  async preview(body: unknown, caller: string, signal: AbortSignal) {
+  async preview(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal) {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
     const endpoint = await this.#compile(fields, caller, signal)
     const values = endpoint.compiled.check(parameters)
     const answer = await this.#options.runner.run({
       endpoint,
       values,
-      format: json,
+      format,
       caller,
       project: undefined,
       signal,

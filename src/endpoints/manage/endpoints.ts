@@ -5,13 +5,18 @@ import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
+import { resultTag } from '../definition/result-tag.ts'
 import { storedEndpointShape } from './stored-endpoint.ts'
 
 export interface SavedEndpoint extends Endpoint {
   readonly createdAt: string
   readonly updatedAt: string
   readonly updatedBy: string
+  readonly note: string
 }
+
+/** Receives the id of an endpoint, and whether it returns the same results as before. */
+type ChangeListener = (id: string, isSameResult: boolean) => void
 
 /** The endpoints of the catalog, by name and by id. */
 export class Endpoints {
@@ -19,8 +24,8 @@ export class Endpoints {
   readonly #sources: () => KnownSources
   readonly #byName = new Map<string, SavedEndpoint>()
   readonly #byId = new Map<string, SavedEndpoint>()
-  #renamed: ReadonlyMap<string, string> | undefined
-  readonly #onChange: ((id: string) => void)[] = []
+  #renamed: ReadonlyMap<string, SavedEndpoint> | undefined
+  readonly #onChange: ChangeListener[] = []
 
   constructor(catalog: Catalog, sources: () => KnownSources) {
     this.#catalog = catalog
@@ -28,8 +33,8 @@ export class Endpoints {
     catalog.onChange('endpoint', (changed) => this.#take(changed))
   }
 
-  /** The listener receives the id of every endpoint that changes. */
-  onChange(listener: (id: string) => void): void {
+  /** The listener is called for every endpoint that changes. */
+  onChange(listener: ChangeListener): void {
     this.#onChange.push(listener)
   }
 
@@ -66,15 +71,15 @@ export class Endpoints {
     })
   }
 
-  /** The present name by each former one that no other endpoint has taken. */
-  renamed(): ReadonlyMap<string, string> {
+  /** Endpoints by their former names that no other endpoint has taken. */
+  renamed(): ReadonlyMap<string, SavedEndpoint> {
     this.#renamed ??= new Map(
-      this.list().flatMap(({ definition: { id, name } }) =>
+      this.list().flatMap((endpoint) =>
         this.#catalog
-          .history('endpoint', id)
+          .history('endpoint', endpoint.definition.id)
           .flatMap((record) => namesOf('endpoint', record.body))
           .filter((former) => !this.#byName.has(former))
-          .map((former) => [former, name] as const),
+          .map((former) => [former, endpoint] as const),
       ),
     )
     return this.#renamed
@@ -98,27 +103,31 @@ export class Endpoints {
 
   #take(changed: readonly CatalogRecord[]): void {
     // Read all records before any change: a record that cannot be read must change nothing.
-    const readings = changed.map((record) => ({ record, endpoint: read(record, this.#sources) }))
+    const readings = changed.map((record) => {
+      const endpoint = read(record, this.#sources)
+      return { record, endpoint, before: this.#byId.get(endpoint.definition.id) }
+    })
     this.#renamed = undefined
-    for (const { endpoint } of readings) {
-      const before = this.#byId.get(endpoint.definition.id)
+    for (const { endpoint, before } of readings) {
       if (before && this.#byName.get(before.definition.name) === before) {
         this.#byName.delete(before.definition.name)
       }
       this.#byId.delete(endpoint.definition.id)
     }
-    for (const { record, endpoint } of readings) {
+    for (const { record, endpoint, before } of readings) {
       if (!record.deleted) {
         this.#byName.set(endpoint.definition.name, endpoint)
         this.#byId.set(endpoint.definition.id, endpoint)
       }
-      for (const listener of this.#onChange) listener(endpoint.definition.id)
+      const isSameResult =
+        !record.deleted && before !== undefined && resultTag(before) === resultTag(endpoint)
+      for (const listener of this.#onChange) listener(endpoint.definition.id, isSameResult)
     }
   }
 }
 
 function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint {
-  const { definition, columns, created_at } = readBody(record, storedEndpointShape)
+  const { definition, columns, created_at, note } = readBody(record, storedEndpointShape)
   const compile = (current: KnownSources) => ({
     sources: current,
     compiled: bindQuery(definition.query, definition.parameters, current.columnOf),
@@ -137,5 +146,6 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
     createdAt: created_at,
     updatedAt: record.changed_at,
     updatedBy: record.changed_by,
+    note,
   }
 }

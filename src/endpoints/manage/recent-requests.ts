@@ -1,6 +1,6 @@
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import { findFormat, outputFormats } from '../call/output-formats.ts'
-import { prepareCall, recipeShape } from '../call/prepared-call.ts'
+import { isCurrent, prepareCall, recipeShape } from '../call/prepared-call.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 
 /** A request that callers sent recently. */
@@ -19,12 +19,12 @@ export interface RecentRequest {
 /** Of each request, the cache holds at most this many results: one for each format. */
 const maxFormats = 10
 
-/** The most frequent requests of this version. Requests that differ only in their format are one. */
+/** The most frequent requests of this version, or of one with the same results. Requests that differ only in their format are one. */
 export function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[], limit: number): RecentRequest[] {
   const requests = new Map<string, RecentRequest>()
   for (const { recipe, uses, lastUsedMs } of keys.toSorted(byUse).slice(0, maxFormats * limit)) {
     const reading = recipeShape.safeParse(recipe)
-    if (!reading.success || reading.data.version !== endpoint.version) continue
+    if (!reading.success || !isCurrent(reading.data, endpoint)) continue
     const { parameters, project } = reading.data
     const format = findFormat(reading.data.format)?.name
     if (format === undefined) continue

@@ -18,7 +18,9 @@ interface ConsoleFile {
 
 export interface ConsoleFiles {
   /** Undefined if the console was not built. */
-  page: ConsoleFile | undefined
+  page?: ConsoleFile | undefined
+  /** The page of one endpoint in a frame. */
+  embed?: ConsoleFile | undefined
   assets: ReadonlyMap<string, ConsoleFile>
 }
 
@@ -32,12 +34,22 @@ const contentTypes: Record<string, string> = {
 const codings = { br: '.br', gzip: '.gz' }
 
 /** Allows only files of this service, and no inline scripts or styles. */
-const consolePolicy =
+const policyFor = (ancestors: string) =>
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  `font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors ${ancestors}`
+
+const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
 /** Pages of the console. All are the same HTML, which reads its URL. */
-const consolePages = ['endpoints', 'new-endpoint', 'playground', 'explore', 'sources', 'tokens'] as const
+const consolePages = [
+  'endpoints',
+  'new-endpoint',
+  'playground',
+  'explore',
+  'sources',
+  'tokens',
+  'usage',
+] as const
 
 const options = { logLevel: 'warn' } as const
 
@@ -46,14 +58,29 @@ const resource = z.string().meta({ description: 'Name of the resource.', example
 const file = z.string().meta({ description: 'Name of the file.', example: 'index.js' })
 
 /** The web console. It holds no data: it asks for a token and sends it with each request. */
-export function addConsoleRoutes(server: FastifyInstance, { page, assets }: ConsoleFiles): void {
+export function addConsoleRoutes(
+  server: FastifyInstance,
+  { page, embed, assets }: ConsoleFiles,
+  embedOrigins: readonly string[],
+): void {
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const pages = new Set<string>(consolePages)
   const common = { responses: { 200: text('A page.', 'text/html') }, options }
-  const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
-    if (!page) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
-    reply.header('Content-Security-Policy', consolePolicy).header('Cache-Control', 'no-cache')
-    return send(request, reply, page)
+  const sendPage = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    file = page,
+    headers: Record<string, string> = consoleHeaders,
+  ) => {
+    if (!file) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
+    return send(request, reply.header('Cache-Control', 'no-cache'), file, headers)
+  }
+  // Frames of other origins show it, so X-Frame-Options, which cannot list origins, is left out.
+  const { 'X-Frame-Options': _, ...framed } = pageHeaders
+  const embedHeaders = {
+    ...framed,
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Content-Security-Policy': policyFor(embedOrigins.join(' ')),
   }
   const sendKnownPage = async (
     request: FastifyRequest<{ Params: { page: string } }>,
@@ -78,6 +105,16 @@ export function addConsoleRoutes(server: FastifyInstance, { page, assets }: Cons
     params: params.extend({ name: resource }),
     handler: sendKnownPage,
   })
+  route('GET /embed/:name', 'getEmbed', 'Open the chart or table of an endpoint, for a frame', {
+    ...common,
+    description:
+      'A page without navigation that follows the result of an endpoint. The query has the parameters of the endpoint, ' +
+      'and `_theme` (`light`, `dark`), `_view` (`chart`, `table`) and `_title` (`0` hides it). ' +
+      'Pass the token behind `#token=` or with `postMessage`.',
+    params: z.object({ name: resource }),
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply, embed, embedHeaders),
+  })
   route('GET /console/assets/:file', 'getConsoleFile', 'Get a script or style of the console', {
     ...common,
     params: z.object({ file }),
@@ -87,14 +124,18 @@ export function addConsoleRoutes(server: FastifyInstance, { page, assets }: Cons
       if (!asset) throw notFound(request.method, pathOf(request.url))
       // File names contain a hash of the content.
       reply.header('Cache-Control', 'public, max-age=31536000, immutable')
-      return send(request, reply, asset)
+      return send(request, reply, asset, pageHeaders)
     },
   })
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
-  const { contentType, etag, forms } = file
-  reply.headers(pageHeaders).header('Vary', 'Accept-Encoding').header('ETag', etag)
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { contentType, etag, forms }: ConsoleFile,
+  headers: Record<string, string>,
+): FastifyReply {
+  reply.headers(headers).header('Vary', 'Accept-Encoding').header('ETag', etag)
   if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
   const coding = chooseCoding(request.headers['accept-encoding'])
   const compressed = coding === 'identity' ? undefined : forms[coding]
@@ -108,8 +149,9 @@ export function readConsoleFiles(directory: string): ConsoleFiles {
   for (const name of namesIn(join(directory, 'assets'))) {
     if (extname(name) in contentTypes) assets.set(name, readFile(join(directory, 'assets', name)))
   }
-  const page = namesIn(directory).includes('index.html') ? readFile(join(directory, 'index.html')) : undefined
-  return { page, assets }
+  const names = namesIn(directory)
+  const page = (name: string) => (names.includes(name) ? readFile(join(directory, name)) : undefined)
+  return { page: page('index.html'), embed: page('embed.html'), assets }
 }
 
 function namesIn(directory: string): string[] {

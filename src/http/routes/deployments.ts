@@ -22,6 +22,7 @@ const deployment = describeFields(
     endpoints: 'Endpoints to create or change. Other endpoints stay as they are.',
     dry_run: 'Whether to report the changes without making them.',
     allow_breaking: 'Whether to deploy changes that break callers.',
+    note: 'Why, for people. Stored with each new version.',
   },
 )
 

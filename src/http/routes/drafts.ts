@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
+import { resultResponses } from '../openapi/call.ts'
 import { describeFields } from '../openapi/json-schema.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
+import { formatOf, formatQuery } from './sql.ts'
 
 const draft = {
   query: 'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY',
@@ -16,6 +18,7 @@ const preview = describeFields(previewShape, {
   parameters: 'Values of the parameters.',
 })
 const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
+const { 200: { content: formatted } = {} } = resultResponses({}, { explained: false, streamed: false })
 const rowHeaders = ['Server-Timing', 'Wellhead-Read-Rows', 'Wellhead-Read-Bytes', 'Wellhead-Truncated']
 
 /** Checking and running endpoints that are not saved. */
@@ -36,19 +39,27 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
       drafts.check(request.body, changedBy(request), goneSignal(request, reply)),
   })
   route('POST /api/endpoints/preview', 'previewEndpoint', 'Run an endpoint without saving it', {
-    description: 'Times out after 30 s. The result is not cached.',
+    description: 'Times out after 30 s. The result is not cached. Only JSON has the columns.',
+    query: formatQuery,
     body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
-    responses: { 200: json('Rows.', rows, rowHeaders) },
-    errors,
+    responses: {
+      200: { ...json('Rows.', rows, rowHeaders), content: { ...formatted, ...json('', rows).content } },
+    },
+    errors: [...errors, 406],
+    unchecked: true,
     handler: async (request, reply) => {
       const since = performance.now()
-      const run = await drafts.preview(request.body, changedBy(request), goneSignal(request, reply))
-      const { columns, answer } = run
+      const format = formatOf(request)
+      const gone = goneSignal(request, reply)
+      const { columns, answer } = await drafts.preview(request.body, format, changedBy(request), gone)
+      if (format.name !== 'json') {
+        return sendResult(request, reply, { kind: 'computed', answer }, format.contentType, since)
+      }
       // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
       const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
       const body = Buffer.concat([head, answer.body.subarray(1)])
-      const type = 'application/json; charset=utf-8'
-      return sendResult(request, reply, { kind: 'computed', answer: { ...answer, body } }, type, since)
+      const computed = { kind: 'computed', answer: { ...answer, body } } as const
+      return sendResult(request, reply, computed, format.contentType, since)
     },
   })
 }

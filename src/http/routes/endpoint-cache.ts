@@ -29,8 +29,8 @@ const result = z.object({
   failure: z.string().nullable().describe('Code of the error if the last refresh failed.'),
 })
 const cached = z.object({
-  cache_seconds: z.int().nullable(),
-  warm_seconds: z.int().nullable(),
+  cache_seconds: z.int().nullable().describe('How long results are cached. Null: not cached.'),
+  warm_seconds: z.int().nullable().describe('How often results are refreshed. Null: never.'),
   total: z.int().describe('Number of all results.'),
   results: z.array(result).describe(`At most ${maxResults}, the most used first.`),
 })

@@ -5,6 +5,7 @@ import { parameterShape } from '../../endpoints/definition/parameter-declaration
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import { noteShape } from '../../endpoints/manage/stored-endpoint.ts'
 import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
@@ -53,6 +54,7 @@ const endpointTexts = {
   json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
   sandbox: 'Whether callers can send their own SELECT over the views of the query.',
   strict: 'Whether requests with unknown parameters are refused.',
+  chart: 'How the console and embedded pages show the result. Null: chosen from the columns.',
   published:
     'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.',
 }
@@ -63,6 +65,7 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   created_at: z.iso.datetime().describe('When the endpoint was created.'),
   updated_at: z.iso.datetime().describe('When this version was created.'),
   updated_by: z.string().describe('Id of the token that created this version.'),
+  note: z.string().describe('Why this version was created. Set with the parameter `note`.'),
 }
 
 const shown = {
@@ -162,6 +165,8 @@ const example = {
     'WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY ORDER BY origin_time DESC LIMIT 20',
   parameters: { project: { required: true } },
 }
+const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
+const changeQuery = allowsBreaking.extend(noted.shape)
 const changed = { 200: json('The endpoint after the change.', changedEndpoint, ['ETag']) }
 const changeErrors = [409, 412, 422]
 const changing = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
@@ -181,11 +186,12 @@ export function addEndpointRoutes(
   })
   route('POST /api/endpoints', 'createEndpoint', 'Create an endpoint', {
     description: 'Checks the SQL before it stores anything.',
+    query: noted,
     body: jsonBody(endpointFields, example),
     responses: { 201: json('The endpoint.', changedEndpoint, ['ETag', 'Location']) },
     errors: [409, 422],
     handler: async (request, reply) => {
-      const created = await admin.create(request.body, changedBy(request))
+      const created = await admin.create(request.body, { by: changedBy(request), note: request.query.note })
       reply.header('Location', `/api/endpoints/${created.id}`)
       return withVersion(reply, created)
     },
@@ -198,7 +204,7 @@ export function addEndpointRoutes(
   route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
     description: `Omitted fields get their defaults. ${changing}`,
     params,
-    query: allowsBreaking,
+    query: changeQuery,
     headers: ifMatch,
     body: jsonBody(endpointFields, example),
     responses: changed,
@@ -211,7 +217,7 @@ export function addEndpointRoutes(
   route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
     description: changing,
     params,
-    query: allowsBreaking,
+    query: changeQuery,
     headers: ifMatch,
     body: jsonBody(endpointChange, { max_rows: 100 }),
     responses: changed,
@@ -237,7 +243,7 @@ export function addEndpointRoutes(
   route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
     description: `Restores the fields of the old version. ${changing}`,
     params: params.extend({ version }),
-    query: allowsBreaking,
+    query: changeQuery,
     headers: ifMatch,
     responses: changed,
     errors: [400, 409, 412, 422],
@@ -264,6 +270,6 @@ export function addEndpointRoutes(
   })
 }
 
-function termsOf(request: FastifyRequest, { breaking }: { breaking: boolean }): ChangeTerms {
-  return { by: changedBy(request), expected: expectedVersion(request), breaking }
+function termsOf(request: FastifyRequest, query: z.output<typeof changeQuery>): ChangeTerms {
+  return { by: changedBy(request), expected: expectedVersion(request), ...query }
 }

@@ -147,6 +147,17 @@ export function addQueryRoutes(
   })
 }
 
+/** Throws if the caller may not call the endpoint, or if it does not exist. */
+export function callableEndpoint(endpoints: Endpoints, caller: Caller, reference: string) {
+  const endpoint = endpoints.find(reference)
+  if (endpoint && caller.mayCall(endpoint.definition)) return endpoint
+  // The same error whether or not it exists. A token for some endpoints must not learn which others exist either.
+  if (!caller.mayQuery('')) throw forbidden('This token is not allowed to call this endpoint.')
+  const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
+  const names = allowed.map(({ definition }) => definition.name)
+  throw endpointNotFound(reference, closestName(reference, names))
+}
+
 /** The endpoint, in the requested version if there is one. */
 function allowedEndpoint(
   endpoints: Endpoints,
@@ -154,14 +165,7 @@ function allowedEndpoint(
   reference: string,
   requested: string | undefined,
 ) {
-  const endpoint = endpoints.find(reference)
-  if (!endpoint || !caller.mayCall(endpoint.definition)) {
-    // The same error whether or not it exists. A token for some endpoints must not learn which others exist either.
-    if (!caller.mayQuery('')) throw forbidden('This token is not allowed to call this endpoint.')
-    const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
-    const names = allowed.map(({ definition }) => definition.name)
-    throw endpointNotFound(reference, closestName(reference, names))
-  }
+  const endpoint = callableEndpoint(endpoints, caller, reference)
   if (requested === undefined) return endpoint
   const isNumber = /^[1-9]\d{0,8}$/.test(requested)
   const version = isNumber ? endpoints.version(reference, Number(requested)) : undefined

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
-import { forbidden, notRecorded } from '../../base/errors.ts'
+import { notRecorded } from '../../base/errors.ts'
+import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type ReportInterval, reportIntervals } from '../../endpoints/report/report-queries.ts'
 import type { RequestReport, RequestReports } from '../../endpoints/report/request-report.ts'
@@ -11,6 +12,7 @@ import { readCacheDirectives } from '../cache-headers.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { slowCall } from './endpoints.ts'
 import { goneSignal } from './management.ts'
+import { callableEndpoint } from './query.ts'
 import { json, routesOf } from './route.ts'
 
 interface RequestRoutes {
@@ -19,6 +21,9 @@ interface RequestRoutes {
   tokens: Pick<TokenAdmin, 'list'>
   slowCalls: SlowCalls
 }
+
+/** The values of a parameter have a limit of 64 KiB. */
+const maxRenamed = 500
 
 const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
 const query = z.object({
@@ -55,12 +60,12 @@ const caller = z.object({
   last_at: lastAt,
 })
 const report = z.object<FieldShapes<RequestReport>>({
-  interval: z.enum(intervals),
-  bucket_seconds: z.int(),
+  interval: z.enum(intervals).describe('How far back the figures go.'),
+  bucket_seconds: z.int().describe('Length of each bucket.'),
   buckets: z
     .array(z.object({ timestamp: z.int().describe('Start, in microseconds since 1970.'), ...figures }))
     .describe('Oldest first, without gaps. Durations are null in a bucket without requests.'),
-  totals: z.object(figures),
+  totals: z.object(figures).describe('Figures of the whole interval.'),
   endpoints: z
     .array(z.object({ endpoint: z.string(), ...counts, hits, p95_ms: z.number() }))
     .describe('At most 200, the most requested first.'),
@@ -102,7 +107,7 @@ export function addRequestRoutes(
         interval,
         endpoints: namesToCount(endpoints, caller, endpoint),
         token,
-        renamed: new Map([...endpoints.renamed()].filter(([, name]) => caller.mayQuery(name))),
+        renamed: renamedFor(endpoints, caller),
         caller: caller.id,
         project: caller.project,
         signal: goneSignal(request, reply),
@@ -138,16 +143,17 @@ function namesToCount(
   caller: Caller,
   reference: string | undefined,
 ): string[] | undefined {
-  if (reference !== undefined) {
-    const name = (caller.isAdmin ? endpoints.get(reference) : endpoints.find(reference))?.definition.name
-    // A token for some endpoints must not reveal which others exist.
-    if (name === undefined || !caller.mayQuery(name)) {
-      throw forbidden('This token is not allowed to call this endpoint.')
-    }
-    return [name]
-  }
+  if (reference !== undefined) return [callableEndpoint(endpoints, caller, reference).definition.name]
   // Without a name, only tokens for all endpoints are allowed.
   if (caller.mayQuery('')) return undefined
-  const names = endpoints.list().map(({ definition }) => definition.name)
-  return names.filter((name) => caller.mayQuery(name) && !name.startsWith('wellhead.'))
+  const own = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
+  return own.flatMap(({ definition: { name } }) => (isReserved(name) ? [] : name))
+}
+
+/** A new name that the caller must not see is left out. */
+function renamedFor(endpoints: Endpoints, caller: Caller): ReadonlyMap<string, string> {
+  const renamed = [...endpoints.renamed()].flatMap(([former, { definition }]) =>
+    caller.mayCall(definition) ? [[former, definition.name] as const] : [],
+  )
+  return new Map(renamed.slice(0, maxRenamed))
 }

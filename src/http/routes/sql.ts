@@ -19,7 +19,7 @@ const example = {
   query: 'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY',
   parameters: { project: 'demo' },
 }
-const query = callQuery.pick({ _format: true, _timestamps: true })
+export const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
 const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
 const { 200: result } = resultResponses(rows, { explained: false, streamed: false }) as { 200: Response }
 const headers = [
@@ -38,7 +38,7 @@ export function addSqlRoutes(server: FastifyInstance, drafts: EndpointDrafts): v
     description:
       'One SELECT with the rules and formats of an endpoint. Times out after 30 s. The result is not cached. ' +
       'Errors have the line and column in the SQL as it was sent.',
-    query,
+    query: formatQuery,
     body: jsonBody(body, example),
     responses: { 200: { ...result, headers } },
     errors: [406, 422, 504],
@@ -53,12 +53,17 @@ export function addSqlRoutes(server: FastifyInstance, drafts: EndpointDrafts): v
   })
 }
 
-function formatOf(request: FastifyRequest): OutputFormat {
+/** The format of a request whose parameters are in the body. */
+export function formatOf(request: FastifyRequest): OutputFormat {
   const { parameters, control } = readParameters(queryParameters(request))
   const names = [...Object.keys(parameters), ...control.keys()]
-  const unknown = names.find((name) => !Object.hasOwn(query.shape, name))
+  const unknown = names.find((name) => !Object.hasOwn(formatQuery.shape, name))
   if (unknown !== undefined) {
-    throw unknownParameter(unknown, Object.keys(query.shape), ' Send parameters of the SQL in the body.')
+    throw unknownParameter(
+      unknown,
+      Object.keys(formatQuery.shape),
+      ' Send parameters of the SQL in the body.',
+    )
   }
   return chooseFormat(control, request.headers.accept, false).format
 }

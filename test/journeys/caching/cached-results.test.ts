@@ -66,6 +66,26 @@ describe('the cached results of an endpoint', () => {
     expect((await admin('DELETE', '/api/endpoints/nobody/cache')).status).toBe(404)
   })
 
+  test('stay when the endpoint is only shown, named or published differently', async () => {
+    await save('shown', { ...numbers, cache_seconds: 600, warm_seconds: 300 })
+    await call('shown?n=1')
+    const change = (fields: object, name = 'shown') =>
+      admin('PATCH', `/api/endpoints/${name}?breaking=true`, fields)
+    const chart = { type: 'lines', x: null, y: ['n'], series: null }
+    const { status, body } = await change({ chart, description: 'Numbers.' })
+    expect([status, body.version, body.chart]).toEqual([200, 2, chart])
+    expect(await call('shown?n=1')).toContain('hit')
+    expect((await change({ published: false })).status).toBe(200)
+    expect((await change({ name: 'shown.again' })).body.version).toBe(4)
+    expect(await call('shown.again?n=1')).toContain('hit')
+    expect((await admin('GET', '/api/endpoints/query/shown?n=1')).status).toBe(404)
+    // A replay finds the requests of the versions before.
+    const replay = await admin('POST', '/api/endpoints/shown.again/replay', { endpoint: {} })
+    expect(replay.body.requests).toMatchObject([{ outcome: 'same' }])
+    await change({ query: 'SELECT @n + 1 AS n' }, 'shown.again')
+    expect(await call('shown.again?n=1')).toContain('fwd=miss')
+  })
+
   test('are none without a cache', async () => {
     await save('uncached', numbers)
     await call('uncached?n=1')

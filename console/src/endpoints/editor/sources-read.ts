@@ -1,5 +1,5 @@
 /** Words and brackets of SQL outside comments and strings. */
-function wordsOf(query: string): string[] {
+export function wordsOf(query: string): string[] {
   const bare = query.replace(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\]|\\[\s\S])*'/g, ' ')
   return bare.match(/[\w.]+|[`"][^`"]*[`"]|[(),]/g) ?? []
 }

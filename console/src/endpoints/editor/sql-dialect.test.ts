@@ -1,13 +1,5 @@
 import { expect, test } from 'vitest'
-import { metadataColumn, wordCompletion } from './sql-dialect.ts'
-
-test.each([
-  ['TOSTARTOFMINUTE', 'variable', 'toStartOfMinute'],
-  ['DATETIME64', 'type', 'DateTime64'],
-  ['select', 'keyword', 'SELECT'],
-])('suggests %s in the case that the engine requires', (word, type, label) => {
-  expect(wordCompletion(word, type).label).toBe(label)
-})
+import { metadataColumn } from './sql-dialect.ts'
 
 test.each([
   ['response.status_code', 'metadata.response.status_code'],

@@ -1,10 +1,10 @@
 import {
   acceptCompletion,
   autocompletion,
-  type Completion,
-  type CompletionSource,
   completionKeymap,
   completionStatus,
+  selectedCompletion,
+  setSelectedCompletion,
   startCompletion,
 } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
@@ -12,24 +12,17 @@ import { sql } from '@codemirror/lang-sql'
 import { bracketMatching } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { unifiedMergeView } from '@codemirror/merge'
-import { Annotation, Compartment, EditorState, type Extension, Text } from '@codemirror/state'
+import { Annotation, EditorState, type Extension, Text } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { type Ref, useEffect, useImperativeHandle, useRef } from 'react'
-import { clickhouse, wordCompletion } from './sql-dialect.ts'
+import { type SqlNames, sqlCompletion } from './sql-completion.ts'
+import { clickhouse } from './sql-dialect.ts'
 import { parameterMarks, sqlTheme } from './sql-theme.ts'
 
 interface SqlProblem {
   message: string
   line: number
   column: number
-}
-
-/** Names for completion. */
-interface SqlNames {
-  sources: Record<string, string[]>
-  /** Paths of metadata, as they are written in SQL. */
-  paths: string[]
-  parameters: string[]
 }
 
 export interface SqlEditorProps {
@@ -58,7 +51,6 @@ export default function SqlEditorView(props: SqlEditorProps) {
   const view = useRef<EditorView>(undefined)
   const latest = useRef(props)
   latest.current = props
-  const names = useRef(new Compartment())
   const reported = useRef<string[]>([])
 
   useImperativeHandle(
@@ -90,7 +82,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
       state: EditorState.create({
         doc,
         selection: { anchor: doc.length },
-        extensions: extensions(latest, reported.current, names.current),
+        extensions: extensions(latest, reported.current),
       }),
     })
     view.current = editor
@@ -111,10 +103,10 @@ export default function SqlEditorView(props: SqlEditorProps) {
     })
   }, [props.value])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the names were loaded
   useEffect(() => {
     const editor = view.current
     if (!editor) return
-    editor.dispatch({ effects: names.current.reconfigure(language(props.names)) })
     // The user typed before the names were loaded.
     const before = editor.state.sliceDoc(0, editor.state.selection.main.head)
     if (editor.hasFocus && /\bmetadata\.\w*$/.test(before)) startCompletion(editor)
@@ -130,14 +122,12 @@ export default function SqlEditorView(props: SqlEditorProps) {
   return <div className="editor" ref={host} style={{ minHeight: props.height }} />
 }
 
+const noNames: SqlNames = { sources: {}, paths: [], parameters: [] }
+
 const fromOutside = Annotation.define<boolean>()
 
 /** `reported` collects the texts that were passed to the page and have not come back yet. */
-function extensions(
-  latest: { current: SqlEditorProps },
-  reported: string[],
-  names: Compartment,
-): Extension[] {
+function extensions(latest: { current: SqlEditorProps }, reported: string[]): Extension[] {
   const { onChange, label, original, height } = latest.current
   return [
     lineNumbers(),
@@ -146,7 +136,7 @@ function extensions(
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     sqlTheme(height),
-    names.of(language(latest.current.names)),
+    sql({ dialect: clickhouse }),
     parameterMarks,
     ...(original === undefined ? [] : [unifiedMergeView({ original, mergeControls: false })]),
     ...(onChange
@@ -154,7 +144,11 @@ function extensions(
           history(),
           typingOverSelection,
           lintGutter(),
-          autocompletion(),
+          // Nothing is selected at first, so Enter begins a new line unless the user chose a completion.
+          autocompletion({
+            selectOnOpen: false,
+            override: [sqlCompletion(() => latest.current.names ?? noNames)],
+          }),
           keymap.of([
             {
               key: 'Mod-Enter',
@@ -163,8 +157,7 @@ function extensions(
                 return true
               },
             },
-            // Tab accepts a completion, and otherwise leaves the editor.
-            { key: 'Tab', run: (view) => acceptCompletion(view) || completionStatus(view.state) !== null },
+            { key: 'Tab', run: acceptFirst },
             ...completionKeymap,
             ...historyKeymap,
             ...defaultKeymap,
@@ -192,29 +185,12 @@ const typingOverSelection = EditorView.domEventHandlers({
   },
 })
 
-function language(names: SqlNames | undefined): Extension {
-  const { sources = {}, paths = [], parameters = [] } = names ?? {}
-  const options: Completion[] = parameters.map((name) => ({ label: `@${name}`, type: 'variable' }))
-  const plain = [...new Set(Object.values(sources).flat())]
-  const columns: Completion[] = [...plain, ...paths].map((label) => ({ label, type: 'property', boost: 1 }))
-  const support = sql({
-    dialect: clickhouse,
-    schema: sources,
-    upperCaseKeywords: true,
-    keywordCompletion: wordCompletion,
-  })
-  const complete: CompletionSource = (context) => {
-    const word = context.matchBefore(/@?[\w.`]*/)
-    if (!word || (word.text === '' && !context.explicit)) return null
-    // The path may follow an alias.
-    const within = Math.max(0, word.text.lastIndexOf('metadata.'))
-    return {
-      from: word.from + within,
-      options: word.text.startsWith('@') ? options : [...columns, ...options],
-      validFor: /^@?[\w.`]*$/,
-    }
-  }
-  return [support, support.language.data.of({ autocomplete: complete })]
+/** Tab accepts the chosen completion or the first one. Without completions it leaves the editor. */
+function acceptFirst(view: EditorView): boolean {
+  if (completionStatus(view.state) === null) return false
+  if (selectedCompletion(view.state) === null) view.dispatch({ effects: setSelectedCompletion(0) })
+  acceptCompletion(view)
+  return true
 }
 
 /** Text may be inserted before the user places the cursor, so the cursor starts at its end. */

@@ -47,6 +47,14 @@ export function sqlTheme(height: number): Extension {
         backgroundColor: color('accent-soft'),
         color: color('text'),
       },
+      // Tab accepts the first one unless the user chose another.
+      '.cm-tooltip-autocomplete > ul:not(:has([aria-selected])) > li:first-child::after': {
+        // Not part of the option's name.
+        content: '"Tab" / ""',
+        paddingLeft: '24px',
+        color: color('faint'),
+        fontSize: '11px',
+      },
       '.cm-diagnostic-error': { borderLeftColor: color('danger') },
       '.cm-diagnostic-warning': { borderLeftColor: color('warn') },
       // Differences have a faint background, so that the text on it stays readable; changed words are underlined.

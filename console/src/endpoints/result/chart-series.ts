@@ -1,101 +1,70 @@
-import type { Column, Row } from '../../api/shapes.ts'
-import { columnsOf } from './result-columns.ts'
-import { type Series, withGaps } from './time-gaps.ts'
+import type { Row } from '../../api/shapes.ts'
+import { highest, type Series } from '../../charts/series.ts'
+import { type Choice, maxSeries, textAt, unitOf } from './chart-choice.ts'
+
+type Drawing = Extract<Choice, { x: unknown }>
 
 interface ChartSeries {
-  /** Sorted and unique. */
-  seconds: number[]
+  /** Milliseconds, sorted, or names in the order of the rows. */
+  points: number[] | string[]
+  /** At most 12, the largest first if they are values of a column. */
   series: Series[]
-  /** If rows are split by a column, only one of the measures is drawn at a time. */
-  split: { by: string; measure: string; measures: string[]; left: number } | undefined
+  /** Names of the series that are not shown. */
+  left: string[]
+  /** How many points are not shown. */
+  leftPoints: number
 }
 
-/** More lines cannot be distinguished. */
-const maxSeries = 12
-/** Numbers that identify a row, such as a status, have few values. */
-const maxNumberValues = 20
+/** Names on an axis that can still be told apart. */
+const maxNames = 60
 
-interface Timed {
-  row: Row
-  at: number
-}
-
-/** The rows as lines over time; undefined without a time column or numbers. */
-export function chartSeriesOf(
-  rows: readonly Row[],
-  known: readonly Column[],
-  measure?: string,
-): ChartSeries | undefined {
-  if (rows.length < 2) return undefined
-  const columns = columnsOf(rows, known)
-  const time = columns.find(({ name, instant }) => instant(rows[0]?.[name]) !== undefined)
-  if (!time) return undefined
-  const others = columns.filter(({ name }) => name !== time.name)
-  const isNumber = ({ name, right }: (typeof columns)[number]) =>
-    right || rows.every((row) => row[name] === null || typeof row[name] === 'number')
-  const drawn = others.filter(isNumber).map(({ name }) => name)
-  if (drawn.length === 0) return undefined
-  const timed = rows
-    .map((row) => ({ row, at: time.instant(row[time.name]) }))
-    .filter((one): one is Timed => one.at !== undefined)
-    .sort((one, other) => one.at - other.at)
-  const points = [...new Set(timed.map(({ at }) => at))]
-  if (points.length < 2) return undefined
-  if (points.length === timed.length) {
-    const series = drawn.map((name) => ({ name, values: timed.map(({ row }) => numberAt(row, name)) }))
-    return { ...withGaps(points, series), split: undefined }
-  }
-  const texts = others.filter((column) => !isNumber(column)).map(({ name }) => name)
-  const by = splitterOf(timed, texts, drawn)
-  if (by === undefined) return undefined
-  const measures = drawn.filter((name) => name !== by)
-  const chosen = measures.find((name) => name === measure) ?? measures[0]
-  if (chosen === undefined) return undefined
-  const { series, left } = splitSeries(timed, points, by, chosen)
-  return { ...withGaps(points, series), split: { by, measure: chosen, measures, left } }
-}
-
-/** The column whose values distinguish rows of the same time. */
-function splitterOf(timed: readonly Timed[], texts: string[], numbers: string[]): string | undefined {
-  const few = numbers.filter((name) => valuesAt(timed, name).size <= maxNumberValues)
-  return [...texts, ...few].find((name) => {
-    const values = valuesAt(timed, name)
-    // An id is unique in every row and makes no lines.
-    if (values.size * 2 > timed.length) return false
-    return new Set(timed.map(({ row, at }) => `${at} ${textAt(row, name)}`)).size === timed.length
+/** The rows as series of a chart. */
+export function chartSeriesOf(rows: readonly Row[], choice: Drawing): ChartSeries {
+  const { x, isTime, y, series: by } = choice
+  const placed = rows.flatMap((row) => {
+    const at = isTime ? x.instant(row[x.name]) : textAt(row, x.name)
+    return at === undefined ? [] : [{ row, at }]
   })
-}
-
-/** A line for each value, the largest first. */
-function splitSeries(timed: readonly Timed[], points: readonly number[], by: string, measure: string) {
-  const place = new Map(points.map((at, index) => [at, index]))
-  const lines = new Map<string, { name: string; values: (number | null)[]; size: number }>()
-  for (const { row, at } of timed) {
-    const name = textAt(row, by)
-    const value = numberAt(row, measure)
-    const line = lines.get(name) ?? { name, values: points.map(() => null), size: 0 }
-    line.values[place.get(at) as number] = value
-    line.size += Math.abs(value ?? 0)
-    lines.set(name, line)
+  const all = [...new Set(placed.map(({ at }) => at))]
+  const points = isTime ? (all as number[]).sort((one, other) => one - other) : all.slice(0, maxNames)
+  const place = new Map<string | number, number>(points.map((at, index) => [at, index]))
+  const lines = new Map<string, Series>()
+  for (const { row, at } of placed) {
+    const index = place.get(at)
+    if (index === undefined) continue
+    for (const measure of y) {
+      const name = by === undefined ? measure : textAt(row, by)
+      const line = lines.get(name) ?? { name, values: points.map(() => null), unit: unitOf(measure) }
+      line.values[index] = numberAt(row, measure)
+      lines.set(name, line)
+    }
   }
-  const largest = [...lines.values()].sort((one, other) => other.size - one.size).slice(0, maxSeries)
+  const sorted = [...lines.values()]
+  if (by !== undefined) sorted.sort((one, other) => sizeOf(other) - sizeOf(one))
   return {
-    series: largest.map(({ name, values }) => ({ name, values })),
-    left: lines.size - largest.length,
+    points: points as number[] | string[],
+    series: sorted.slice(0, maxSeries),
+    left: sorted.slice(maxSeries).map(({ name }) => name),
+    leftPoints: all.length - points.length,
   }
 }
 
-function valuesAt(timed: readonly Timed[], name: string): Set<string> {
-  return new Set(timed.map(({ row }) => textAt(row, name)))
+/** The measures of the row to show as numbers: the latest one, or the first without a time. */
+export function figuresOf(
+  rows: readonly Row[],
+  y: readonly string[],
+  time: ((row: Row) => number) | undefined,
+) {
+  const latest = time && highest(rows.map(time))
+  const row = (time && rows.find((one) => time(one) === latest)) ?? rows[0] ?? {}
+  return y.map((name) => ({ name, value: numberAt(row, name), unit: unitOf(name) }))
 }
 
-function textAt(row: Row, name: string): string {
-  const value = row[name]
-  if (value === null || value === undefined || value === '') return '(empty)'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
+const sizeOf = ({ values }: Series) => values.reduce<number>((size, value) => size + Math.abs(value ?? 0), 0)
 
+/** Large decimals are texts in JSON. */
 function numberAt(row: Row, name: string): number | null {
   const value = row[name]
-  return typeof value === 'number' ? value : null
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : null
 }

@@ -1,15 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useMemo } from 'react'
-import { api, at } from '../../api/api.ts'
-import type { CallResult } from '../../api/call-endpoint.ts'
+import { type ReactNode, useMemo, useState } from 'react'
+import { api } from '../../api/api.ts'
+import { type CallResult, queryPath } from '../../api/call-endpoint.ts'
 import type { Column, Plan } from '../../api/shapes.ts'
 import { Choices, ZoneChoice } from '../../ui/choices.tsx'
 import { bytes, count, counted, milliseconds, seconds } from '../../ui/format.ts'
 import { SnippetTabs } from '../../ui/snippet.tsx'
-import { callSnippets } from '../../ui/snippets.ts'
+import { callSnippets, embedSnippet } from '../../ui/snippets.ts'
 import { Empty, Failure, Loaded, Waiting } from '../../ui/states.tsx'
 import { useAddress } from '../../ui/use-address.ts'
 import { type Run, resultOf } from '../run/use-run.ts'
+import type { Chart } from './chart-choice.ts'
+import { Download, endpointFile, type FileRequest } from './download.tsx'
 import { ResultChart } from './result-chart.tsx'
 import { ResultTable } from './result-table.tsx'
 
@@ -33,14 +35,24 @@ interface EndpointResultProps {
   idle?: ReactNode
   /** Beside the cost of a run that is done. */
   actions?: ReactNode
+  /** Requests the rows as a file. Default: from the endpoint. */
+  file?: FileRequest
+  /** The chart of the endpoint. */
+  chart?: Chart | null
+  /** Keeps a change of the chart. Without it, a change lasts until the page is left. */
+  onChart?: (chart: Chart | null) => void
 }
 
 /** The result of a run in the chosen view, and what it cost. */
 export function EndpointResult(props: EndpointResultProps) {
-  const { run, columns, name, values, hasPlan = false, idle, actions } = props
+  const { run, columns, name, values, hasPlan = false, idle, actions, onChart } = props
   const [address, setAddress] = useAddress()
-  const view = (address.get('_view') as View | null) ?? 'table'
+  const [ownChart, setOwnChart] = useState(props.chart ?? null)
+  const chart = onChart ? (props.chart ?? null) : ownChart
+  const usual: View = chart === null || chart.type === 'table' ? 'table' : 'chart'
+  const view = (address.get('_view') as View | null) ?? usual
   const result = resultOf(run)
+  const file = props.file ?? (name === undefined ? undefined : endpointFile(name, values))
   return (
     <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
       <div className="tabs-line">
@@ -52,22 +64,43 @@ export function EndpointResult(props: EndpointResultProps) {
             ...(hasPlan ? [['plan', 'Plan'] as const] : []),
           ]}
           value={view}
-          onChange={(chosen) => setAddress({ _view: chosen === 'table' ? undefined : chosen }, 'replace')}
+          onChange={(chosen) => setAddress({ _view: chosen === usual ? undefined : chosen }, 'replace')}
         />
         <ZoneChoice />
       </div>
       <div className="tabs-line">
         <Cost run={run} />
-        {run.state === 'done' && actions}
+        {run.state === 'done' && (
+          <div className="actions">
+            {actions}
+            {file && <Download name={name ?? 'rows'} file={file} />}
+          </div>
+        )}
       </div>
       {view === 'call' && name !== undefined ? (
-        <SnippetTabs label="Request with" snippets={callSnippets(location.origin, name, values)} />
+        <SnippetTabs
+          label="Request with"
+          snippets={[
+            ...callSnippets(location.origin, name, values),
+            embedSnippet(location.origin, name, values),
+          ]}
+        />
       ) : view === 'plan' && name !== undefined && hasPlan ? (
         <EnginePlan name={name} values={values} />
       ) : run.state === 'failed' ? (
         <Failure error={run.error} />
       ) : result ? (
-        <Rows result={result} columns={result.columns ?? columns} view={view} />
+        <Rows
+          result={result}
+          columns={result.columns ?? columns}
+          view={view}
+          chart={chart}
+          onChart={(next) => {
+            // The usual view may be another one then.
+            setAddress({ _view: 'chart' }, 'replace')
+            ;(onChart ?? setOwnChart)(next)
+          }}
+        />
       ) : run.state === 'running' ? (
         <Waiting what="the result" height={280} />
       ) : (
@@ -90,9 +123,11 @@ interface RowsProps {
   result: CallResult
   columns: readonly Column[]
   view: View
+  chart: Chart | null
+  onChart: (chart: Chart | null) => void
 }
 
-function Rows({ result: { rows }, columns, view }: RowsProps) {
+function Rows({ result: { rows }, columns, view, chart, onChart }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title="No rows">
@@ -101,7 +136,7 @@ function Rows({ result: { rows }, columns, view }: RowsProps) {
     )
   }
   if (view === 'json') return <JsonText rows={rows} />
-  if (view === 'chart') return <ResultChart rows={rows} columns={columns} />
+  if (view === 'chart') return <ResultChart rows={rows} columns={columns} chart={chart} onChange={onChart} />
   return <ResultTable rows={rows} columns={columns} />
 }
 
@@ -138,18 +173,22 @@ function Cost({ run }: { run: Run }) {
         <b>{counted(rows.length, 'row')}</b>
         {truncated && <span className="badge warn">cut at the row limit</span>}
       </span>
-      <span>
-        <b>{milliseconds(totalMs)}</b> total
-      </span>
+      {totalMs !== undefined && (
+        <span>
+          <b>{milliseconds(totalMs)}</b> total
+        </span>
+      )}
       {engineMs !== undefined && (
         <span>
           engine <b>{milliseconds(engineMs)}</b>
         </span>
       )}
-      <span>
-        cache <b>{cache}</b>
-        {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
-      </span>
+      {cache !== undefined && (
+        <span>
+          cache <b>{cache}</b>
+          {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
+        </span>
+      )}
       {readRows !== undefined && (
         <span>
           read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
@@ -164,8 +203,7 @@ function EnginePlan({ name, values }: { name: string; values: Record<string, str
   const query = useQuery({
     queryKey: ['plan', name, values],
     queryFn: ({ signal }) => {
-      const parameters = new URLSearchParams({ ...values, _strict: '1', _explain: '1' })
-      return api<Plan>(`/api/endpoints/query/${at(name)}?${parameters}`, { signal })
+      return api<Plan>(queryPath(name, { ...values, _explain: '1' }), { signal })
     },
     retry: false,
   })

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, useId, useLayoutEffect, useRef } from 'react'
+import { type ComponentProps, Fragment, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { queries } from '../../api/queries.ts'
 import type { Parameter, Parameters } from '../../api/shapes.ts'
 import { Icon } from '../../ui/icon.tsx'
@@ -20,9 +20,14 @@ interface ParameterFormProps {
   problem?: { parameter: string; message: string } | undefined
   seenAt: (name: string) => SeenAt | undefined
   onChange: (name: string, value: string | undefined) => void
+  /** Beside the name of a parameter. */
+  tools?: (name: string) => ReactNode
+  /** After the field of a parameter. */
+  below?: (name: string) => ReactNode
 }
 
-export function ParameterForm({ parameters, fixed, values, problem, seenAt, onChange }: ParameterFormProps) {
+export function ParameterForm(props: ParameterFormProps) {
+  const { parameters, fixed, values, problem, seenAt, onChange, tools, below } = props
   const names = Object.keys(parameters)
   if (names.length === 0 && Object.keys(fixed).length === 0)
     return <p className="faint">This query has no parameters.</p>
@@ -36,15 +41,18 @@ export function ParameterForm({ parameters, fixed, values, problem, seenAt, onCh
         </div>
       ))}
       {names.map((name) => (
-        <Field
-          key={name}
-          name={name}
-          parameter={parameters[name] as Parameter}
-          value={values[name]}
-          problem={problem?.parameter === name ? problem.message : undefined}
-          seen={seenAt(name)}
-          onChange={(value) => onChange(name, value)}
-        />
+        <Fragment key={name}>
+          <Field
+            name={name}
+            parameter={parameters[name] as Parameter}
+            value={values[name]}
+            problem={problem?.parameter === name ? problem.message : undefined}
+            seen={seenAt(name)}
+            tools={tools?.(name)}
+            onChange={(value) => onChange(name, value)}
+          />
+          {below?.(name)}
+        </Fragment>
       ))}
     </>
   )
@@ -56,11 +64,12 @@ interface FieldProps {
   value: string | undefined
   problem: string | undefined
   seen: SeenAt | undefined
+  tools: ReactNode
   onChange: (value: string | undefined) => void
 }
 
 function Field(props: FieldProps) {
-  const { name, parameter, problem } = props
+  const { name, parameter, problem, tools } = props
   const id = useId()
   return (
     <div className="field">
@@ -69,6 +78,7 @@ function Field(props: FieldProps) {
         {parameter.required && <span className="faint"> · required</span>}
       </label>
       <Control {...props} id={id} />
+      {tools && <div className="tools">{tools}</div>}
       {problem !== undefined && (
         <span className="problem" role="alert">
           {problem}

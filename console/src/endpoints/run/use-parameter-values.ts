@@ -11,6 +11,8 @@ export interface ParameterValues {
   missing: readonly string[]
   /** Whether values are being looked up in the data. */
   isLooking: boolean
+  /** Whether the user changed a value. */
+  isTouched: boolean
   change: (name: string, value: string | undefined) => void
   /** Writes all values to the address, including suggested ones, so that a link shows the same. */
   keep: () => void
@@ -20,13 +22,13 @@ export interface ParameterValues {
 type Store = ReturnType<typeof useAddress>
 
 /**
- * Values of parameters, kept in the address. A required parameter starts with a suggestion: the first allowed value, or the
- * most frequent one in the data.
+ * Values of parameters, kept in the address. A required parameter starts with a suggestion: its example, or the first allowed
+ * value. If recent entries do not have the example, the most frequent value is suggested instead.
  */
 export function useParameterValues(
   parameters: Parameters,
   seenAt: (name: string) => SeenAt | undefined = () => undefined,
-  store?: Store,
+  { store, isPending = false }: { store?: Store; isPending?: boolean } = {},
 ): ParameterValues {
   const inAddress = useAddress()
   const [address, setAddress] = store ?? inAddress
@@ -42,19 +44,28 @@ export function useParameterValues(
   })
   const seen = useQueries({ queries: places.map(({ source, path }) => queries.values(source, path)) })
   const suggested = JSON.stringify(
-    places.map(({ name }, index) => [
-      name,
-      seen[index]?.data?.find(({ value }) => value !== '')?.value ?? null,
-    ]),
+    places.map(({ name }, index) => {
+      const found = seen[index]?.data?.map(({ value }) => value).filter((value) => value !== '') ?? []
+      const example = parameters[name]?.example?.toString()
+      const isSeen = example !== undefined && found.includes(example)
+      return [name, (isSeen ? example : found[0]) ?? null]
+    }),
   )
+  const isLooking = isPending || seen.some((one) => one.isPending)
   const values = useMemo(() => {
     const found = new Map(JSON.parse(suggested) as [string, string | null][])
-    const all = Object.keys(parameters).map((name): [string, string | undefined] => {
-      const first = parameters[name]?.required && !touched.has(name) ? parameters[name]?.enum?.[0] : undefined
-      return [name, address.get(name) ?? first?.toString() ?? found.get(name) ?? undefined]
-    })
+    const suggestion = (name: string) => {
+      const { required, enum: allowed, example } = parameters[name] ?? {}
+      if (!required || touched.has(name)) return undefined
+      if (allowed) return (example ?? allowed[0])?.toString()
+      return found.get(name) ?? (isLooking ? undefined : example?.toString())
+    }
+    const all = Object.keys(parameters).map((name): [string, string | undefined] => [
+      name,
+      address.get(name) ?? suggestion(name),
+    ])
     return Object.fromEntries(all.filter((pair): pair is [string, string] => pair[1] !== undefined))
-  }, [address, parameters, touched, suggested])
+  }, [address, parameters, touched, suggested, isLooking])
   const change = useCallback(
     (name: string, value: string | undefined) => {
       setTouched((now) => new Set(now).add(name))
@@ -65,7 +76,8 @@ export function useParameterValues(
   return {
     values,
     missing: names.filter((name) => parameters[name]?.required && values[name] === undefined),
-    isLooking: seen.some(({ isPending }) => isPending),
+    isLooking,
+    isTouched: touched.size > 0,
     change,
     keep: () => setAddress(values, 'replace'),
   }

@@ -14,21 +14,34 @@ export function resultOf(run: Run): CallResult | undefined {
   return run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
 }
 
+interface RunOptions {
+  /** Whether Ctrl or Cmd and Enter starts a run from anywhere on the page. */
+  hasShortcut?: boolean
+  /** Whether the first run starts by itself. */
+  auto?: boolean
+  /** A run from before, which is shown instead of starting one. */
+  first?: Run | undefined
+}
+
 /**
  * Runs an endpoint, one run at a time: a new run or leaving the page aborts the last one. A run waits for values that are
- * being looked up, and is not sent while a required value is missing. Ctrl or Cmd and Enter starts it from anywhere on the
- * page.
+ * being looked up, and is not sent while a required value is missing.
  */
 export function useRun(
   call: (signal: AbortSignal) => Promise<CallResult>,
-  { missing, isLooking, keep }: Pick<ParameterValues, 'missing' | 'isLooking' | 'keep'>,
-  hasShortcut = true,
+  { missing, isLooking, isTouched, keep }: Omit<ParameterValues, 'values' | 'change'>,
+  { hasShortcut = true, auto = false, first = { state: 'idle' } }: RunOptions = {},
 ) {
-  const [run, setRun] = useState<Run>({ state: 'idle' })
-  const [request, setRequest] = useState<'none' | 'wanted' | 'refused'>('none')
+  const [run, setRun] = useState<Run>(first)
+  const [request, setRequest] = useState<'none' | 'auto' | 'wanted' | 'refused'>('none')
+  const hasBegun = useRef(first.state !== 'idle')
   const current = useRef<AbortController>(undefined)
   useEffect(() => () => current.current?.abort(), [])
   const begin = useCallback(() => setRequest('wanted'), [])
+  const show = useCallback((shown: Run) => {
+    current.current?.abort()
+    setRun(shown)
+  }, [])
   const send = async () => {
     current.current?.abort()
     current.current = new AbortController()
@@ -50,15 +63,24 @@ export function useRun(
     })
   }
   const isMissing = missing.length > 0
+  // Values that the user is typing are not complete.
+  const isAuto = auto && !isTouched
+  useEffect(() => {
+    if (hasBegun.current || !isAuto) return
+    hasBegun.current = true
+    setRequest('auto')
+  }, [isAuto])
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what the run waits for matters
   useEffect(() => {
-    if (request !== 'wanted') return
-    if (!isMissing) {
+    if (request !== 'wanted' && request !== 'auto') return
+    if (request === 'auto' && !isAuto) setRequest('none')
+    else if (!isMissing) {
+      hasBegun.current = true
       setRequest('none')
       keep()
       send()
-    } else if (!isLooking) setRequest('refused')
-  }, [request, isMissing, isLooking])
+    } else if (!isLooking) setRequest(request === 'auto' ? 'none' : 'refused')
+  }, [request, isAuto, isMissing, isLooking])
   useEffect(() => {
     if (!hasShortcut) return
     const onKey = (event: KeyboardEvent) => {
@@ -70,13 +92,17 @@ export function useRun(
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
   }, [hasShortcut, begin])
-  const first = request === 'refused' ? missing[0] : undefined
+  const absent = request === 'refused' ? missing[0] : undefined
   return {
     run,
     begin,
     stop,
+    /** Shows a result that came another way. */
+    show,
+    /** Whether the first run waits for values. */
+    isStarting: request === 'auto',
     /** The parameter that is missing or was rejected, and why. */
-    problem: first === undefined ? rejectedParameter(run) : { parameter: first, message: 'Required.' },
+    problem: absent === undefined ? rejectedParameter(run) : { parameter: absent, message: 'Required.' },
   }
 }
 

@@ -26,6 +26,8 @@ interface SaveOptions {
   draft: EndpointDraft
   /** Undefined for a new endpoint. */
   saved: Endpoint | undefined
+  /** What the author says about the change; may be empty. */
+  versionNote: string
   onSaved: (saved: Endpoint) => void
 }
 
@@ -33,7 +35,7 @@ interface SaveOptions {
  * Saves a draft. A change of the rows is first tried with recent requests; the user is asked if it affects them, or if
  * the service refuses it as breaking.
  */
-export function useSave({ draft, saved, onSaved }: SaveOptions) {
+export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
   const [state, setState] = useState<SaveState>({})
   const trial = useRef<AbortController>(undefined)
   // A result belongs to the draft that was tried.
@@ -43,9 +45,14 @@ export function useSave({ draft, saved, onSaved }: SaveOptions) {
   const save = async ({ breaking = false, note }: { breaking?: boolean; note?: string } = {}) => {
     trial.current?.abort()
     setState(({ question }) => ({ busy: 'saving', ...(question && { question }) }))
+    const said = versionNote.trim()
+    const query = new URLSearchParams({
+      ...(breaking && { breaking: 'true' }),
+      ...(said !== '' && { note: said }),
+    })
     try {
       const created = saved
-        ? await api<Endpoint>(`/api/endpoints/${saved.id}${breaking ? '?breaking=true' : ''}`, {
+        ? await api<Endpoint>(`/api/endpoints/${saved.id}?${query}`, {
             method: 'PATCH',
             body: draft,
             headers: { 'If-Match': `"${saved.version}"` },

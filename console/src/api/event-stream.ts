@@ -1,0 +1,42 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { ApiError } from './api.ts'
+
+/** The service sends a heartbeat every 15 s. */
+const silenceMs = 45_000
+
+/** Whether reconnecting may solve it. */
+export function isTemporary(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
+}
+
+/** The messages of each chunk. Throws when the stream breaks or the service falls silent. */
+export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
+  let messages: EventSourceMessage[] = []
+  let text = ''
+  const parser = createParser({ onEvent: (message) => messages.push(message) })
+  try {
+    for (;;) {
+      const { done, value } = await notSilent(reader.read())
+      if (done) return
+      text += value
+      const end = text.lastIndexOf('\n\n') + 2
+      if (end < 2) continue
+      // The parser drops ids without data, but the service sends them to mark how far it has read.
+      parser.feed(text.slice(0, end).replace(/^(id: .+\n)\n/gm, '$1data:\n\n'))
+      text = text.slice(end)
+      yield messages
+      messages = []
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+async function notSilent<T>(next: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('The service has fallen silent.')), silenceMs)
+  })
+  return Promise.race([next, silence]).finally(() => clearTimeout(timer))
+}

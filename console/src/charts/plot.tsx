@@ -1,0 +1,211 @@
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { useTheme } from '../ui/theme.ts'
+import { toggled } from '../ui/toggled.ts'
+import { nameAxis, sideSize, timeTicks, utcDate } from './axes.ts'
+import { barPaths, slotOf, stacksOf } from './bars.ts'
+import { type ChartKind, commonUnit, type Series, summaryOf, valueText } from './series.ts'
+import { loneValues } from './time-gaps.ts'
+
+export interface PlotProps {
+  label: string
+  /** Seconds, or positions of names. */
+  points: readonly number[]
+  /** Names of the points; undefined where they are times. */
+  names?: readonly string[]
+  series: readonly Series[]
+  kind: ChartKind
+  height: number
+  isUtc: boolean
+  /** The point in words. */
+  pointText: (index: number) => string
+  /** In seconds. Without it, dragging zooms in. */
+  onRange?: ((from: number, to: number) => void) | undefined
+}
+
+/** There are six colors; further series are dashed lines or pale bars. */
+const colorOf = ({ color }: Series, index: number) => color ?? `series-${(index % 6) + 1}`
+
+/** The legend toggles series and shows the values under the pointer, or else the last ones. Arrow keys move the pointer. */
+export default function Plot(props: PlotProps) {
+  const { label, points, names, series, kind, height, isUtc, pointText, onRange } = props
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(undefined)
+  const left = useRef(-1)
+  const range = useRef(onRange)
+  range.current = onRange
+  const summary = useId()
+  const theme = useTheme()
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const [at, setAt] = useState<number | null>(null)
+  const hasRange = onRange !== undefined
+  const words = useMemo(() => summaryOf(series), [series])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colors
+  useEffect(() => {
+    const element = box.current as HTMLDivElement
+    // A canvas needs resolved colors.
+    const color = (name: string) => {
+      element.style.color = `var(--${name})`
+      return getComputedStyle(element).color
+    }
+    const shown = series.filter(({ name }) => !hidden.has(name))
+    const stacks = kind === 'stacked' ? stacksOf(shown) : []
+    const slot = slotOf(points)
+    const unit = commonUnit(shown)
+    const axis = {
+      stroke: color('faint'),
+      grid: { stroke: color('line'), width: 1 },
+      ticks: { show: false },
+      font: '11px system-ui',
+    }
+    const drawn = (one: Series): uPlot.Series => {
+      const index = series.indexOf(one)
+      const stroke = color(colorOf(one, index))
+      const isPale = index >= 6 && one.color === undefined
+      if (kind === 'lines') {
+        return {
+          stroke,
+          width: 1.6,
+          dash: isPale ? [5, 4] : [],
+          ...(series.length === 1 && { fill: pale(stroke, 0.1) }),
+          spanGaps: false,
+          points: pointsOf(one.values),
+        }
+      }
+      const place = shown.indexOf(one)
+      const bar = stacks[place]
+        ? { place: 0, of: 1, bases: stacks[place].bases }
+        : { place, of: shown.length }
+      const fill = isPale ? pale(stroke, 0.45) : stroke
+      return { stroke, fill, points: { show: false }, paths: barPaths({ ...bar, slot }) }
+    }
+    const made = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        padding: [10, 10, 0, 0],
+        legend: { show: false },
+        cursor: {
+          y: false,
+          points: { show: kind === 'lines', size: 6 },
+          drag: { x: names === undefined, y: false, setScale: !hasRange },
+        },
+        ...(isUtc && { tzDate: utcDate }),
+        axes: [
+          { ...axis, ...(names ? nameAxis(names) : { values: timeTicks, space: 64, size: 40 }) },
+          {
+            ...axis,
+            space: 26,
+            size: sideSize,
+            values: (_plot, ticks) => ticks.map((tick) => valueText(tick, unit)),
+          },
+        ],
+        scales: {
+          x: {
+            time: names === undefined,
+            ...((kind !== 'lines' || points.length < 2) && {
+              range: (_plot, from, to) => [from - slot * 0.6, to + slot * 0.6] as [number, number],
+            }),
+          },
+          y: { range: (_plot, low, high) => yRange(low, high) },
+        },
+        series: [{}, ...shown.map(drawn)],
+        hooks: {
+          setCursor: [
+            ({ cursor }) => {
+              left.current = cursor.left ?? -1
+              setAt(cursor.idx ?? null)
+            },
+          ],
+          setSelect: [
+            (now) => {
+              const { left: from, width } = now.select
+              if (range.current === undefined || width < 3) return
+              range.current(now.posToVal(from, 'x'), now.posToVal(from + width, 'x'))
+              now.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false)
+            },
+          ],
+        },
+      },
+      [[...points], ...shown.map(({ values }, index) => stacks[index]?.tops ?? values)],
+      element,
+    )
+    plot.current = made
+    // New data arrives while the pointer rests.
+    if (left.current >= 0) made.setCursor({ left: left.current, top: 0 })
+    const watcher = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    watcher.observe(element)
+    return () => {
+      watcher.disconnect()
+      made.destroy()
+    }
+  }, [points, names, series, kind, height, isUtc, hidden, hasRange, theme])
+
+  const last = points.length - 1
+  const chosen = Math.min(at ?? last, last)
+  const onKey = (event: KeyboardEvent) => {
+    const next = { ArrowLeft: chosen - 1, ArrowRight: chosen + 1, Home: 0, End: last }[event.key]
+    const to = next === undefined ? undefined : points[Math.min(last, Math.max(0, next))]
+    if (to === undefined || plot.current === undefined) return
+    event.preventDefault()
+    plot.current.setCursor({ left: plot.current.valToPos(to, 'x'), top: 0 })
+  }
+  const valueAt = ({ values, unit }: Series) => valueText(values[chosen], unit)
+  return (
+    <div className="plot">
+      <div className="legend" role="group" aria-label={`Series of ${label}`}>
+        {series.map((one, index) => (
+          <button
+            key={one.name}
+            type="button"
+            aria-pressed={!hidden.has(one.name)}
+            disabled={series.length === 1}
+            onClick={() => setHidden(toggled(hidden, one.name))}
+          >
+            <i
+              className={index < 6 || one.color ? undefined : 'dashed'}
+              style={{ color: `var(--${colorOf(one, index)})` }}
+            />
+            <span className="name">{one.name}</span>
+            <output aria-live="off">{valueAt(one)}</output>
+          </button>
+        ))}
+        <span className="faint number">{pointText(chosen)}</span>
+      </div>
+      <div
+        className="chart"
+        ref={box}
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-describedby={summary}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={chosen}
+        aria-valuetext={`${pointText(chosen)}: ${series.map((one) => `${one.name} ${valueAt(one)}`).join(', ')}`}
+        onKeyDown={onKey}
+      />
+      <p id={summary} className="unseen">
+        {words}
+      </p>
+    </div>
+  )
+}
+
+/** Zero is always visible, so that sizes can be compared. */
+function yRange(low: number | null, high: number | null): [number, number] {
+  const [from, to] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)]
+  return from === to ? [0, 1] : [from * 1.06, to * 1.06]
+}
+
+/** A color as `getComputedStyle` writes it, transparent. */
+const pale = (color: string, alpha: number) => color.replace('rgb(', 'rgba(').replace(')', `, ${alpha})`)
+
+/** Marks all points of a short line, and otherwise only points without a line. */
+function pointsOf(values: readonly (number | null)[]): uPlot.Series.Points {
+  if (values.length < 40) return { show: true, size: 5 }
+  const lone = loneValues(values)
+  return { show: false, size: 5, filter: () => lone }
+}

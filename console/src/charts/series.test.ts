@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { slotOf, stacksOf } from './bars.ts'
+import { summaryOf, valueText } from './series.ts'
+
+test('writes small, large and negative numbers, durations and bytes readably', () => {
+  expect(
+    [0, 0.00123, 12.345, 9999, 1_250_000, -4_300_000_000, null].map((n) => valueText(n, undefined)),
+  ).toEqual(['0', '0.0012', '12.3', '9,999', '1.25M', '−4.3B', '–'])
+  expect([0, 12, 5_000, 12_500, 7_200_000].map((n) => valueText(n, 'ms'))).toEqual([
+    '0 ms',
+    '12 ms',
+    '5 s',
+    '12.5 s',
+    '2 h',
+  ])
+  expect([900, 4_000].map((n) => valueText(n, 'us'))).toEqual(['900 µs', '4 ms'])
+  expect([0, 2_000, -1_500_000].map((n) => valueText(n, 'bytes'))).toEqual(['0 B', '2 kB', '−1.5 MB'])
+  expect(valueText(0.5, 'ratio')).toBe('50 %')
+})
+
+test('describes a chart in words', () => {
+  expect(
+    summaryOf([
+      { name: 'calls', values: [3, null, 1, 2] },
+      { name: 'none', values: [null] },
+    ]),
+  ).toBe('calls: 1 to 3, last 2; none: no values')
+})
+
+test('stacks positive values upwards and negative ones downwards', () => {
+  const [one, two] = stacksOf([{ values: [1, -2, null] }, { values: [4, -3, 5] }])
+  expect([one?.tops, two?.bases, two?.tops]).toEqual([
+    [1, -2, null],
+    [1, -2, 0],
+    [5, -5, 5],
+  ])
+})
+
+test('the room of a bar is the smallest distance', () => {
+  expect([slotOf([0, 60, 90, 300]), slotOf([5])]).toEqual([30, 1])
+})

@@ -1,0 +1,14 @@
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { startTheme } from '../ui/theme.ts'
+import { embedAddress } from './embed-address.ts'
+import { EmbedPage } from './embed-page.tsx'
+import { takeToken } from './embed-token.ts'
+
+const address = embedAddress(location.pathname, location.search)
+startTheme(address.theme)
+createRoot(document.getElementById('root') as HTMLElement).render(
+  <StrictMode>
+    <EmbedPage address={address} first={takeToken()} />
+  </StrictMode>,
+)

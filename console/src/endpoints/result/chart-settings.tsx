@@ -1,0 +1,105 @@
+import { useState } from 'react'
+import { Choices } from '../../ui/choices.tsx'
+import { CheckField, SelectField } from '../../ui/fields.tsx'
+import type { Chart, ChartColumns, Choice } from './chart-choice.ts'
+
+const types = [
+  ['automatic', 'Automatic'],
+  ['lines', 'Lines'],
+  ['bars', 'Bars'],
+  ['stacked', 'Stacked'],
+  ['number', 'Number'],
+  ['table', 'Table'],
+] as const
+
+interface ChartSettingsProps {
+  chart: Chart | null
+  /** What is drawn now. */
+  choice: Choice
+  columns: ChartColumns
+  onChange: (chart: Chart | null) => void
+}
+
+/** Null is the automatic choice. */
+export function ChartSettings({ chart, choice, columns, onChange }: ChartSettingsProps) {
+  const [isOpen, setOpen] = useState(false)
+  const { times, numbers, texts } = columns
+  const drawn = 'x' in choice ? choice : undefined
+  const type: Chart['type'] = chart?.type ?? (choice.type === 'none' ? 'bars' : choice.type)
+  const set = (fields: Partial<Chart>) =>
+    onChange({ x: null, y: [], series: null, ...chart, type, ...fields })
+  const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => [name] as const)
+  const automatic = (name: string | undefined) =>
+    ['', name === undefined ? 'Automatic' : `Automatic (${name})`] as const
+  const y = 'y' in choice ? choice.y : (chart?.y ?? [])
+  const measures = numbers.filter(({ name }) => name !== drawn?.x.name && name !== drawn?.series)
+  return (
+    <>
+      <div className="tabs-line">
+        <Choices
+          label="Chart type"
+          options={types}
+          value={chart?.type ?? 'automatic'}
+          onChange={(chosen) => (chosen === 'automatic' ? onChange(null) : set({ type: chosen }))}
+        />
+        {type !== 'table' && (
+          <button
+            type="button"
+            className="button small"
+            aria-expanded={isOpen}
+            onClick={() => setOpen((now) => !now)}
+          >
+            Chart settings
+          </button>
+        )}
+      </div>
+      {isOpen && type !== 'table' && (
+        <div className="form-grid" role="group" aria-label="Chart settings">
+          {type !== 'number' && (
+            <>
+              <SelectField
+                label="X-axis"
+                value={chart?.x ?? ''}
+                options={[automatic(drawn?.x.name), ...namesOf([...times, ...texts, ...numbers])]}
+                onChange={(name) => set({ x: name || null })}
+              />
+              <SelectField
+                label="Series"
+                note="One series for each value of this column."
+                value={chart?.series ?? ''}
+                options={[automatic(drawn?.series ?? 'none'), ...namesOf([...texts, ...numbers])]}
+                onChange={(name) => set({ series: name || null })}
+              />
+            </>
+          )}
+          {drawn?.series !== undefined ? (
+            <SelectField
+              label="Y-axis"
+              value={y[0] ?? ''}
+              options={namesOf(measures)}
+              onChange={(name) => set({ y: [name] })}
+            />
+          ) : (
+            <fieldset className="field">
+              <legend>{type === 'number' ? 'Numbers' : 'Y-axis'}</legend>
+              {measures.slice(0, 20).map(({ name }) => (
+                <CheckField
+                  key={name}
+                  label={name}
+                  checked={y.includes(name)}
+                  onChange={(checked) =>
+                    set({
+                      y: measures
+                        .map((one) => one.name)
+                        .filter((one) => (one === name ? checked : y.includes(one))),
+                    })
+                  }
+                />
+              ))}
+            </fieldset>
+          )}
+        </div>
+      )}
+    </>
+  )
+}

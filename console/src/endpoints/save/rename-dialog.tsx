@@ -1,0 +1,58 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, api } from '../../api/api.ts'
+import type { ContractChange, Endpoint } from '../../api/shapes.ts'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/fields.tsx'
+import { BreakingDialog } from './breaking-dialog.tsx'
+
+interface RenameDialogProps {
+  saved: Endpoint
+  onRenamed: (renamed: Endpoint) => void
+  onClose: () => void
+}
+
+/** Saves a version with another name, and asks before it breaks callers. */
+export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
+  const [name, setName] = useState(saved.name)
+  const [changes, setChanges] = useState<readonly ContractChange[]>()
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: (breaking: boolean) =>
+      api<Endpoint>(`/api/endpoints/${saved.id}${breaking ? '?breaking=true' : ''}`, {
+        method: 'PATCH',
+        body: { name },
+        headers: { 'If-Match': `"${saved.version}"` },
+      }),
+    onSuccess: onRenamed,
+    onError: (error) => setChanges(error instanceof ApiError ? error.changes : undefined),
+  })
+  if (changes) {
+    return (
+      <BreakingDialog
+        changes={changes}
+        action="Rename anyway"
+        isPending={isPending}
+        onConfirm={() => mutate(true)}
+        onClose={onClose}
+      />
+    )
+  }
+  return (
+    <Dialog title={`Rename ${saved.name}`} onClose={onClose}>
+      <DialogForm
+        action="Rename"
+        disabled={isPending || name === '' || name === saved.name}
+        error={error}
+        onSubmit={() => mutate(false)}
+        onClose={onClose}
+      >
+        <TextField
+          label="New name"
+          note="Part of the URL."
+          value={name}
+          onChange={(text) => setName(text.trim())}
+        />
+      </DialogForm>
+    </Dialog>
+  )
+}

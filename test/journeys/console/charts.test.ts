@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { faultsOf } from './browser.ts'
+import { onPage, openStage } from './stage.ts'
+
+const stage = openStage()
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+
+const minute = 'toDateTime(1767225600 + 60 * number) AS minute'
+const queries = {
+  lines: `SELECT ${minute}, number AS requests, -number AS balance, number * 1500 AS p95_ms FROM numbers(30)`,
+  split: `SELECT ${minute}, name, number AS requests, 1 AS errors FROM numbers(12) ARRAY JOIN arrayMap(n -> concat('f', toString(n)), range(15)) AS name`,
+  bars: "SELECT concat('/path/', toString(number)) AS path, number * 1000000 AS egress_bytes FROM numbers(5)",
+  number: 'SELECT 1234567 AS requests',
+  logs: 'SELECT toString(number) AS message FROM numbers(3)',
+}
+
+beforeAll(async () => {
+  for (const [name, query] of Object.entries(queries)) {
+    const { token } = admin()
+    const body = { name: `charts.${name}`, query, ...(name === 'bars' && { max_rows: 3 }) }
+    await ask(stage.service(), token, 'POST', '/api/endpoints', body)
+  }
+})
+
+const open = (name: keyof typeof queries, journey: (page: Page) => Promise<void>, options = {}) =>
+  visit(`/console/endpoints/charts.${name}?_view=chart`, { ...admin(), ...options }, async (page) => {
+    await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+    await journey(page)
+  })
+
+const chart = (page: Page, name: string) => page.getByRole('slider', { name: `Chart of ${name}` })
+
+describe('a chart', () => {
+  test('is chosen from the columns', async () => {
+    await open('lines', async (page) => {
+      await chart(page, 'requests, balance over minute').waitFor()
+      await page.getByText('Not shown: p95_ms.').waitFor()
+    })
+    await open('split', async (page) => {
+      await chart(page, 'requests by name over minute').waitFor()
+      await page.getByText('The 12 largest of 15. Not shown: f').waitFor()
+    })
+    await open('bars', (page) => chart(page, 'egress_bytes over path').waitFor())
+    await open('number', (page) => page.locator('.big-figures', { hasText: '1,234,567' }).waitFor())
+    await open('logs', (page) => page.getByText('No column has numbers.').waitFor())
+  })
+
+  test('can be read with the keyboard, in local time or UTC', () =>
+    open('lines', async (page) => {
+      await page.getByRole('button', { name: 'UTC' }).click()
+      const slider = chart(page, 'requests')
+      await slider.focus()
+      await page.keyboard.press('Home')
+      const text = () => slider.getAttribute('aria-valuetext')
+      await expect.poll(text).toBe('2026-01-01 00:00:00 UTC: requests 0, balance 0')
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('ArrowRight')
+      await expect.poll(text).toBe('2026-01-01 00:02:00 UTC: requests 2, balance −2')
+      await page.getByRole('button', { name: /^balance/ }).click()
+      await page.locator('.legend [aria-pressed=false]', { hasText: 'balance' }).waitFor()
+    }))
+
+  test('is changed by hand, marks the draft as changed, and is kept by saving', () =>
+    open('lines', async (page) => {
+      await page.getByRole('group', { name: 'Chart type' }).getByText('Stacked').click()
+      await page.getByRole('button', { name: 'Discard changes' }).waitFor()
+      await page.getByRole('button', { name: 'Chart settings' }).click()
+      await page.getByRole('checkbox', { name: 'p95_ms' }).check()
+      await page.getByRole('checkbox', { name: 'balance' }).uncheck()
+      await page.getByRole('checkbox', { name: 'requests' }).uncheck()
+      await chart(page, 'p95_ms over minute').waitFor()
+      await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByText('version 2').waitFor()
+      const { body } = await ask(stage.service(), admin().token, 'GET', '/api/endpoints/charts.lines')
+      expect(body.chart).toEqual({ type: 'stacked', x: null, y: ['p95_ms'], series: null })
+      // An endpoint with a chart opens with it.
+      await page.goto('/console/endpoints/charts.lines')
+      await chart(page, 'p95_ms over minute').waitFor()
+      await page.getByRole('group', { name: 'Chart type' }).getByText('Automatic').click()
+      await chart(page, 'requests, balance over minute').waitFor()
+    }))
+
+  test('names a column that the result does not have', () =>
+    open('bars', async (page) => {
+      const gone = { chart: { type: 'bars', x: 'gone', y: [], series: null } }
+      await ask(stage.service(), admin().token, 'PATCH', '/api/endpoints/charts.bars', gone)
+      await page.reload()
+      await page.getByText('The result has no column "gone"').waitFor()
+      await page.getByRole('button', { name: 'Chart settings' }).click()
+      await page.getByLabel('X-axis').selectOption('path')
+      await chart(page, 'egress_bytes over path').waitFor()
+    }))
+
+  test('of the playground is changed for the view only', () =>
+    visit('/console/playground?_view=chart', admin(), async (page) => {
+      await page.getByRole('textbox', { name: 'SQL' }).click()
+      await page.keyboard.insertText(queries.split)
+      await page.keyboard.press('Control+Enter')
+      await chart(page, 'requests by name').waitFor()
+      await page.getByRole('group', { name: 'Chart type' }).getByText('Number').click()
+      await page.locator('.big-figures', { hasText: '11' }).first().waitFor()
+      await page.getByRole('group', { name: 'Chart type' }).getByText('Table').click()
+      await page.getByRole('columnheader', { name: 'errors' }).waitFor()
+    }))
+
+  test('has no accessibility violations in either theme, narrow or wide', async () => {
+    for (const [theme, width] of [
+      ['light', 360],
+      ['dark', 1440],
+    ] as const) {
+      for (const name of ['split', 'number', 'logs'] as const) {
+        await open(
+          name,
+          async (page) => {
+            await page.locator(name === 'split' ? '.chart canvas' : '.big-figures, .empty').waitFor()
+            if (name === 'split') await page.getByRole('button', { name: 'Chart settings' }).click()
+            expect([name, theme, await faultsOf(page)]).toEqual([name, theme, []])
+            const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+            expect(wide).toBe(width)
+          },
+          { theme, width, bypassPolicy: true },
+        )
+      }
+    }
+  })
+})
+
+describe('a download', () => {
+  const fileOf = async (page: Page, format: string) => {
+    const started = page.waitForEvent('download')
+    await page.getByRole('button', { name: `Download ${format}` }).click()
+    const file = await started
+    return { name: file.suggestedFilename(), content: readFileSync(await file.path()) }
+  }
+
+  test('of an endpoint is CSV, JSON or Parquet, and says where it was cut', () =>
+    visit('/console/endpoints/charts.bars?_view=table', admin(), async (page) => {
+      await page.getByRole('columnheader', { name: 'path' }).waitFor()
+      const csv = await fileOf(page, 'CSV')
+      expect([csv.name, csv.content.toString()]).toEqual([
+        'charts.bars.csv',
+        '"path","egress_bytes"\n"/path/0",0\n"/path/1",1000000\n"/path/2",2000000\n',
+      ])
+      await page.getByText('The file is cut at the row limit.').waitFor()
+      const json = await fileOf(page, 'JSON')
+      expect(JSON.parse(json.content.toString()).result).toHaveLength(3)
+      const parquet = await fileOf(page, 'Parquet')
+      expect([parquet.name, parquet.content.subarray(0, 4).toString()]).toEqual([
+        'charts.bars.parquet',
+        'PAR1',
+      ])
+    }))
+
+  test('of a draft has the rows of the draft', () =>
+    visit('/console/endpoints/charts.number', admin(), async (page) => {
+      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).click()
+      await page.keyboard.press('Control+A')
+      await page.keyboard.insertText('SELECT 7 AS lucky')
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('columnheader', { name: 'lucky' }).waitFor()
+      expect((await fileOf(page, 'CSV')).content.toString()).toBe('"lucky"\n7\n')
+      expect((await fileOf(page, 'Parquet')).content.subarray(0, 4).toString()).toBe('PAR1')
+    }))
+})

@@ -1,0 +1,252 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { embedSnippet } from '../../../console/src/ui/snippets.ts'
+import { systemTime } from '../../../src/base/clock.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { logClient } from '../../support/log-client.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { faultsOf, openBrowser } from './browser.ts'
+import { fillWithTraffic, projects } from './data.ts'
+
+const [shop, notes] = projects
+const count = 'SELECT count() AS requests FROM edge_logs WHERE project = @project'
+const split = `SELECT toStartOfMinute(timestamp) AS minute, request_path AS path, count() AS requests
+FROM edge_logs WHERE project = @project GROUP BY minute, path ORDER BY minute`
+const perPath = `SELECT request_path AS path, count() AS requests FROM edge_logs
+WHERE project = @project GROUP BY path ORDER BY requests DESC`
+const parameters = { project: { required: true } }
+
+let service: RunningService
+let browser: Browser
+/** Pages of a product: one that may embed charts, and one that may not. */
+let product: Product
+let stranger: Product
+let aheadMs = 0
+
+beforeAll(async () => {
+  ;[product, stranger] = await Promise.all([openProduct(), openProduct()])
+  ;[service, browser] = await Promise.all([
+    openService({
+      environment: { WELLHEAD_EMBED_ORIGINS: product.origin },
+      time: systemTime({ now: () => Date.now() + aheadMs }),
+    }),
+    openBrowser(),
+  ])
+  await fillWithTraffic(service)
+  for (const [name, query] of Object.entries({ count, split, 'per-path': perPath })) {
+    const endpoint = { name: `embed.${name}`, description: `Requests: ${name}`, query, parameters }
+    const { status } = await ask(service, service.adminToken.token, 'POST', '/api/endpoints', endpoint)
+    expect(status).toBe(201)
+  }
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await service?.close()
+  product?.close()
+  stranger?.close()
+})
+
+interface Product {
+  origin: string
+  /** The tenant's token with which the backend creates sessions. */
+  token: string
+  sessions: number
+  html: string
+  close(): void
+}
+
+/** A backend that serves a page and creates sessions, as the guide describes. */
+async function openProduct(): Promise<Product> {
+  const server: Server = createServer(async ({ url }, response) => {
+    if (url !== '/chart-session') return response.setHeader('Content-Type', 'text/html').end(made.html)
+    made.sessions++
+    const { body } = await ask(service, made.token, 'POST', '/api/access-tokens/self/session', { minutes: 1 })
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ token: body.token }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const made: Product = { origin, token: '', sessions: 0, html: '', close: () => server.close() }
+  return made
+}
+
+async function sessionOf(project: string, scopes = ['query']): Promise<string> {
+  const { id } = await makeToken(service, { description: 'Product', scopes, project })
+  const path = `/api/access-tokens/${id}/session`
+  const { body } = await ask(service, service.adminToken.token, 'POST', path, {})
+  return body.token
+}
+
+async function onPage(
+  path: string,
+  journey: (page: Page, context: BrowserContext) => Promise<void>,
+  options: { bypassCSP?: boolean } = {},
+): Promise<string[]> {
+  const context = await browser.newContext({ viewport: { width: 800, height: 400 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  const messages: string[] = []
+  page.on('console', (message) => message.type() === 'error' && messages.push(message.text()))
+  page.on('pageerror', (error) => messages.push(error.message))
+  try {
+    await page.goto(path)
+    await journey(page, context)
+  } finally {
+    await context.close()
+  }
+  return messages.filter((message) => !message.startsWith('Failed to load resource'))
+}
+
+const figure = (page: Pick<Page, 'locator'>) => page.locator('.big-figures dd').first()
+const sendEntry = (project: string) =>
+  logClient(() => service).send('edge_logs', JSON.stringify({ project, event_message: 'one more' }))
+
+describe('a frame in a page of another origin', () => {
+  test('follows live results, and continues with a new session when the first has ended', async () => {
+    const tenant = await makeToken(service, { description: 'Shop', scopes: ['query'], project: shop })
+    product.token = tenant.token
+    product.html = embedSnippet(service.url, 'embed.count', { project: shop }).text
+    const complaints = await onPage(product.origin, async (page) => {
+      const frame = page.frameLocator('iframe')
+      await figure(frame).filter({ hasText: /^55$/ }).waitFor()
+      await sendEntry(shop)
+      await figure(frame).filter({ hasText: /^56$/ }).waitFor()
+      expect(product.sessions).toBe(1)
+      aheadMs += 120_000
+      await sendEntry(shop)
+      await figure(frame).filter({ hasText: /^57$/ }).waitFor()
+      expect(product.sessions).toBe(2)
+      await sendEntry(shop)
+      await figure(frame).filter({ hasText: /^58$/ }).waitFor()
+    })
+    expect(complaints).toEqual([])
+  })
+
+  test('is refused for an origin that is not allowed', async () => {
+    stranger.html = product.html || embedSnippet(service.url, 'embed.count', {}).text
+    const complaints = await onPage(stranger.origin, async (page) => {
+      await expect.poll(() => page.frames()[1]?.url()).toBe('chrome-error://chromewebdata/')
+    })
+    expect(complaints.join()).toContain('frame-ancestors')
+    expect(stranger.sessions).toBe(0)
+  })
+
+  test('the console itself cannot be framed', async () => {
+    const headersOf = async (path: string) => (await fetch(service.url + path)).headers
+    const page = await headersOf('/')
+    expect(page.get('x-frame-options')).toBe('DENY')
+    expect(page.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    const embed = await headersOf('/embed/embed.count')
+    expect(embed.get('x-frame-options')).toBeNull()
+    expect(embed.get('content-security-policy')).toContain(`frame-ancestors ${product.origin}`)
+  })
+})
+
+describe('the page of one endpoint', () => {
+  const embed = (name: string, query: string, token: string) =>
+    `${service.url}/embed/${name}?${query}#token=${token}`
+
+  test('removes the token from the address, sends it in a header only, and stores nothing', async () => {
+    const token = await sessionOf(notes)
+    const complaints = await onPage(embed('embed.split', '', token), async (page) => {
+      const urls: string[] = []
+      page.on('request', (request) => urls.push(request.url()))
+      await page.reload()
+      await page.getByText('Waiting for permission to show this chart.').waitFor()
+      await page.goto('about:blank')
+      await page.goto(embed('embed.split', '_theme=dark', token))
+      await page.getByRole('slider', { name: 'Chart of requests by path over minute' }).waitFor()
+      await page.getByRole('heading', { name: 'Requests: split' }).waitFor()
+      await page.locator('html[data-theme=dark]').waitFor()
+      expect(page.url()).toBe(`${service.url}/embed/embed.split?_theme=dark`)
+      expect(urls.filter((url) => new URL(url).search.includes(token))).toEqual([])
+      expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0)
+      expect(await page.getByRole('link').count()).toBe(0)
+    })
+    expect(complaints).toEqual([])
+  })
+
+  test('shows a table, and hides the title', async () => {
+    const token = await sessionOf(notes)
+    await onPage(embed('embed.per-path', '_view=table&_title=0', token), async (page) => {
+      await page.getByRole('columnheader', { name: 'requests' }).waitFor()
+      expect(await page.getByRole('heading').count()).toBe(0)
+    })
+  })
+
+  test('reports what is missing or not allowed, and an empty result', async () => {
+    const empty = await sessionOf('nothing-here')
+    await onPage(`${service.url}/embed/embed.per-path`, async (page) => {
+      const opened = async (url: string, text: string) => {
+        await page.goto('about:blank')
+        await page.goto(url)
+        await page.getByText(text).waitFor()
+      }
+      await opened(`${service.url}/embed/embed.per-path`, 'Waiting for permission to show this chart.')
+      await opened(embed('embed.per-path', '', empty), 'No data')
+      await opened(embed('embed.per-path', 'tpyo=1', empty), 'Unknown parameter "tpyo"')
+      await opened(embed('embed.per-path', '', 'whs_wrong'), 'The session has ended.')
+      const other = await sessionOf(notes, ['query:embed.count'])
+      await opened(embed('embed.per-path', '', other), 'you are not allowed to see it')
+      await opened(embed('not.there', '', empty), 'you are not allowed to see it')
+    })
+  })
+
+  test('reconnects when the service is back', async () => {
+    const token = await sessionOf(notes)
+    await onPage(embed('embed.count', '', token), async (page, context) => {
+      await figure(page).waitFor()
+      const before = Number(await figure(page).textContent())
+      // Chromium keeps open streams when it goes offline, so the next connection is cut instead.
+      await context.route('**/api/endpoints/query/**', (route) => route.abort())
+      await ask(service, service.adminToken.token, 'PATCH', '/api/endpoints/embed.count', {
+        description: 'Changed',
+      })
+      await page.getByText('The service cannot be reached. Reconnecting …').waitFor()
+      expect(await figure(page).textContent()).toBe(String(before))
+      await context.unrouteAll()
+      await page.getByText('The service cannot be reached.').waitFor({ state: 'detached' })
+      await sendEntry(notes)
+      await figure(page)
+        .filter({ hasText: new RegExp(`^${before + 1}$`) })
+        .waitFor()
+    })
+  })
+
+  test('has no accessibility violations in either theme and fits 320 pixels', async () => {
+    const token = await sessionOf(notes)
+    for (const theme of ['light', 'dark']) {
+      for (const [name, query, shown] of [
+        ['embed.split', '', '.chart canvas'],
+        ['embed.per-path', '', '.chart canvas'],
+        ['embed.per-path', '_view=table&', '.grid-row'],
+        ['embed.count', '', '.big-figures'],
+      ] as const) {
+        const url = embed(name, `${query}_theme=${theme}`, token)
+        await onPage(
+          url,
+          async (page) => {
+            await page.setViewportSize({ width: 320, height: 300 })
+            await page.locator(shown).first().waitFor()
+            expect([url, await faultsOf(page)]).toEqual([url, []])
+            expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320)
+          },
+          { bypassCSP: true },
+        )
+      }
+    }
+  })
+
+  test('loads no editor', async () => {
+    const html = await (await fetch(`${service.url}/embed/embed.count`)).text()
+    const files = [...html.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+\.js)"/g)].map(([, path]) => path)
+    expect(files.length).toBeGreaterThan(0)
+    for (const file of files) {
+      const script = await (await fetch(service.url + file)).text()
+      expect([file, script.includes('cm-editor')]).toEqual([file, false])
+    }
+  })
+})
