@@ -16,7 +16,7 @@ export interface LoggedEntry {
 }
 
 export const queryArgument =
-  'words of the message, and conditions such as status:>=500, path:/rest/* or -level:info'
+  'words of the message, and conditions such as status:>=500, path:/rest/* or NOT level:info'
 
 export function addFilterOptions(command: Command): Command {
   return command

@@ -72,7 +72,7 @@ export function logCommandJourneys(service: () => LocalService): void {
       ]) {
         expect([condition, (await search('--where', condition)).length]).toEqual([condition, found])
       }
-      expect((await search('status:500', '-project:other', 'OR', 'status:<300')).toSorted()).toEqual([
+      expect((await search('status:500', 'NOT', 'project:other', 'OR', 'status:<300')).toSorted()).toEqual([
         'one',
         'two',
       ])
