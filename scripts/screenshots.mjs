@@ -26,9 +26,8 @@ const pages = [
     'overview',
     '/',
     async (page) => {
-      await page.locator('.spark').first().waitFor()
-      // Request statistics come last.
-      await page.getByText('in the last hour').waitFor()
+      await page.getByRole('slider', { name: /^Entries in/ }).waitFor()
+      await page.getByRole('slider', { name: /^Requests in/ }).waitFor()
     },
   ],
   [
@@ -49,6 +48,16 @@ const pages = [
     'versions',
     '/console/endpoints/functions.errors?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
+  ],
+  [
+    'usage',
+    '/console/endpoints/usage.api-counts?_tab=usage',
+    (page) => page.getByRole('slider', { name: /^Cache hits in/ }).waitFor(),
+  ],
+  [
+    'cache',
+    '/console/endpoints/usage.api-counts?_tab=cache',
+    (page) => page.getByText('fresh').first().waitFor(),
   ],
   [
     'new-endpoint',

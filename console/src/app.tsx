@@ -4,7 +4,7 @@ import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries, queryClient } from './api/queries.ts'
 import { useToken } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
-import { Shell } from './shell.tsx'
+import { homeOf, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
 import { lazily, loadAhead } from './ui/lazily.ts'
 import { Boundary, Failure, Waiting } from './ui/states.tsx'
@@ -17,10 +17,12 @@ const Playground = lazily(() => import('./playground/playground-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
+const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
+const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
+const SendPage = lazily(() => import('./customer/send-page.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
-  ['/console/explore', LogsPage],
   ['/console/sources', SourceList],
   ['/console/tokens', Tokens],
 ] as const
@@ -35,11 +37,20 @@ export function App() {
 }
 
 function SignedIn() {
-  const { data, error, refetch } = useQuery(queries.whoami())
+  const { data, error, failureReason, refetch } = useQuery(queries.whoami())
   if (data) return <Pages who={data} />
   return (
     <main className="sign-in">
-      {error ? <Failure error={error} retry={refetch} /> : <Waiting what="the console" height={120} />}
+      {error ? (
+        <Failure error={error} retry={refetch} />
+      ) : (
+        <div className="stack">
+          <Waiting what="the console" height={120} />
+          <p className="soft" role="status">
+            {failureReason && `${failureReason.message} Trying again …`}
+          </p>
+        </div>
+      )}
     </main>
   )
 }
@@ -62,6 +73,21 @@ function Pages({ who }: { who: Whoami }) {
             <Route path="/console/endpoints/:name">
               {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
             </Route>
+            {(who.admin || who.logs) && (
+              <Route path="/console/explore">
+                <LogsPage who={who} />
+              </Route>
+            )}
+            {who.query && !who.admin && (
+              <Route path="/console/usage">
+                <UsagePage who={who} />
+              </Route>
+            )}
+            {who.ingest && !who.admin && (
+              <Route path="/console/sources">
+                <SendPage who={who} />
+              </Route>
+            )}
             {who.admin && [
               ...forAdmins.map(([path, Page]) => (
                 <Route key={path} path={path}>
@@ -77,9 +103,12 @@ function Pages({ who }: { who: Whoami }) {
               <Route key="source" path="/console/sources/:name">
                 {({ name }) => <SourcePage key={name} name={name} />}
               </Route>,
+              <Route key="token" path="/console/tokens/:id">
+                {({ id }) => <TokenPage key={id} id={decodeURIComponent(id)} />}
+              </Route>,
             ]}
             <Route>
-              <Redirect to={who.admin ? '/' : '/console/endpoints'} replace />
+              <Redirect to={homeOf(who)} replace />
             </Route>
           </Switch>
         </Suspense>

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useOffline } from './api/connection.ts'
+import { useConnection } from './api/connection.ts'
 import { session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { Icon, Mark } from './ui/icon.tsx'
 import { setTheme, useTheme } from './ui/theme.ts'
 
-const pages = [
+const forAdmins = [
   { path: '/', name: 'Overview', icon: 'overview' },
   { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
   { path: '/console/playground', name: 'Playground', icon: 'playground' },
@@ -15,29 +15,46 @@ const pages = [
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
 ] as const
 
+function pagesOf({ admin, query, ingest, logs }: Whoami) {
+  if (admin) return forAdmins
+  return [
+    ...(query ? [{ path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' } as const] : []),
+    ...(logs ? [{ path: '/console/explore', name: 'Logs', icon: 'logs' } as const] : []),
+    ...(query ? [{ path: '/console/usage', name: 'Usage', icon: 'overview' } as const] : []),
+    ...(ingest ? [{ path: '/console/sources', name: 'Send logs', icon: 'sources' } as const] : []),
+  ]
+}
+
+/** Where a token begins. */
+export const homeOf = (who: Whoami): string => pagesOf(who)[0]?.path ?? '/console/endpoints'
+
+const banners = {
+  offline: 'The service cannot be reached. This page may be out of date. Reconnecting …',
+  starting: 'The engine is starting. Data appears here when it is ready.',
+}
+
 export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   const [location] = useLocation()
-  const offline = useOffline()
-  const shown = who.admin ? pages : pages.filter(({ icon }) => icon === 'endpoints')
+  const connection = useConnection()
   const isCurrent = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
   return (
     <>
       <a className="skip" href="#main">
         Skip to content
       </a>
-      {offline && (
+      {connection !== 'up' && (
         <div className="banner" role="alert">
-          The service cannot be reached. This page may be out of date. Reconnecting …
+          {banners[connection]}
         </div>
       )}
       <div className="shell">
         <header className="side">
-          <Link className="brand" href={who.admin ? '/' : '/console/endpoints'}>
+          <Link className="brand" href={homeOf(who)}>
             <Mark />
             Wellhead
           </Link>
           <nav className="nav" aria-label="Pages">
-            {shown.map(({ path, name, icon }) => (
+            {pagesOf(who).map(({ path, name, icon }) => (
               <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
                 <Icon name={icon} />
                 {name}
@@ -45,15 +62,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
             ))}
           </nav>
           <div className="side-foot">
-            <p className="who">
-              {who.admin ? 'Signed in as admin' : 'Signed in'}
-              {who.project !== null && (
-                <>
-                  <br />
-                  Project <b>{who.project}</b>
-                </>
-              )}
-            </p>
+            <SignedInAs who={who} />
             <div className="side-tools">
               <ThemeSwitch />
               <button type="button" className="button plain" onClick={() => session.close()}>
@@ -68,6 +77,23 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
         </main>
       </div>
     </>
+  )
+}
+
+function SignedInAs({ who: { id, description, project, session: isSession } }: { who: Whoami }) {
+  const name = description || (id === 'admin' ? 'admin' : `token ${id.slice(0, 8)}`)
+  return (
+    <p className="who">
+      <span>
+        Signed in as <b>{name}</b>
+      </span>
+      {project !== null && (
+        <span>
+          Project <b>{project}</b>
+        </span>
+      )}
+      {isSession && <span>Browser session</span>}
+    </p>
   )
 }
 

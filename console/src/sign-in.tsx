@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useState } from 'react'
 import { ApiError, api } from './api/api.ts'
 import { queries, queryClient } from './api/queries.ts'
-import { session } from './api/session.ts'
+import { isSession, session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { Mark } from './ui/icon.tsx'
 
@@ -22,9 +22,7 @@ export function SignIn() {
       session.open(token.trim())
     } catch (error) {
       const isUnknown = error instanceof ApiError && error.status === 401
-      setProblem(
-        isUnknown ? 'This token is not valid. Check that you copied all of it.' : (error as Error).message,
-      )
+      setProblem(isUnknown ? refusal(token.trim()) : (error as Error).message)
       setBusy(false)
     }
   }
@@ -60,8 +58,8 @@ export function SignIn() {
             {problem}
           </span>
           <span className="note" id="token-note">
-            The first start prints the admin token and writes it to <code>admin-token</code> in the data
-            directory.
+            A token (<code>wh_…</code>) or a browser session (<code>whs_…</code>). The first start prints the
+            admin token and writes it to <code>admin-token</code> in the data directory.
           </span>
         </div>
         <button type="submit" className="button primary" disabled={busy || token.trim() === ''}>
@@ -70,4 +68,10 @@ export function SignIn() {
       </form>
     </main>
   )
+}
+
+function refusal(token: string): string {
+  return isSession(token)
+    ? 'This session has expired or was ended. Ask for a new one.'
+    : 'This token is not valid. Check that you copied all of it.'
 }

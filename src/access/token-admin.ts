@@ -101,6 +101,12 @@ export class TokenAdmin {
     }
   }
 
+  /** What the holder of a token learns about it. The admin token is not stored. */
+  summary(id: string): Pick<TokenFields, 'description' | 'requests_per_minute'> {
+    const { description = '', requests_per_minute = null } = this.#stored.get(id)?.token ?? {}
+    return { description, requests_per_minute }
+  }
+
   async create(given: unknown, by: string): Promise<NewToken> {
     const fields = readShape(tokenShape, given)
     if (fields.expires_at !== null && Date.parse(fields.expires_at) <= this.#options.clock.now()) {

@@ -47,7 +47,7 @@ import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { logRequests, pathOf, requestIdOf } from './request-log.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
-import { admitCaller, type RouteAccess } from './route-access.ts'
+import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { addBackupRoutes } from './routes/backup.ts'
 import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
@@ -194,8 +194,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
       throw malformedRequest('HTTP/1.1 requests must have the header Host.')
     const access = accessOf(request)
     if (access === 'public') return
+    // Which tokens are valid is known only after the start; a 401 would sign people out.
+    const isEarly = !options.open()
+    if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
     request.caller = admitCaller(options.access, access, request, reply)
-    if (!options.open()) throw engineUnavailable('The service is starting.')
+    if (isEarly) throw engineUnavailable('The service is starting.')
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
@@ -237,7 +240,7 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addWhoamiRoutes(server, endpoints, options.sources)
+  addWhoamiRoutes(server, { endpoints, tokens: options.tokens, sources: options.sources })
   addDraftRoutes(server, options.drafts)
   addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)

@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts'
-import { entryNotFound, invalidParameter } from '../base/errors.ts'
+import { entryNotFound, invalidParameter, WellheadError } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
+import { authorError } from '../sql/errors.ts'
 import { isolationSettings, rowFilterSettings } from '../sql/isolation.ts'
 import { conditionsOf, entryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
@@ -63,9 +64,11 @@ interface Search {
 }
 
 const deadlineMs = 30_000
+/** Searches of a caller are refused for a while after so many crashes of the engine. */
+const maxCrashes = 3
 /** Values of a histogram that have counts of their own. */
 const maxGroups = 8
-/** A column with more distinct values is not a facet. The engine counts at most so many exactly. */
+/** A column with more distinct values is not a facet. */
 const maxFacetValues = 100
 const shownFacetValues = 20
 
@@ -181,18 +184,19 @@ export class LogSearch {
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
     })
     if (columns.length === 0) return { facets: [] }
-    const counts = columns.flatMap(({ value }, index) => [
-      `uniqUpToIf(${maxFacetValues})(${value}, ${value} != '') AS distinct${index}`,
-      `topKIf(${maxFacetValues}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
-    ])
-    const [row = {}] = await this.#rows<Record<string, unknown>>(
+    // One more than allowed, to see whether there are more. The engine counts three times as many exactly.
+    const counts = columns.map(
+      ({ value }, index) =>
+        `topKIf(${maxFacetValues + 1}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
+    )
+    const [row = {}] = await this.#rows<Record<string, { item: string; count: number }[]>>(
       search,
       `SELECT ${counts.join(', ')} FROM ${search.table} WHERE ${search.sql}`,
       search.parameters,
     )
     const facets = columns.flatMap(({ column, path }, index) => {
-      const top = (row[`top${index}`] ?? []) as { item: string; count: number }[]
-      if (Number(row[`distinct${index}`]) > maxFacetValues || top.length === 0) return []
+      const top = row[`top${index}`] ?? []
+      if (top.length > maxFacetValues || top.length === 0) return []
       const values = top.map(({ item, count }) => ({ value: item, count })).sort(byCount)
       return [{ field: path, column, values: values.slice(0, shownFacetValues) }]
     })
@@ -218,7 +222,7 @@ export class LogSearch {
 
   #notes(search: Search): Promise<string[]> {
     const { table, source, filter, condition, nowMicros } = search
-    return searchNotes(
+    const notes = searchNotes(
       {
         table,
         project: filter.project,
@@ -228,6 +232,11 @@ export class LogSearch {
       condition,
       (sql, parameters) => this.#rows(search, sql, parameters, pathSettings),
     )
+    // The counts are right without them.
+    return notes.catch((error: unknown) => {
+      if (search.reader.signal.aborted || !(error instanceof WellheadError)) throw error
+      return ['Why nothing matches could not be determined. Try a shorter time range.']
+    })
   }
 
   async #rows<Row>(
@@ -252,10 +261,15 @@ export class LogSearch {
       }),
       max_memory_usage: maxMemoryBytes,
     }
-    const { body } = await inTurn({ caller, signal }, () =>
-      engine.query({ ...statement, settings }, { deadlineMs, signal }),
-    )
-    return body
+    const blame = [{ key: `caller:${caller} search`, crashes: maxCrashes }]
+    try {
+      const { body } = await inTurn({ caller, signal }, () =>
+        engine.query({ ...statement, settings }, { deadlineMs, signal, blame }),
+      )
+      return body
+    } catch (error) {
+      throw authorError(error, () => undefined)
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { invalidParameter } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
+import { callsSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { newSourceShape, type Source, sourceChangeShape } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { database } from '../catalog/tables.ts'
@@ -59,6 +60,12 @@ export class SourceAdmin {
 
   list(): Source[] {
     return this.#sources.list()
+  }
+
+  /** Names of the sources that clients send to. The service writes the others itself. */
+  sentTo(): string[] {
+    const names = this.list().map(({ name }) => name)
+    return names.filter((name) => name !== callsSource && name !== quarantineSource)
   }
 
   get(name: string): Source {

@@ -1,8 +1,10 @@
 import { connection } from './connection.ts'
-import { session } from './session.ts'
+import { quota } from './quota.ts'
+import { isSession, session } from './session.ts'
 import type { ContractChange } from './shapes.ts'
 
 export interface ErrorBody {
+  code?: string
   message?: string
   parameter?: string
   line?: number
@@ -14,6 +16,7 @@ export interface ErrorBody {
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
+  readonly code: string | undefined
   readonly parameter: string | undefined
   readonly line: number | undefined
   readonly column: number | undefined
@@ -24,6 +27,7 @@ export class ApiError extends Error {
   constructor(status: number, error: ErrorBody) {
     super(error.message ?? `The service responded with status ${status}.`)
     this.status = status
+    this.code = error.code
     this.parameter = error.parameter
     this.line = error.line
     this.column = error.column
@@ -65,11 +69,17 @@ export async function send(path: string, request: Request = {}): Promise<Respons
     throw new OfflineError('The service cannot be reached.')
   })
   connection.found()
+  quota.note(response.headers)
   if (response.ok) return response
   const { error = {} } = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
   if (response.status === 401 && request.token === undefined && token === session.token()) {
-    session.close('The token is no longer valid.')
+    session.close(
+      isSession(token)
+        ? 'The session has expired. Ask for a new one, or sign in with a token.'
+        : 'The token is no longer valid.',
+    )
   }
+  if (error.code === 'engine_unavailable') connection.doubt()
   throw new ApiError(response.status, error)
 }
 

@@ -1,12 +1,16 @@
-import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api, at, OfflineError } from './api.ts'
+import { connection } from './connection.ts'
 import type {
   Cache,
   Endpoint,
+  EndpointCacheState,
   EndpointStat,
   Entry,
   JsonPath,
-  SlowCall,
+  Requests,
+  SavedSearch,
+  SlowRequest,
   Source,
   SourcePath,
   Status,
@@ -21,9 +25,9 @@ export const queryClient = new QueryClient({
     queries: {
       networkMode: 'always',
       staleTime: 5_000,
-      // Other errors do not go away by trying again.
+      // Other errors do not go away by trying again. A service that starts is waited for, however long it takes.
       retry: (failures, error) =>
-        failures < 3 &&
+        (failures < 3 || !connection.isUp()) &&
         (error instanceof OfflineError || (error instanceof ApiError && error.status === 503)),
       retryDelay: 1_000,
     },
@@ -37,7 +41,7 @@ export function invalidate(...keys: string[]): void {
 }
 
 /** The shipped endpoint with statistics of all endpoints. */
-export const statsEndpoint = 'wellhead.endpoint-stats'
+const statsEndpoint = 'wellhead.endpoint-stats'
 
 interface ReadOptions {
   staleTime?: number
@@ -52,7 +56,11 @@ function read<T>(queryKey: QueryKey, path: string, options: ReadOptions = {}) {
 export const queries = {
   whoami: () => read<Whoami>(['whoami'], '/api/whoami', { staleTime: 60_000 }),
   status: () => read<Status>(['status'], '/api/status', { refetchInterval: 5_000 }),
-  usage: () => read<Usage>(['usage'], '/api/usage', { refetchInterval: 5_000 }),
+  usage: (interval: '1hr' | '1day' | '7day' = '1hr') =>
+    queryOptions({
+      ...read<Usage>(['usage', interval], `/api/usage?interval=${interval}`, { refetchInterval: 5_000 }),
+      placeholderData: keepPreviousData,
+    }),
   endpoints: () => read<Endpoint[]>(['endpoints'], '/api/endpoints'),
   // The text must not change while it is being edited.
   endpoint: (name: string) =>
@@ -63,8 +71,11 @@ export const queries = {
     read<JsonPath[]>(['json-paths', name, version], `/api/endpoints/${at(name)}/paths`, {
       staleTime: 60_000,
     }),
-  slowCalls: (name: string) =>
-    read<SlowCall[]>(['slow-calls', name], `/api/endpoints/${at(name)}/slow`, { refetchInterval: 10_000 }),
+  /** Of one endpoint, or of all. */
+  slowCalls: (name?: string) => {
+    const path = name === undefined ? '/api/slow' : `/api/endpoints/${at(name)}/slow`
+    return read<SlowRequest[]>(['slow-calls', name], path, { refetchInterval: 10_000 })
+  },
   cache: () => read<Cache>(['cache'], '/api/cache', { refetchInterval: 10_000 }),
   sources: () => read<Source[]>(['sources'], '/api/sources', { staleTime: 30_000 }),
   recent: (source: string, limit: number) =>
@@ -87,19 +98,44 @@ export const queries = {
       staleTime: 300_000,
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
+  token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
   /** Null where the service records no statistics. */
   stats: (interval: string) =>
     queryOptions({
       queryKey: ['stats', interval],
       queryFn: async ({ signal }) => {
-        try {
-          const path = `/api/endpoints/query/${statsEndpoint}?interval=${interval}`
-          return (await api<{ result: EndpointStat[] }>(path, { signal })).result
-        } catch (error) {
-          if (error instanceof ApiError && error.status === 404) return null
-          throw error
-        }
+        const path = `/api/endpoints/query/${statsEndpoint}?interval=${interval}`
+        return (await unlessOff(api<{ result: EndpointStat[] }>(path, { signal })))?.result ?? null
       },
       refetchInterval: 10_000,
     }),
+  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
+  /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
+  requests: (interval: string, endpoint?: string, token?: string) =>
+    queryOptions({
+      queryKey: ['requests', interval, endpoint, token],
+      queryFn: ({ signal }) => {
+        const asked = new URLSearchParams({
+          interval,
+          ...(endpoint !== undefined && { endpoint }),
+          ...(token !== undefined && { token }),
+        })
+        return unlessOff(api<Requests>(`/api/requests?${asked}`, { signal }))
+      },
+      refetchInterval: 10_000,
+      placeholderData: keepPreviousData,
+    }),
+  endpointCache: (name: string) =>
+    read<EndpointCacheState>(['endpoints', name, 'cache'], `/api/endpoints/${at(name)}/cache`, {
+      refetchInterval: 5_000,
+    }),
+}
+
+async function unlessOff<T>(response: Promise<T>): Promise<T | null> {
+  try {
+    return await response
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null
+    throw error
+  }
 }

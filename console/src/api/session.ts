@@ -24,3 +24,6 @@ export const session = {
 }
 
 export const useToken = (): string | null => useSyncExternalStore(watched.subscribe, session.token)
+
+/** Tokens of browser sessions are short-lived. */
+export const isSession = (token: string): boolean => token.startsWith('whs_')

@@ -47,3 +47,19 @@ export interface EndpointStat {
   hit_ratio: number | null
   p95_ms: number | null
 }
+
+/** A request in the list of slow and failed ones. */
+export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
+
+/** Statistics of requests. */
+export type Requests = Schemas['RequestReport']
+
+export type EndpointCacheState = Schemas['EndpointCache']
+
+/** A short-lived token for a browser. */
+export type Session = Schemas['NewSession']
+
+export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
+export type SavedSearch = Schemas['SavedSearch']
+/** A source as the logs page needs it. */
+export type LogSource = Whoami['sources'][number]

@@ -12,6 +12,7 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'timeout_seconds'
   | 'sandbox'
   | 'strict'
+  | 'published'
   | 'chart'
 >
 
@@ -27,6 +28,7 @@ export const newDraft: EndpointDraft = {
   timeout_seconds: 30,
   sandbox: false,
   strict: false,
+  published: true,
   chart: null,
 }
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
-import type { Cache, CallableEndpoint, EndpointStat, Whoami } from '../api/shapes.ts'
+import type { Cache, CallableEndpoint, Endpoint, EndpointStat, Whoami } from '../api/shapes.ts'
 import { count, counted, milliseconds, percent, seconds } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
@@ -38,7 +38,7 @@ export default function EndpointList({ who }: { who: Whoami }) {
         value={search}
         onChange={(event) => setAddress({ q: event.target.value }, 'replace')}
       />
-      <Loaded<readonly CallableEndpoint[]> query={list} what="the endpoints" height={240}>
+      <Loaded<readonly (Endpoint | CallableEndpoint)[]> query={list} what="the endpoints" height={240}>
         {(endpoints) => <List endpoints={endpoints} search={search} admin={who.admin} />}
       </Loaded>
     </div>
@@ -53,7 +53,7 @@ interface Figures {
 }
 
 interface ListProps {
-  endpoints: readonly CallableEndpoint[]
+  endpoints: readonly (Endpoint | CallableEndpoint)[]
   search: string
   admin: boolean
 }
@@ -77,7 +77,7 @@ function List({ endpoints, search, admin }: ListProps) {
         <p>
           {admin
             ? 'Create the first one: a SELECT over your sources, with parameters.'
-            : 'This token is not allowed to call any endpoint.'}
+            : 'This token is not allowed to request any endpoint.'}
         </p>
       </Empty>
     )
@@ -109,7 +109,7 @@ function List({ endpoints, search, admin }: ListProps) {
 const noRequests: Figures = { requests: 0, errors: 0, hits: 0, p95: Number.NaN }
 
 interface EndpointRowProps {
-  endpoint: CallableEndpoint
+  endpoint: Endpoint | CallableEndpoint
   cached: Cache['endpoints'][number] | undefined
   admin: boolean
   /** Undefined while they are loading, null where there are none. */
@@ -118,6 +118,7 @@ interface EndpointRowProps {
 
 const EndpointRow = memo(function EndpointRow({ endpoint, cached, admin, figures }: EndpointRowProps) {
   const { name, description, cache_seconds } = endpoint
+  const isPublished = !('published' in endpoint) || endpoint.published
   const age = cached && `${seconds(cached.newest_age_seconds)} old`
   const cells = figures ? cellsOf(figures) : ['…', '…', '…', '…']
   const short = [
@@ -129,7 +130,8 @@ const EndpointRow = memo(function EndpointRow({ endpoint, cached, admin, figures
       <td>
         <Link className="name" href={`/console/endpoints/${encodeURIComponent(name)}`}>
           <Breakable text={name} />
-        </Link>
+        </Link>{' '}
+        {!isPublished && <span className="badge">not published</span>}
         <div className="under">{description}</div>
         {short.length > 0 && <div className="under narrow-only">{short.join(' · ')}</div>}
       </td>

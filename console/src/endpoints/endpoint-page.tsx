@@ -16,7 +16,7 @@ export default function EndpointPage({ who, name }: { who: Whoami; name: string 
   if (endpoint) return <EndpointCaller endpoint={endpoint} who={who} />
   return (
     <MissingPage name={name} title="Not available">
-      This endpoint does not exist, or this token is not allowed to call it.
+      This endpoint does not exist, or this token is not allowed to request it.
     </MissingPage>
   )
 }

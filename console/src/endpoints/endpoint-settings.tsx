@@ -55,6 +55,17 @@ export function EndpointSettings({ draft, isDescribed, onChange }: EndpointSetti
           checked={draft.strict}
           onChange={(strict) => set({ strict })}
         />
+        <div className="field">
+          <CheckField
+            label="Published to tenants"
+            checked={draft.published}
+            onChange={(published) => set({ published })}
+          />
+          <p className="note">
+            Tokens with a project see it in their console and in the API description, and can request it.
+            Other tokens are not affected.
+          </p>
+        </div>
       </div>
     </div>
   )

@@ -46,7 +46,7 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
   return (
     <div className="versions">
       <div className="version-list" role="group" aria-label="Versions">
-        {versions.map(({ version, updated_at, updated_by }) => (
+        {versions.map(({ version, updated_at, updated_by, note }) => (
           <button
             key={version}
             type="button"
@@ -58,6 +58,7 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
             <span className="faint" title={updated_at}>
               {ago(updated_at)} by {updated_by.length > 12 ? `${updated_by.slice(0, 8)}…` : updated_by}
             </span>
+            {note && <span className="version-text">{note}</span>}
           </button>
         ))}
       </div>

@@ -5,6 +5,7 @@ import { Choices } from '../ui/choices.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Waiting } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
+import { EndpointCache } from './cache/endpoint-cache.tsx'
 import { ColumnSuggestions } from './editor/column-suggestions.tsx'
 import { SqlEditor } from './editor/sql-editor.tsx'
 import { useSqlNames } from './editor/use-sql-names.ts'
@@ -24,14 +25,22 @@ import { ParameterPanel } from './run/parameter-panel.tsx'
 import { useLiveResult } from './run/use-live-result.ts'
 import { useParameterValues } from './run/use-parameter-values.ts'
 import { type Run, resultOf, useRun } from './run/use-run.ts'
+import { EndpointUsage } from './usage/endpoint-usage.tsx'
 import { useDraftCheck } from './use-draft-check.ts'
 import { useEndpointDraft } from './use-endpoint-draft.ts'
 
-type Tab = 'query' | 'settings' | 'versions'
+type Tab = 'query' | 'settings' | 'versions' | 'usage' | 'cache'
 
 const tabs: readonly (readonly [Tab, string])[] = [
   ['query', 'Query'],
   ['settings', 'Settings'],
+]
+
+const savedTabs: readonly (readonly [Tab, string])[] = [
+  ...tabs,
+  ['versions', 'Versions'],
+  ['usage', 'Usage'],
+  ['cache', 'Cache'],
 ]
 
 const noWarnings: readonly SqlWarning[] = []
@@ -98,7 +107,14 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
     <div className="page">
       <PageHead
         title={saved?.name ?? 'New endpoint'}
-        badge={saved && <span className="badge">version {saved.version}</span>}
+        badge={
+          saved && (
+            <>
+              <span className="badge">version {saved.version}</span>
+              {!saved.published && <span className="badge warn">not published</span>}
+            </>
+          )
+        }
         actions={
           <EndpointActions
             draft={draft}
@@ -120,7 +136,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       {!saved && <NameFields draft={draft} onChange={setDraft} />}
       <Choices
         label="Part of the endpoint"
-        options={saved ? [...tabs, ['versions', 'Versions']] : tabs}
+        options={saved ? savedTabs : tabs}
         value={tab}
         onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
       />
@@ -128,6 +144,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
         <EndpointSettings draft={draft} onChange={setDraft} isDescribed={saved !== undefined} />
       )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
+      {tab === 'usage' && saved && <EndpointUsage name={saved.name} />}
+      {tab === 'cache' && saved && <EndpointCache saved={saved} />}
       {tab === 'query' && (
         <>
           <div className="workbench">

@@ -1,79 +1,73 @@
 import { useQuery } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useMemo, useRef, useState } from 'react'
+import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
-import { ZoneChoice } from '../ui/choices.tsx'
+import type { Whoami } from '../api/shapes.ts'
 import { SelectField } from '../ui/fields.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { SnippetBox } from '../ui/snippet.tsx'
-import { sendSnippets } from '../ui/snippets.ts'
-import { Empty, Failure, Waiting } from '../ui/states.tsx'
-import { useAddress } from '../ui/use-address.ts'
-import { EntryList } from './entry-list.tsx'
+import { showInstant, useZone } from '../ui/instants.ts'
+import { Failure, Waiting } from '../ui/states.tsx'
+import { EntryList } from './entries/entry-list.tsx'
+import { Facets } from './facets.tsx'
 import { Histogram } from './histogram.tsx'
-import { LiveStatus } from './live-status.tsx'
+import { useLiveEntries } from './live/use-live-entries.ts'
+import { LogsHead } from './logs-head.tsx'
+import { NothingFound } from './nothing-found.tsx'
 import { RangePicker } from './range-picker.tsx'
-import { SearchField } from './search-field.tsx'
-import { parseSearch, pathOf, withCondition } from './search-query.ts'
-import { readRange } from './time-range.ts'
-import { type EntrySearch, useEntries, useHistogram } from './use-entries.ts'
-import { useLiveEntries } from './use-live-entries.ts'
+import { conditionOf, pathOf, withCondition } from './search/conditions.ts'
+import { SearchField } from './search/search-field.tsx'
+import { fieldOfPath, splitFields } from './source-fields.ts'
+import { seriesCondition } from './split-series.ts'
+import { useCountedTime } from './use-counted-time.ts'
+import { useEntries, useFacets, useHistogram } from './use-entries.ts'
+import { useLogsView } from './use-logs-view.ts'
 
-const countEveryMs = 10_000
 const dayMs = 86_400_000
+const unique = (names: readonly string[]) => [...new Set(names)].map((name) => [name] as const)
 
-/** Searches the entries of a source. The address holds the whole view. */
-export default function LogsPage() {
-  const [address, setAddress] = useAddress()
-  const [requestedMs, setRequestedMs] = useState(() => Date.now())
+/** Searches the entries of a source. */
+export default function LogsPage({ who }: { who: Whoami }) {
+  const zone = useZone()
+  const { sources, source, search, live, by, rangeAt, ask } = useLogsView(who)
+  const { query, project, around } = search
   const [paused, setPaused] = useState(false)
-  const source = address.get('source') ?? 'edge_logs'
-  const project = address.get('project') ?? undefined
-  const live = address.get('live') === '1'
-  const query = address.get('q') ?? ''
-  const search: EntrySearch = useMemo(() => {
-    const { fromMs, toMs } = readRange(address, requestedMs)
-    return { source, project, fromMs, toMs, requestedMs, ...parseSearch(query) }
-  }, [address, source, project, requestedMs, query])
-  const countedMs = useCountedTime(requestedMs, live && !paused)
-  const range = useMemo(
-    () => readRange(address, live ? countedMs : requestedMs),
-    [address, live, countedMs, requestedMs],
-  )
+  const [showFacets, setShowFacets] = useState(() => matchMedia('(min-width: 1081px)').matches)
+  const isReading = useRef(false)
 
+  const counting = useRef(false)
+  const countedMs = useCountedTime(search, live && !paused, counting)
+  const range = rangeAt(live ? countedMs : search.requestedMs)
+  const { fromMs, toMs } = range
+  const counts = useHistogram(live ? { ...search, fromMs, toMs } : search, by)
+  counting.current = counts.isFetching
   const found = useEntries(search, !live)
-  const counts = useHistogram(live ? { ...search, fromMs: range.fromMs, toMs: range.toMs } : search)
-  const tail = useLiveEntries(search, live, paused)
+  const tail = useLiveEntries(search, live, paused, isReading)
+  const facets = useFacets(search, live, showFacets)
   const before = useMemo(() => found.data?.pages.flat() ?? [], [found.data])
   const isTail = live && (tail.hasBegun || tail.entries.length > 0)
   const entries = isTail ? tail.entries : before
   const isOld = live ? !tail.hasBegun : found.isPlaceholderData
-  const error = live ? tail.error : found.error
+  const error = (live ? tail.error : found.error) ?? undefined
+  const isMisunderstood = error instanceof ApiError && error.parameter === 'query'
   const hasList = isTail || found.data !== undefined
-  const { data: sources = [] } = useQuery(queries.sources())
-  const { data: values } = useQuery(queries.values(source, 'project'))
-  const projects = useMemo(
-    () => (values ?? []).map(({ value }) => value).filter((value) => value !== ''),
-    [values],
-  )
+  const isEmpty = hasList && !isOld && !error && entries.length === 0
+  const { data: values } = useQuery({ ...queries.values(source.name, 'project'), enabled: who.admin })
+  const projects = (values ?? []).map(({ value }) => value).filter((value) => value !== '')
 
   const { hasNextPage, isFetching, fetchNextPage } = found
   const more = useCallback(() => {
     if (!isFetching) fetchNextPage()
   }, [isFetching, fetchNextPage])
-  /** Every search reaches up to the time of its request. */
-  const ask = (changes: Parameters<typeof setAddress>[0]) => {
-    setRequestedMs(Date.now())
-    setAddress(changes)
+  const addCondition = (condition: string) => ask({ q: withCondition(query, condition) })
+  const filter = (keys: string[], value: string, exclude: boolean) => {
+    const [first, ...rest] = keys
+    if (first === 'project' && !exclude && who.admin) return ask({ project: value })
+    const field = first === 'metadata' ? fieldOfPath(pathOf(rest), source.hot_fields) : pathOf(keys)
+    addCondition(conditionOf(field, value, exclude))
   }
-  const filter = (keys: string[], value: string, exclude: boolean) =>
-    keys[0] === 'project' && !exclude
-      ? ask({ project: value })
-      : ask({ q: withCondition(query, pathOf(keys), value, exclude) })
-  const between = (fromMs: number, toMs: number) =>
+  const between = (from: number, to: number) =>
     ask({
-      from: new Date(fromMs).toISOString(),
-      to: new Date(toMs).toISOString(),
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
       range: undefined,
       live: undefined,
     })
@@ -82,103 +76,112 @@ export default function LogsPage() {
     // A live view has no fixed end.
     ask(live ? { live: undefined } : { live: '1', from: undefined, to: undefined })
   }
-  const unique = (names: readonly string[]) => [...new Set(names)].map((name) => [name] as const)
   return (
-    <div className="page">
-      <PageHead
-        title="Logs"
-        actions={
-          <>
-            <ZoneChoice />
-            {live && (
-              <button
-                type="button"
-                className="button"
-                aria-pressed={paused}
-                onClick={() => setPaused(!paused)}
-              >
-                <Icon name={paused ? 'run' : 'pause'} />
-                {paused ? 'Resume' : 'Pause'}
-              </button>
-            )}
-            <button
-              type="button"
-              className={`button${live ? ' primary' : ''}`}
-              aria-pressed={live}
-              onClick={toggleLive}
-            >
-              {live ? 'Live' : 'Follow live'}
-            </button>
-            {!live && (
-              <button type="button" className="button" onClick={() => ask({})}>
-                Refresh
-              </button>
-            )}
-          </>
+    <div className="page logs">
+      <LogsHead
+        tail={live ? tail : undefined}
+        paused={paused}
+        onPause={setPaused}
+        onLive={toggleLive}
+        onRefresh={() => ask({})}
+        current={
+          who.admin
+            ? { source: source.name, query, project: project ?? null, range: range.relative ?? null }
+            : undefined
         }
-      >
-        {live ? <LiveStatus tail={tail} paused={paused} /> : <p>Entries of a source, newest first.</p>}
-      </PageHead>
+      />
       <div className="logs-bar">
         <SelectField
           label="Source"
-          value={source}
-          options={unique([...sources.map(({ name }) => name), source])}
-          onChange={(chosen) => ask({ source: chosen, project: undefined })}
+          value={source.name}
+          options={unique([...sources.map(({ name }) => name), source.name])}
+          onChange={(chosen) => ask({ source: chosen, project: undefined, by: undefined })}
         />
         <RangePicker
           range={range}
           onRelative={(chosen) => ask({ range: chosen, from: undefined, to: undefined, live: undefined })}
           onAbsolute={between}
         />
-        <SearchField query={query} onSearch={(q) => ask({ q })} />
+        {who.admin && (
+          <SelectField
+            label="Project"
+            value={project ?? ''}
+            options={[['', 'All projects'], ...unique([...(project ? [project] : []), ...projects])]}
+            onChange={(chosen) => ask({ project: chosen || undefined })}
+          />
+        )}
         <SelectField
-          label="Project"
-          value={project ?? ''}
-          options={[['', 'All projects'], ...unique([...(project ? [project] : []), ...projects])]}
-          onChange={(chosen) => ask({ project: chosen || undefined })}
+          label="Split by"
+          value={by ?? 'none'}
+          options={[['none', 'Nothing'], ...unique([...splitFields(source.hot_fields), ...(by ? [by] : [])])]}
+          onChange={(chosen) => ask({ by: chosen })}
+        />
+        <SearchField
+          query={query}
+          scope={{ source, project, fromMs: search.fromMs, hasSchema: who.admin }}
+          error={isMisunderstood ? error : undefined}
+          onSearch={(q) => ask({ q })}
         />
       </div>
-      <Histogram
-        counts={counts.data}
-        isOld={counts.isPlaceholderData && (!live || isOld)}
-        hasFailed={counts.isError}
-        fromMs={range.fromMs}
-        toMs={range.toMs}
-        onRange={between}
-      />
-      {error && <Failure error={error} retry={live ? tail.restart : found.refetch} />}
-      {!hasList && !error && <Waiting what="entries" height={420} />}
-      {hasList && (
-        <EntryList
-          entries={entries}
-          searchKey={JSON.stringify([live, search])}
-          isOld={isOld}
-          grows={live}
-          showDay={range.toMs - range.fromMs > dayMs}
-          showProject={project === undefined && projects.length !== 1}
-          onEnd={!live && hasNextPage ? more : undefined}
-          onFilter={filter}
+      {around && (
+        <div className="note-box row">
+          <p>
+            Entries around{' '}
+            {around.timestamp === undefined ? around.id : showInstant(around.timestamp / 1000, zone)}
+          </p>
+          <button type="button" className="button small" onClick={() => ask({})}>
+            Search these minutes
+          </button>
+        </div>
+      )}
+      {isEmpty && (
+        <NothingFound
+          {...{ query, project, range, ask }}
+          source={source.name}
+          notes={counts.data?.notes ?? []}
+          canSend={who.admin}
         />
       )}
-      {!live && !isOld && found.data && entries.length === 0 && (
-        <Empty title="No entries found">
-          <p>Choose a longer time range, remove conditions, or send an entry:</p>
-          <SnippetBox label="Send an entry" text={sendSnippets(location.origin, source)[0]?.text ?? ''} />
-        </Empty>
-      )}
+      {error && !isMisunderstood && <Failure error={error} retry={live ? tail.restart : found.refetch} />}
+      <div className="logs-body">
+        <Facets
+          facets={facets.data}
+          isOld={facets.isPlaceholderData}
+          query={query}
+          onQuery={(q) => ask({ q })}
+          open={showFacets}
+          onToggle={setShowFacets}
+        />
+        <div className="stack">
+          <Histogram
+            counts={counts.data}
+            isOld={counts.isPlaceholderData && (!live || isOld)}
+            hasFailed={counts.isError}
+            fromMs={fromMs}
+            toMs={toMs}
+            onRange={between}
+            onSeries={(series) => {
+              const condition = by && seriesCondition(by, series)
+              return condition ? () => addCondition(condition) : undefined
+            }}
+          />
+          {!hasList && !error && <Waiting what="entries" height={420} />}
+          {hasList && !isEmpty && (
+            <EntryList
+              entries={entries}
+              source={source.name}
+              linked={around?.id}
+              searchKey={JSON.stringify([live, search])}
+              isOld={isOld}
+              isReading={live ? isReading : undefined}
+              showDay={toMs - fromMs > dayMs}
+              showProject={who.admin && project === undefined && projects.length !== 1}
+              onEnd={!live && hasNextPage ? more : undefined}
+              onFilter={filter}
+            />
+          )}
+        </div>
+      </div>
     </div>
   )
-}
-
-/** The end of the counted range, which advances while the view is live. */
-function useCountedTime(requestedMs: number, advances: boolean): number {
-  const [nowMs, setNowMs] = useState(requestedMs)
-  useEffect(() => {
-    if (!advances) return
-    setNowMs(Date.now())
-    const timer = setInterval(() => setNowMs(Date.now()), countEveryMs)
-    return () => clearInterval(timer)
-  }, [advances])
-  return Math.max(nowMs, requestedMs)
 }

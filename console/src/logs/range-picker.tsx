@@ -22,7 +22,7 @@ export function RangePicker({ range, onRelative, onAbsolute }: RangePickerProps)
         label="Time"
         value={relative ?? 'absolute'}
         options={[
-          ...relativeRanges,
+          ...relativeRanges.map(([key, text]) => [key, text] as const),
           ...(isListed ? [] : [own as [string, string]]),
           ['choose', 'Custom range …'],
         ]}

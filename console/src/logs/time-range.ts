@@ -8,14 +8,15 @@ export interface TimeRange {
   relative: string | undefined
 }
 
+/** Key in the address, text, and length in milliseconds. */
 export const relativeRanges = [
-  ['5m', 'Last 5 minutes'],
-  ['15m', 'Last 15 minutes'],
-  ['1h', 'Last hour'],
-  ['6h', 'Last 6 hours'],
-  ['24h', 'Last 24 hours'],
-  ['7d', 'Last 7 days'],
-  ['30d', 'Last 30 days'],
+  ['5m', 'Last 5 minutes', 300_000],
+  ['15m', 'Last 15 minutes', 900_000],
+  ['1h', 'Last hour', 3_600_000],
+  ['6h', 'Last 6 hours', 21_600_000],
+  ['24h', 'Last 24 hours', 86_400_000],
+  ['7d', 'Last 7 days', 604_800_000],
+  ['30d', 'Last 30 days', 2_592_000_000],
 ] as const
 
 /** The range as text, without the parts that both instants share. */

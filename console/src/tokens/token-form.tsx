@@ -2,56 +2,23 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
-import type { NewToken } from '../api/shapes.ts'
+import type { NewToken, Token } from '../api/shapes.ts'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
-import { fromLocalInput } from '../ui/instants.ts'
+import { fromLocalInput, toLocalInput } from '../ui/instants.ts'
 import { type Pair, readPairs } from './fixed-parameters.ts'
 import { FixedParametersFields } from './fixed-parameters-fields.tsx'
+import { NameChoices } from './name-choices.tsx'
+import { kinds, readScopes, writeScopes } from './token-permissions.ts'
 
-const kinds = [
-  ['query', 'Query endpoints'],
-  ['ingest', 'Send logs'],
-  ['both', 'Query endpoints and send logs'],
-  ['admin', 'Everything (admin)'],
-] as const
-
-interface TokenFormProps {
+interface NewTokenFormProps {
   onClose: () => void
   onCreated: (token: NewToken) => void
 }
 
-export function TokenForm({ onClose, onCreated }: TokenFormProps) {
-  const [kind, setKind] = useState<(typeof kinds)[number][0]>('query')
-  const [endpoint, setEndpoint] = useState('')
-  const [source, setSource] = useState('')
-  const [fields, setFields] = useState({ description: '', project: '', expires: '', limit: '' })
-  const [pairs, setPairs] = useState<Pair[]>([{ name: '', value: '' }])
-  const [showProblem, setShowProblem] = useState(false)
-  const fixed = readPairs(pairs)
-  const { data: endpoints = [] } = useQuery(queries.endpoints())
-  const { data: sources = [] } = useQuery(queries.sources())
-  const isAdmin = kind === 'admin'
-  const canQuery = kind === 'query' || kind === 'both'
-  const canIngest = kind === 'ingest' || kind === 'both'
+export function NewTokenForm({ onClose, onCreated }: NewTokenFormProps) {
   const create = useMutation({
-    mutationFn: () => {
-      const expires = fromLocalInput(fields.expires)
-      return api<NewToken>('/api/access-tokens', {
-        body: {
-          description: fields.description,
-          scopes: [
-            ...(isAdmin ? ['admin'] : []),
-            ...(canQuery ? [endpoint === '' ? 'query' : `query:${endpoint}`] : []),
-            ...(canIngest ? [source === '' ? 'ingest' : `ingest:${source}`] : []),
-          ],
-          ...(!isAdmin && fields.project !== '' && { project: fields.project }),
-          ...(!isAdmin && fixed.parameters && { parameters: fixed.parameters }),
-          ...(expires !== undefined && { expires_at: new Date(expires).toISOString() }),
-          ...(fields.limit !== '' && { requests_per_minute: Number(fields.limit) }),
-        },
-      })
-    },
+    mutationFn: (body: Fields) => api<NewToken>('/api/access-tokens', { body }),
     onSuccess: (created) => {
       invalidate('tokens')
       onCreated(created)
@@ -59,46 +26,132 @@ export function TokenForm({ onClose, onCreated }: TokenFormProps) {
     // The response contains the secret, which must not be cached.
     gcTime: 0,
   })
-  const callable = endpoints.filter(({ name }) => endpoint === '' || name === endpoint)
+  return (
+    <TokenForm
+      title="New token"
+      action={create.isPending ? 'Creating …' : 'Create token'}
+      mutation={create}
+      onClose={onClose}
+    />
+  )
+}
+
+/** The secret does not change. */
+export function EditTokenForm({ token, onClose }: { token: Token; onClose: () => void }) {
+  const save = useMutation({
+    // Only what was changed, so that somebody else's change of another field stays.
+    mutationFn: (fields: Fields) =>
+      api(`/api/access-tokens/${token.id}`, { method: 'PATCH', body: changesOf(token, fields) }),
+    onSuccess: () => {
+      invalidate('tokens')
+      onClose()
+    },
+  })
+  return (
+    <TokenForm
+      title={`Edit ${token.description || token.id.slice(0, 8)}`}
+      token={token}
+      action={save.isPending ? 'Saving …' : 'Save'}
+      mutation={save}
+      onClose={onClose}
+    />
+  )
+}
+
+type Fields = Pick<
+  Token,
+  'description' | 'scopes' | 'project' | 'parameters' | 'expires_at' | 'requests_per_minute'
+>
+
+function changesOf(token: Token, fields: Fields): Partial<Fields> {
+  const changed = Object.entries(fields).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(token[name as keyof Fields]),
+  )
+  return Object.fromEntries(changed)
+}
+
+interface TokenFormProps {
+  title: string
+  action: string
+  /** The token to begin with. */
+  token?: Token
+  mutation: { isPending: boolean; error: Error | null; mutate: (fields: Fields) => void }
+  onClose: () => void
+}
+
+function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) {
+  const [permissions, setPermissions] = useState(() => readScopes(token?.scopes ?? ['query']))
+  const [fields, setFields] = useState(() => textsOf(token))
+  const [pairs, setPairs] = useState<Pair[]>(() => pairsOf(token))
+  const [showProblem, setShowProblem] = useState(false)
+  const fixed = readPairs(pairs)
+  const { data: endpoints = [] } = useQuery(queries.endpoints())
+  const { data: sources = [] } = useQuery(queries.sources())
+  const { kind } = permissions
+  const isAdmin = kind === 'admin'
+  const callable = endpoints.filter(
+    ({ name }) => permissions.endpoints.length === 0 || permissions.endpoints.includes(name),
+  )
   const parameterNames = [...new Set(callable.flatMap(({ parameters }) => Object.keys(parameters)))].filter(
     (name) => name !== 'project',
   )
   const submit = () => {
-    const isWrong = !isAdmin && fixed.problem !== undefined
-    setShowProblem(isWrong)
-    if (!isWrong) create.mutate()
+    setShowProblem(fixed.problem !== undefined)
+    if (fixed.problem && !isAdmin) return
+    const expires = fromLocalInput(fields.expires)
+    // A field that was not touched keeps what it does not show: fractions of a second.
+    const isSameTime = fields.expires === textsOf(token).expires
+    mutation.mutate({
+      description: fields.description,
+      scopes: writeScopes(permissions),
+      project: isAdmin || fields.project === '' ? null : fields.project,
+      parameters: (!isAdmin && fixed.parameters) || {},
+      expires_at: isSameTime
+        ? (token?.expires_at ?? null)
+        : expires === undefined
+          ? null
+          : new Date(expires).toISOString(),
+      requests_per_minute: fields.limit === '' ? null : Number(fields.limit),
+    })
   }
   const text = (name: keyof typeof fields) => ({
     value: fields[name],
     onChange: (value: string) => setFields({ ...fields, [name]: value }),
   })
-  const named = (all: readonly { name: string }[]) => all.map(({ name }) => [name] as const)
+  const namesOf = (all: readonly { name: string }[]) => all.map(({ name }) => name)
   return (
-    <Dialog title="New token" onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <DialogForm
-        action={create.isPending ? 'Creating …' : 'Create token'}
-        disabled={create.isPending}
-        error={create.error}
+        action={action}
+        disabled={mutation.isPending}
+        error={mutation.error}
         onSubmit={submit}
         onClose={onClose}
       >
         <TextField label="Description" placeholder="status board" {...text('description')} />
         <div className="form-grid">
-          <SelectField label="Permissions" value={kind} options={kinds} onChange={setKind} />
-          {canQuery && (
-            <SelectField
-              label="Endpoint"
-              value={endpoint}
-              options={[['', 'All endpoints'], ...named(endpoints)]}
-              onChange={setEndpoint}
+          <SelectField
+            label="Permissions"
+            value={kind}
+            options={kinds}
+            onChange={(chosen) => setPermissions({ ...permissions, kind: chosen })}
+          />
+          {(kind === 'query' || kind === 'both') && (
+            <NameChoices
+              label="Endpoints"
+              all="All endpoints"
+              names={namesOf(endpoints)}
+              chosen={permissions.endpoints}
+              onChange={(chosen) => setPermissions({ ...permissions, endpoints: chosen })}
             />
           )}
-          {canIngest && (
-            <SelectField
-              label="Source"
-              value={source}
-              options={[['', 'All sources'], ...named(sources)]}
-              onChange={setSource}
+          {(kind === 'ingest' || kind === 'both') && (
+            <NameChoices
+              label="Sources"
+              all="All sources"
+              names={namesOf(sources)}
+              chosen={permissions.sources}
+              onChange={(chosen) => setPermissions({ ...permissions, sources: chosen })}
             />
           )}
         </div>
@@ -106,7 +159,7 @@ export function TokenForm({ onClose, onCreated }: TokenFormProps) {
           <>
             <TextField
               label="Project"
-              note="Limits the token to entries of this project. Empty: no limit."
+              note="Restricts the token to entries of this project. Empty: no restriction."
               {...text('project')}
             />
             <FixedParametersFields
@@ -122,6 +175,7 @@ export function TokenForm({ onClose, onCreated }: TokenFormProps) {
             label="Expires at"
             note="Empty: never expires."
             type="datetime-local"
+            step={1}
             {...text('expires')}
           />
           <TextField
@@ -135,4 +189,18 @@ export function TokenForm({ onClose, onCreated }: TokenFormProps) {
       </DialogForm>
     </Dialog>
   )
+}
+
+function textsOf(token: Token | undefined) {
+  return {
+    description: token?.description ?? '',
+    project: token?.project ?? '',
+    expires: token?.expires_at ? toLocalInput(Date.parse(token.expires_at)) : '',
+    limit: token?.requests_per_minute?.toString() ?? '',
+  }
+}
+
+function pairsOf(token: Token | undefined): Pair[] {
+  const pairs = Object.entries(token?.parameters ?? {}).map(([name, value]) => ({ name, value }))
+  return pairs.length > 0 ? pairs : [{ name: '', value: '' }]
 }

@@ -1,24 +1,34 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
-import { api } from '../api/api.ts'
-import { invalidate, queries } from '../api/queries.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
+import { Link } from 'wouter'
+import { queries } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
-import { CopyButton } from '../ui/copy-button.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { ago } from '../ui/format.ts'
+import { Choices } from '../ui/choices.tsx'
+import { ago, counted } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { TokenForm } from './token-form.tsx'
+import { useAddress } from '../ui/use-address.ts'
+import { nameOf } from './token-actions.tsx'
+import { NewTokenForm } from './token-form.tsx'
+import { isExpired, restrictionsOf } from './token-permissions.ts'
+import { TokenSecret } from './token-secret.tsx'
 
 const columns = [
   ['Token'],
   ['Permissions', 'optional'],
   ['Restrictions', 'optional'],
-  ['Last used', 'optional'],
-  ['Actions', 'right'],
+  ['Last used', 'optional right'],
 ] as const
+
+const orders = [
+  ['used', 'Last used'],
+  ['name', 'Name'],
+  ['created', 'Newest'],
+] as const
+
+type Order = (typeof orders)[number][0]
 
 export default function Tokens() {
   const query = useQuery(queries.tokens())
@@ -44,16 +54,12 @@ export default function Tokens() {
               <p>Create one for each application, with only the permissions it needs.</p>
             </Empty>
           ) : (
-            <Table columns={columns}>
-              {tokens.map((token) => (
-                <TokenRow key={token.id} token={token} onCreated={setCreated} />
-              ))}
-            </Table>
+            <TokenList tokens={tokens} />
           )
         }
       </Loaded>
       {creating && (
-        <TokenForm
+        <NewTokenForm
           onClose={() => setCreating(false)}
           onCreated={(token) => {
             setCreating(false)
@@ -61,66 +67,102 @@ export default function Tokens() {
           }}
         />
       )}
-      {created && <Secret token={created} onClose={() => setCreated(undefined)} />}
+      {created && (
+        <TokenSecret
+          title={`Token ${created.description && `“${created.description}” `}created`}
+          secret={created.token}
+          note="Copy it now. It is shown only once; the service stores only its hash."
+          onClose={() => setCreated(undefined)}
+        />
+      )}
     </div>
   )
 }
 
-/** Shows the secret once. It is in no cache of the page, so it is gone with the dialog. */
-function Secret({ token, onClose }: { token: NewToken; onClose: () => void }) {
-  const shown = useRef<HTMLParagraphElement>(null)
-  const select = () => {
-    if (shown.current) getSelection()?.selectAllChildren(shown.current)
-  }
+function TokenList({ tokens }: { tokens: readonly Token[] }) {
+  const [address, setAddress] = useAddress()
+  const search = address.get('q') ?? ''
+  const order = orders.find(([key]) => key === address.get('sort'))?.[0] ?? 'used'
+  // Keeps typing fast: the rows follow when there is time.
+  const deferred = useDeferredValue(search)
+  const found = sorted(matching(tokens, deferred), order)
   return (
-    <Dialog title={`Token ${token.description && `“${token.description}” `}created`} onClose={onClose}>
-      <p>Copy it now. It is shown only once; the service stores only its hash.</p>
-      <p className="secret" ref={shown}>
-        {token.token}
-      </p>
-      <div className="dialog-foot">
-        <CopyButton text={token.token} label="Copy token" onFailed={select} />
-        <button type="button" className="button primary" onClick={onClose}>
-          Done
-        </button>
+    <>
+      <div className="tabs-line token-tools">
+        <input
+          className="input"
+          type="search"
+          placeholder="Search by description, project, permission or id"
+          aria-label="Search tokens"
+          value={search}
+          onChange={(event) => setAddress({ q: event.target.value }, 'replace')}
+        />
+        <Choices
+          label="Sort by"
+          options={orders}
+          value={order}
+          onChange={(chosen) => setAddress({ sort: chosen === 'used' ? undefined : chosen }, 'replace')}
+        />
       </div>
-    </Dialog>
+      {found.length === 0 ? (
+        <Empty title={`Nothing matches “${deferred}”`}>Try fewer words.</Empty>
+      ) : (
+        <Table columns={columns}>
+          {found.map((token) => (
+            <TokenRow key={token.id} token={token} />
+          ))}
+        </Table>
+      )}
+      <p className="faint" role="status">
+        {found.length === tokens.length
+          ? counted(tokens.length, 'token')
+          : `${found.length} of ${counted(tokens.length, 'token')}`}
+      </p>
+    </>
   )
 }
 
-function TokenRow({ token, onCreated }: { token: Token; onCreated: (token: NewToken) => void }) {
-  const { id, description, scopes, project, parameters, expires_at, last_used_at } = token
-  const [open, setOpen] = useState<'revoke' | 'rotate'>()
-  const close = () => setOpen(undefined)
-  const settled = () => {
-    close()
-    invalidate('tokens')
-  }
-  const revoke = useMutation({
-    mutationFn: () => api(`/api/access-tokens/${id}`, { method: 'DELETE' }),
-    onSuccess: settled,
+function matching(tokens: readonly Token[], search: string): readonly Token[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  return tokens.filter((token) => {
+    const { id, description, scopes } = token
+    const parts = [
+      id,
+      description,
+      ...scopes,
+      ...restrictionsOf(token),
+      ...(isExpired(token) ? ['expired'] : []),
+    ]
+    const text = parts.join(' ').toLowerCase()
+    return words.every((word) => text.includes(word))
   })
-  const rotate = useMutation({
-    mutationFn: () => api<NewToken>(`/api/access-tokens/${id}/rotate`, { body: {} }),
-    onSuccess: (created) => {
-      settled()
-      onCreated(created)
-    },
-    gcTime: 0,
-  })
+}
+
+const byName = new Intl.Collator('en', { numeric: true })
+
+function sorted(tokens: readonly Token[], order: Order): Token[] {
+  const keyOf = (token: Token) => (order === 'used' ? token.last_used_at : token.created_at) ?? ''
+  return tokens.toSorted((one, other) =>
+    order === 'name'
+      ? byName.compare(nameOf(one), nameOf(other))
+      : keyOf(other).localeCompare(keyOf(one)) || byName.compare(nameOf(one), nameOf(other)),
+  )
+}
+
+function TokenRow({ token }: { token: Token }) {
+  const { id, description, scopes, last_used_at } = token
   const permissions = scopes.join(', ')
-  const restrictions = [
-    ...(project === null ? [] : [`project ${project}`]),
-    ...Object.entries(parameters).map(([name, value]) => `${name} ${value}`),
-    ...(token.requests_per_minute === null ? [] : [`${token.requests_per_minute} requests per minute`]),
-    ...(expires_at === null ? [] : [`until ${expires_at.slice(0, 10)}`]),
-  ].join(', ')
-  const name = description || id.slice(0, 8)
+  const restrictions = restrictionsOf(token).join(', ')
   return (
     <tr>
       <td>
-        <span className="name">{description || <span className="faint">no description</span>}</span>
-        <div className="under mono">{id.slice(0, 8)}</div>
+        <div className="row">
+          <Link className="name" href={`/console/tokens/${id}`}>
+            {nameOf(token)}
+          </Link>
+          {isExpired(token) && <span className="badge warn">expired</span>}
+        </div>
+        {description && <div className="under mono">{id.slice(0, 8)}</div>}
         <div className="under narrow-only">
           Permissions: {permissions}
           <br />
@@ -131,36 +173,8 @@ function TokenRow({ token, onCreated }: { token: Token; onCreated: (token: NewTo
       </td>
       <td className="optional">{permissions}</td>
       <td className="optional">{restrictions || <span className="faint">none</span>}</td>
-      <td className="optional" title={last_used_at ?? ''}>
+      <td className="optional right" title={last_used_at ?? ''}>
         {ago(last_used_at)}
-      </td>
-      <td className="right tools">
-        <button
-          type="button"
-          className="button small plain"
-          aria-label={`Rotate ${name}`}
-          onClick={() => setOpen('rotate')}
-        >
-          Rotate
-        </button>{' '}
-        <button
-          type="button"
-          className="button small danger"
-          aria-label={`Revoke ${name}`}
-          onClick={() => setOpen('revoke')}
-        >
-          Revoke
-        </button>
-        {open === 'revoke' && (
-          <Confirm title={`Revoke ${name}?`} action="Revoke token" mutation={revoke} onClose={close}>
-            <p>Requests with this token are rejected from now on.</p>
-          </Confirm>
-        )}
-        {open === 'rotate' && (
-          <Confirm title={`Rotate ${name}?`} action="Rotate token" mutation={rotate} onClose={close}>
-            <p>Creates a new secret. The old secret keeps working for one day.</p>
-          </Confirm>
-        )}
       </td>
     </tr>
   )

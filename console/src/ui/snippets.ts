@@ -17,7 +17,7 @@ export function callSnippets(origin: string, name: string, values: Record<string
   return [
     { name: 'curl', text: `curl -H "X-API-KEY: $WELLHEAD_TOKEN" \\\n  ${quoted(url)}` },
     {
-      name: 'fetch',
+      name: 'JavaScript',
       text: `const response = await fetch(${JSON.stringify(url)}, {
   headers: { 'X-API-KEY': process.env.WELLHEAD_TOKEN },
 })
@@ -65,7 +65,7 @@ export function embedSnippet(origin: string, name: string, values: Record<string
   }
 }
 
-export function sendSnippets(origin: string, source: string): Snippet[] {
+export function sendSnippets(origin: string, source: string, project = 'demo'): Snippet[] {
   const url = `${origin}/api/logs?source=${source}`
   const { hostname, port, protocol } = new URL(origin)
   const isTls = protocol === 'https:'
@@ -73,7 +73,7 @@ export function sendSnippets(origin: string, source: string): Snippet[] {
     {
       name: 'curl',
       text: `curl -H "X-API-KEY: $WELLHEAD_TOKEN" '${url}' \\
-  -d '{"project":"demo","event_message":"hello","metadata":{"level":"info"}}'`,
+  -d ${quoted(JSON.stringify({ project, event_message: 'hello', metadata: { level: 'info' } }))}`,
     },
     {
       name: 'Vector',
@@ -119,7 +119,7 @@ const log = pino({}, createWriteStream({
   apiKey: process.env.WELLHEAD_TOKEN,
   sourceName: '${source}',
 }))
-log.info({ project: 'demo' }, 'hello')`,
+log.info({ project: ${JSON.stringify(project)} }, 'hello')`,
     },
   ]
 }

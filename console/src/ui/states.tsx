@@ -50,8 +50,8 @@ export function Loaded<T>({ query, what, height = 200, children }: LoadedProps<T
   return <Waiting what={what} height={height} />
 }
 
-/** Keeps an error of one page from taking down the others. After an update, files of the old version may be gone. */
-export class Boundary extends Component<{ children: ReactNode }, { error?: Error }> {
+/** Keeps an error of one page or part from taking down the others. After an update, files of the old version may be gone. */
+export class Boundary extends Component<{ what?: 'page' | 'part'; children: ReactNode }, { error?: Error }> {
   override state: { error?: Error } = {}
 
   static getDerivedStateFromError(error: Error): { error: Error } {
@@ -61,7 +61,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error?: Error
   override render(): ReactNode {
     const { error } = this.state
     if (!error) return this.props.children
-    const failure = new Error(`This page failed to load: ${error.message}`)
+    const failure = new Error(`This ${this.props.what ?? 'page'} failed to load: ${error.message}`)
     return <Failure error={failure} retry={() => location.reload()} />
   }
 }

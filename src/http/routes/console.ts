@@ -41,7 +41,15 @@ const policyFor = (ancestors: string) =>
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
 /** Pages of the console. All are the same HTML, which reads its URL. */
-const consolePages = ['endpoints', 'new-endpoint', 'playground', 'explore', 'sources', 'tokens'] as const
+const consolePages = [
+  'endpoints',
+  'new-endpoint',
+  'playground',
+  'explore',
+  'sources',
+  'tokens',
+  'usage',
+] as const
 
 const options = { logLevel: 'warn' } as const
 

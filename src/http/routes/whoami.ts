@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import type { TokenAdmin } from '../../access/token-admin.ts'
 import { type Source, sourceShape } from '../../catalog/source.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
@@ -25,12 +26,15 @@ const callable = z.object({
 })
 const permissions = z.object({
   id: z.string(),
+  description: z.string().describe('Empty for the admin token.'),
   session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
   query: z.boolean(),
   ingest: z.boolean(),
   project: z.string().nullable(),
   parameters: z.record(z.string(), z.string()),
+  requests_per_minute: z.int().nullable().describe('Null: no limit.'),
+  ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
   logs: z.boolean().describe('Whether the token can search entries.'),
   sources: z
@@ -38,11 +42,13 @@ const permissions = z.object({
     .describe('The sources that the token can search.'),
 })
 
-export function addWhoamiRoutes(
-  server: FastifyInstance,
-  endpoints: Endpoints,
-  sources: Pick<SourceAdmin, 'list'>,
-): void {
+interface WhoamiRoutes {
+  endpoints: Endpoints
+  tokens: TokenAdmin
+  sources: SourceAdmin
+}
+
+export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, sources }: WhoamiRoutes): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: {
@@ -56,12 +62,14 @@ export function addWhoamiRoutes(
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         id: caller.id,
+        ...tokens.summary(caller.id),
         session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),
         project: caller.project ?? null,
         parameters: caller.parameters,
+        ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
         logs: mayReadEntries(caller),
         sources: mayReadEntries(caller) ? sources.list().map(sourceView) : [],

@@ -77,14 +77,7 @@ const logRoutes = ['POST /api/logs', 'POST /logs']
 const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
 /** Raw entries are for admins and for tokens with a project: nothing limits what other tokens see. */
-const entryRoutes = [
-  'GET /api/sources/:name/tail',
-  'POST /api/sources/:name/search',
-  'POST /api/sources/:name/histogram',
-  'POST /api/sources/:name/values',
-  'POST /api/sources/:name/facets',
-  'GET /api/sources/:name/entries/:id',
-]
+const tailRoutes = ['GET /api/sources/:name/tail']
 
 const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
@@ -100,16 +93,12 @@ const callers: Record<string, CallerKind> = {
       admin: 'allowed',
     },
   },
-  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: entryRoutes },
-  'query:<the endpoint>': {
-    fields: { scopes: ['query:logs.all'] },
-    outcomes: querying,
-    refused: entryRoutes,
-  },
+  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: tailRoutes },
+  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying, refused: tailRoutes },
   'query:<another endpoint>': {
     fields: { scopes: ['query:greet'] },
     outcomes: querying,
-    refused: [...queryRoutes, ...entryRoutes],
+    refused: [...queryRoutes, ...tailRoutes],
   },
   ingest: { fields: { scopes: ['ingest'] }, outcomes: ingesting },
   'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, outcomes: ingesting },
@@ -122,7 +111,7 @@ const callers: Record<string, CallerKind> = {
   'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
     outcomes: querying,
-    refused: entryRoutes,
+    refused: tailRoutes,
   },
   'query with a project': { fields: { scopes: ['query'], project: 'a' }, outcomes: querying },
   'ingest with a project': { fields: { scopes: ['ingest'], project: 'a' }, outcomes: ingesting },

@@ -175,6 +175,9 @@ export function statusJourneys(running: () => RunningService): void {
       const early = await door.inject({ url: `${call}/logs.all`, headers })
       expect([early.statusCode, early.headers['retry-after']]).toEqual([503, '1'])
       expect(early.json()).toMatchObject({ error: { code: 'engine_unavailable' } })
+      // Stored tokens are not loaded yet, so any token may be valid.
+      const other = await door.inject({ url: `${call}/logs.all`, headers: { 'x-api-key': 'wh_other' } })
+      expect(other.statusCode).toBe(503)
       // An unauthorized caller does not learn that the service is starting.
       expect((await door.inject({ url: `${call}/logs.all` })).statusCode).toBe(401)
 

@@ -45,7 +45,7 @@ export async function openBrowser(): Promise<Browser> {
 /** Opens a new tab, signed in if there is a token. */
 export async function openConsole(
   browser: Browser,
-  service: RunningService,
+  service: Pick<RunningService, 'url'>,
   path: string,
   { token, theme = 'light', width = 1280, bypassPolicy = false }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
@@ -93,4 +93,36 @@ export async function faultsOf(page: Page): Promise<string[]> {
     .map(
       ({ id, help, nodes }) => `${id}: ${help} at ${nodes[0]?.target.join(' ')}: ${nodes[0]?.failureSummary}`,
     )
+}
+
+/** The address of a page, and how to wait until it is loaded. */
+export type LoadedPage = readonly [path: string, loaded: (page: Page) => Promise<void>]
+
+/** What is wrong with pages, in either theme, narrow or wide, and what does not fit 360 pixels. */
+export async function faultsOn(page: Page, pages: readonly LoadedPage[]): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const [path, loaded] of pages) {
+    await page.setViewportSize({ width: 360, height: 800 })
+    await page.goto(path)
+    await loaded(page)
+    // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
+    const look = async (theme: 'light' | 'dark', width: number) => {
+      // A page in the background does not render, so it would not notice the theme.
+      await page.bringToFront()
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme: theme })
+      await page.locator(`html[data-theme=${theme}]`).waitFor()
+      const faults = await faultsOf(page)
+      if (faults.length > 0) found[`${path} ${theme} at ${width}`] = faults
+    }
+    await look('light', 360)
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+    if (wide > 360) found[`${path} is wide`] = wide
+    const cut = await page.evaluate<number>(
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.nav'))",
+    )
+    if (cut > 0) found[`${path} hides a link of the navigation`] = cut
+    await look('dark', 1440)
+  }
+  return found
 }

@@ -1,7 +1,7 @@
 import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ask } from '../../support/callers.ts'
-import { many } from '../../support/engines.ts'
+import { faultsOf } from './browser.ts'
 import { projects } from './data.ts'
 import { onPage, openStage, write } from './stage.ts'
 
@@ -28,10 +28,8 @@ const change = async (method: string, path: string, body: unknown) =>
   (await ask(stage.service(), admin().token, method, path, body)).body
 
 describe('an endpoint in the console', () => {
-  test('runs by keyboard from anywhere with suggested values, and puts them into the address', () =>
+  test('runs by itself with suggested values, puts them into the address, and runs again by keyboard', () =>
     visit('/console/endpoints/logs.all', admin(), async (page) => {
-      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
-      await page.keyboard.press('Control+Enter')
       await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
       expect(projects).toContain(new URL(page.url()).searchParams.get('project'))
       await page.getByText(/^read \d/).waitFor()
@@ -45,17 +43,170 @@ describe('an endpoint in the console', () => {
       await request
     }))
 
-  test('reports a missing required value, and never invents one', () =>
-    visit('/console/endpoints', admin(), async (page) => {
-      await page.route('**/values', (route) => route.fulfill({ json: [] }))
-      await page.getByRole('link', { name: 'logs.all' }).click()
+  test('runs by itself with examples or with the values of a link', async () => {
+    const query = 'SELECT @size AS size, @color AS color'
+    const parameters = {
+      size: { type: 'integer', required: true, example: 7 },
+      color: { required: true, enum: ['red', 'green'], example: 'green' },
+    }
+    await change('POST', '/api/endpoints', { name: 'console.examples', query, parameters })
+    const shown = async (values: string, cells: string[]) =>
+      visit(`/console/endpoints/console.examples${values}`, admin(), async (page) => {
+        for (const name of cells) await page.getByRole('cell', { name, exact: true }).waitFor()
+      })
+    await shown('', ['7', 'green'])
+    await shown('?size=8&color=red', ['8', 'red'])
+  })
+
+  test('does not run by itself without a required value, or with unsaved SQL', async () => {
+    const query = 'SELECT @hidden_size AS size'
+    const parameters = { hidden_size: { type: 'integer', required: true } }
+    await change('POST', '/api/endpoints', { name: 'console.valueless', query, parameters })
+    await visit('/console/endpoints/console.valueless', admin(), async (page) => {
+      const runs: string[] = []
+      page.on('request', (request) => {
+        if (/preview|query\/console/.test(request.url())) runs.push(request.url())
+      })
+      await page.getByText('Enter a value for hidden_size, then run the query.').waitFor()
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByText('Required.').waitFor()
       await page.getByRole('button', { name: 'Request' }).click()
       expect(await page.getByRole('region', { name: /curl/ }).textContent()).not.toContain('null')
-      await page.getByLabel('project', { exact: false }).first().fill(projects[0])
+      await page.getByRole('button', { name: 'Table' }).click()
+      await page.getByLabel('hidden_size').fill('3')
       await page.getByText('Required.').waitFor({ state: 'detached' })
+      await write(page, 'SELECT @hidden_size + 1 AS size')
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('link', { name: 'Endpoints' }).click()
+      await page.getByRole('link', { name: 'console.valueless' }).click()
+      await page.getByText('The query is valid.').waitFor()
+      expect(runs).toEqual([])
+    })
+  })
+
+  test('keeps its rows when it is created, saved or renamed, and when another tab was shown', () =>
+    visit('/console/new-endpoint', admin(), async (page) => {
+      const cell = page.getByRole('cell', { name: '41', exact: true })
+      const create = page.getByRole('button', { name: 'Create endpoint' })
+      await write(page, 'SELECT 41 AS n')
+      await page.getByText('The query is valid.').waitFor()
+      expect(await create.isDisabled()).toBe(true)
+      const reason = (await create.getAttribute('aria-describedby')) ?? ''
+      expect(await page.locator(`[id="${reason}"]`).textContent()).toBe('Enter a name.')
+      await page.getByRole('button', { name: 'Edit @project' }).click()
+      await page.getByRole('button', { name: 'Remove the declaration of project' }).click()
+      await page.keyboard.press('Control+Enter')
+      await cell.waitFor()
+      const runs: string[] = []
+      page.on('request', (request) => {
+        if (/preview|query\/console/.test(request.url())) runs.push(request.url())
+      })
+      await page.getByLabel('Name').fill('console.kept')
+      await create.click()
+      await page.getByText('version 1', { exact: true }).waitFor()
+      await cell.waitFor()
+      await page.getByRole('button', { name: 'Settings' }).click()
+      await page.getByLabel('Row limit').fill('5')
+      await page.getByLabel('Version note').fill('Five rows are enough.')
+      await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByRole('button', { name: 'Save anyway' }).click()
+      await page.getByText('version 2', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Versions' }).click()
+      await page.getByRole('button', { name: /^Version 2.*Five rows are enough\.$/ }).waitFor()
+      await page.getByRole('button', { name: 'Query' }).click()
+      await cell.waitFor()
+      await page.getByRole('button', { name: 'Rename' }).click()
+      await page.getByLabel('New name').fill('console.kept-2')
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Rename anyway' }).click()
+      await page.getByRole('heading', { name: 'console.kept-2' }).waitFor()
+      await page.getByText('version 3', { exact: true }).waitFor()
+      await cell.waitFor()
+      expect(new URL(page.url()).pathname).toBe('/console/endpoints/console.kept-2')
+      expect(runs).toEqual([])
     }))
+
+  test('declares a parameter where it is used, and edits the declaration', async () => {
+    await change('POST', '/api/endpoints', { name: 'console.declared', query: 'SELECT 1 AS n' })
+    await visit('/console/endpoints/console.declared', { ...admin(), bypassPolicy: true }, async (page) => {
+      await write(page, 'SELECT number AS n FROM numbers(toUInt64(@hours)) ORDER BY n')
+      await page.getByLabel('hours').fill('3')
+      await page.getByRole('button', { name: 'Declare @hours' }).click()
+      const editor = page.getByRole('group', { name: '@hours' })
+      // The type follows from the value.
+      expect(await editor.getByLabel('Type').inputValue()).toBe('integer')
+      await editor.getByLabel('Default').fill('2')
+      await editor.getByLabel('Example').fill('4')
+      await editor.getByLabel('Allowed values').pressSequentially('1, 2,')
+      await page.keyboard.press('Backspace')
+      await page.keyboard.type(', 4')
+      await editor.getByLabel('Description').fill('How far back.')
+      expect(await faultsOf(page)).toEqual([])
+      await page.keyboard.press('Enter')
+      await editor.waitFor({ state: 'detached' })
+      expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Edit @hours')
+      await page.keyboard.press('Enter')
+      await editor.getByLabel('Required').check()
+      expect(await editor.getByLabel('Default').isDisabled()).toBe(true)
+      await page.keyboard.press('Escape')
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByRole('button', { name: 'Save anyway' }).click()
+      await page.getByText('version 2', { exact: true }).waitFor()
+    })
+    const { parameters } = await change('GET', '/api/endpoints/console.declared', undefined)
+    expect(parameters.hours).toMatchObject({
+      ...{ type: 'integer', required: true, enum: [1, 2, 4], example: 4, description: 'How far back.' },
+    })
+  })
+
+  test('opens a copy as a new endpoint', () =>
+    visit(`/console/endpoints/usage.api-counts?project=${projects[0]}`, admin(), async (page) => {
+      await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
+      await page.getByRole('button', { name: 'Duplicate' }).click()
+      await page.getByRole('heading', { name: 'New endpoint' }).waitFor()
+      expect(await page.getByLabel('Name').inputValue()).toBe('usage.api-counts-copy')
+      await page.getByRole('button', { name: 'Create endpoint' }).click()
+      await page.getByText('version 1', { exact: true }).waitFor()
+      const [copy, original] = await Promise.all(
+        ['usage.api-counts-copy', 'usage.api-counts'].map((name) =>
+          change('GET', `/api/endpoints/${name}`, undefined),
+        ),
+      )
+      const fields = ['query', 'parameters', 'cache_seconds', 'warm_seconds', 'max_rows', 'strict']
+      for (const field of fields) expect(copy[field], field).toEqual(original[field])
+    }))
+
+  test('follows live results until the values change, and not while it is hidden', async () => {
+    const query = "SELECT count() AS n FROM auth_logs WHERE event_message LIKE concat('%', @word, '%')"
+    const parameters = { word: { required: true, example: 'signed' } }
+    await change('POST', '/api/endpoints', { name: 'console.live', query, parameters })
+    const send = (text: string) => change('POST', '/api/logs?source=auth_logs', { event_message: text })
+    await visit('/console/endpoints/console.live', admin(), async (page) => {
+      const cell = (name: string) => page.getByRole('cell', { name, exact: true }).waitFor()
+      const live = page.getByRole('button', { name: 'Live' })
+      const seen = (hidden: boolean) =>
+        page.evaluate(
+          `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'))`,
+        )
+      await cell('0')
+      await live.click()
+      await page.getByText('Follows changes').waitFor()
+      await send('she signed in')
+      await cell('1')
+      const ended = page.waitForEvent('requestfailed', (request) => /console\.live/.test(request.url()))
+      await seen(true)
+      await ended
+      await send('he signed in')
+      await seen(false)
+      await cell('2')
+      await page.getByLabel('word').fill('sign')
+      await page.getByText('Follows changes').waitFor({ state: 'detached' })
+      expect(await live.getAttribute('aria-pressed')).toBe('false')
+      await page.getByText('Rows from before your changes').waitFor()
+    })
+  })
 
   test('resolves a conflict with a version that somebody else saved, keeping both changes', async () => {
     const query = 'SELECT count() AS n FROM edge_logs WHERE project = @project'
@@ -79,41 +230,6 @@ describe('an endpoint in the console', () => {
       query: expect.stringContaining('count() + 1'),
     })
   })
-
-  test('completes names of the engine, even before the source is written', { repeats: many(12, 0) }, () =>
-    visit('/console/new-endpoint', admin(), async (page) => {
-      const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
-      await write(page, 'SELECT ')
-      await page.keyboard.type('tostartofmi')
-      await page.getByRole('option', { name: 'toStartOfMinute' }).waitFor()
-      const accepted = async () => {
-        await page.keyboard.press('Tab')
-        return editor.textContent()
-      }
-      await expect.poll(accepted, patience).toContain('toStartOfMinute')
-      await page.keyboard.type('(timestamp), metadata.resp')
-      await page.getByRole('option', { name: 'metadata.response.status_code' }).waitFor()
-      expect(await editor.textContent()).toContain('toStartOfMinute(timestamp)')
-    }),
-  )
-
-  test('keeps every typed letter on a slow page, and shows changes from the page', () =>
-    visit('/console/new-endpoint', admin(), async (page) => {
-      const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
-      const text = 'select 1 as one, 2 as two, 3 as three, 4 as four'
-      await write(page, '-- \n')
-      const slower = await page.context().newCDPSession(page)
-      await slower.send('Emulation.setCPUThrottlingRate', { rate: 6 })
-      await page.keyboard.type(text)
-      expect(await editor.textContent()).toContain(text)
-      await slower.send('Emulation.setCPUThrottlingRate', { rate: 1 })
-      for (const how of ['first', 'again']) {
-        await write(page, text)
-        await page.getByRole('button', { name: 'Format' }).click()
-        await editor.getByText(/^SELECT$/).waitFor()
-        expect(await editor.textContent(), how).toContain('4 AS four')
-      }
-    }))
 
   test('suggests a late value without mixing it with typed text', () =>
     visit('/console/endpoints', admin(), async (page) => {

@@ -1,36 +1,46 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
-import { ask } from '../../support/callers.ts'
-import { faultsOf, openConsole } from './browser.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { faultsOf, faultsOn, type LoadedPage, openConsole } from './browser.ts'
 import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
 
 const shownAs = { chart: '.chart canvas', json: '.json-text', call: '.snippet', plan: '.json-text' }
 
 /** Every page, and how to wait until it is loaded. */
-const pages: [string, (page: Page) => Promise<void>][] = [
+const pages: LoadedPage[] = [
   ['/', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
   [
     `/console/endpoints/logs.all?project=${projects[0]}`,
     async (page) => {
       await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
-      await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+      await page.getByRole('button', { name: 'Edit @project', exact: true }).click()
     },
   ],
   ...(['chart', 'json', 'call', 'plan'] as const).map((view): [string, (page: Page) => Promise<void>] => [
-    `/console/endpoints/usage.api-counts?project=${projects[0]}&_view=${view}`,
-    async (page) => {
-      if (view === 'chart' || view === 'json') await page.getByRole('button', { name: /^Run/ }).click()
-      await page.locator(shownAs[view]).first().waitFor()
-    },
+    `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely&_view=${view}`,
+    (page) => page.locator(shownAs[view]).first().waitFor(),
   ]),
-  ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByText('Declared parameters').waitFor()],
+  ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByLabel('Row limit').waitFor()],
   [
     '/console/endpoints/console.looks?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
+  ],
+  [
+    '/console/endpoints/logs.all?_tab=usage',
+    // Statistics are on in the journeys of usage.
+    (page) => page.getByRole('heading', { name: 'Statistics are off' }).waitFor(),
+  ],
+  [
+    '/console/endpoints/usage.api-counts?_tab=cache',
+    (page) =>
+      page
+        .getByRole('cell', { name: `project=${projects[0]}` })
+        .first()
+        .waitFor(),
   ],
   ['/console/endpoints/not.there', (page) => page.getByText('No such endpoint').waitFor()],
   ['/console/new-endpoint', (page) => page.getByText('The query is valid.').waitFor()],
@@ -53,10 +63,14 @@ const pages: [string, (page: Page) => Promise<void>][] = [
   [
     '/console/explore?range=24h',
     async (page) => {
+      await page.getByText('Fields', { exact: true }).click()
+      await page.locator('.facets section').first().waitFor()
+      await page.locator('.split-legend').waitFor()
       await page.locator('.entry').first().click()
       await page.locator('.json').waitFor()
     },
   ],
+  ['/console/explore?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
   ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   [
     '/console/sources/edge_logs',
@@ -79,6 +93,21 @@ const pages: [string, (page: Page) => Promise<void>][] = [
   ],
 ]
 
+const tenantPages: LoadedPage[] = [
+  ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
+  [
+    '/console/endpoints/usage.api-counts',
+    (page) => page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor(),
+  ],
+  [
+    '/console/endpoints/logs.all?_tab=docs',
+    (page) => page.getByRole('region', { name: 'Parameters' }).waitFor(),
+  ],
+  ['/console/explore', (page) => page.locator('.entry').first().waitFor()],
+  ['/console/usage', (page) => page.getByText('Statistics are off').waitFor()],
+  ['/console/sources', (page) => page.getByRole('region', { name: 'Send with: curl' }).waitFor()],
+]
+
 const focused =
   "document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? ''"
 
@@ -88,7 +117,6 @@ const admin = () => ({ token: stage.service().adminToken.token })
 
 describe('every page of the console', () => {
   test('has no accessibility violations in either theme, narrow or wide, and fits 360 pixels', async () => {
-    const found: Record<string, unknown> = {}
     const { token } = admin()
     const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
     await ask(stage.service(), token, 'POST', '/api/endpoints', looks)
@@ -99,35 +127,24 @@ describe('every page of the console', () => {
       width: 360,
       bypassPolicy: true,
     })
-    for (const [path, loaded] of pages) {
-      await tab.page.goto(path)
-      await loaded(tab.page)
-      // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
-      const look = async (theme: 'light' | 'dark', width: number) => {
-        // A page in the background does not render, so it would not notice the theme.
-        await tab.page.bringToFront()
-        await tab.page.setViewportSize({ width, height: 900 })
-        await tab.page.emulateMedia({ colorScheme: theme })
-        await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
-        const faults = await faultsOf(tab.page)
-        if (faults.length > 0) found[`${path} ${theme} at ${width}`] = faults
-      }
-      await look('light', 360)
-      const wide = await tab.page.evaluate<number>('document.documentElement.scrollWidth')
-      if (wide > 360) found[`${path} is wide`] = wide
-      const cut = await tab.page.evaluate<number>(
-        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.nav'))",
-      )
-      if (cut > 0) found[`${path} hides a link of the navigation`] = cut
-      await look('dark', 1440)
-      await tab.page.setViewportSize({ width: 360, height: 800 })
-    }
+    const found: Record<string, unknown> = await faultsOn(tab.page, pages)
     await tab.close()
     const out = await openConsole(stage.browser(), stage.service(), '/', { bypassPolicy: true })
     await out.page.getByLabel('Access token').waitFor()
     found.signIn = await faultsOf(out.page)
     await out.close()
     expect(found).toEqual({ signIn: [] })
+  })
+
+  test('of a tenant has no accessibility violations either', async () => {
+    const { token } = await makeToken(stage.service(), {
+      description: 'a customer with a long description of its token',
+      scopes: ['query', 'ingest'],
+      project: projects[0],
+    })
+    const tab = await openConsole(stage.browser(), stage.service(), '/', { token, bypassPolicy: true })
+    expect(await faultsOn(tab.page, tenantPages)).toEqual({})
+    await tab.close()
   })
 
   test('follows the theme of the system until the user chooses one', () =>

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { openService, type RunningService } from '../../support/service.ts'
+import { openService, type RunningService, type ServiceChoices } from '../../support/service.ts'
 import { type ConsoleOptions, openBrowser, openConsole } from './browser.ts'
 import { fillWithTraffic } from './data.ts'
 
@@ -10,11 +10,11 @@ export interface Stage {
 }
 
 /** A browser and a service with an hour of traffic, for all journeys of a file. */
-export function openStage(): Stage {
+export function openStage(choices: ServiceChoices = {}): Stage {
   let service: RunningService
   let browser: Browser
   beforeAll(async () => {
-    ;[service, browser] = await Promise.all([openService(), openBrowser()])
+    ;[service, browser] = await Promise.all([openService(choices), openBrowser()])
     await fillWithTraffic(service)
   })
   afterAll(async () => {

@@ -49,7 +49,8 @@ export function sqlTheme(height: number): Extension {
       },
       // Tab accepts the first one unless the user chose another.
       '.cm-tooltip-autocomplete > ul:not(:has([aria-selected])) > li:first-child::after': {
-        content: '"Tab"',
+        // Not part of the option's name.
+        content: '"Tab" / ""',
         paddingLeft: '24px',
         color: color('faint'),
         fontSize: '11px',

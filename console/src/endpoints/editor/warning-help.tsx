@@ -46,7 +46,7 @@ function block(text: string): ReactNode {
 }
 
 /** Code in backticks; links are only their text, because the service does not serve the other pages. */
-function inline(text: string): ReactNode[] {
+export function inline(text: string): ReactNode[] {
   const plain = text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
   // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name
   return plain.split('`').map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece))

@@ -56,13 +56,15 @@ export function ParameterEditor({ name, parameter, onChange, onRemove, onClose }
         value={String(parameter.example ?? '')}
         onChange={(text) => set({ example: text === '' ? undefined : text })}
       />
-      <AllowedValues allowed={parameter.enum} onChange={(allowed) => set({ enum: allowed })} />
-      <TextField
-        label="Description"
-        type="text"
-        value={parameter.description ?? ''}
-        onChange={(description) => set({ description })}
-      />
+      <div className="wide stack">
+        <AllowedValues allowed={parameter.enum} onChange={(allowed) => set({ enum: allowed })} />
+        <TextField
+          label="Description"
+          type="text"
+          value={parameter.description ?? ''}
+          onChange={(description) => set({ description })}
+        />
+      </div>
       <div className="actions">
         <button type="button" className="button small" onClick={onClose}>
           Done

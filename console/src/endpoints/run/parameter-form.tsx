@@ -73,14 +73,12 @@ function Field(props: FieldProps) {
   const id = useId()
   return (
     <div className="field">
-      <div className="field-head">
-        <label htmlFor={id}>
-          {name}
-          {parameter.required && <span className="faint"> · required</span>}
-        </label>
-        {tools}
-      </div>
+      <label htmlFor={id}>
+        {name}
+        {parameter.required && <span className="faint"> · required</span>}
+      </label>
       <Control {...props} id={id} />
+      {tools && <div className="tools">{tools}</div>}
       {problem !== undefined && (
         <span className="problem" role="alert">
           {problem}

@@ -69,10 +69,15 @@ export function ParameterPanel(props: ParameterPanelProps) {
                   className="link"
                   data-declares={name}
                   aria-expanded={edited === name}
-                  aria-label={isDeclared ? `Edit @${name}` : undefined}
                   onClick={() => declare(name)}
                 >
-                  {isDeclared ? 'Edit' : `Declare @${name}`}
+                  {isDeclared ? (
+                    <>
+                      Edit <span className="hidden-text">@{name}</span>
+                    </>
+                  ) : (
+                    `Declare @${name}`
+                  )}
                 </button>
               </>
             )

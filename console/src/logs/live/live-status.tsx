@@ -1,4 +1,4 @@
-import { count } from '../ui/format.ts'
+import { count } from '../../ui/format.ts'
 import type { Live } from './use-live-entries.ts'
 
 const texts = {
@@ -16,7 +16,8 @@ export function LiveStatus({ tail, paused }: { tail: Live; paused: boolean }) {
       <span>
         <span className="dot" /> {isPaused ? 'Paused. New entries are shown when you resume.' : texts[state]}
       </span>
-      {paused && waiting > 0 && <span className="badge">{count(waiting)} waiting</span>}
+      {waiting > 0 && <span className="badge">{count(waiting)} waiting</span>}
+      {waiting > 0 && !paused && <span>Scroll to the top to see new entries.</span>}
       {missed > 0 && <span className="badge warn">{count(missed)} not shown: too many at once</span>}
       {hasGap && <span className="badge warn">Some entries may be missing</span>}
     </p>

@@ -1,20 +1,23 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useLayoutEffect, useRef, useState } from 'react'
-import type { Entry } from '../api/shapes.ts'
-import { showInstant, useZone, type Zone } from '../ui/instants.ts'
-import { JsonTree } from '../ui/json-tree.tsx'
-import { toggled } from '../ui/toggled.ts'
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import type { Entry } from '../../api/shapes.ts'
+import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
+import { toggled } from '../../ui/toggled.ts'
+import { keyOf } from '../live/live-buffer.ts'
+import { EntryDetail } from './entry-detail.tsx'
 import { markOf } from './entry-mark.ts'
-import { keyOf } from './live-buffer.ts'
 
 interface EntryListProps {
   entries: readonly Entry[]
+  source: string
+  /** Id of the entry that the address names: it is open and in view. */
+  linked: string | undefined
   /** Identifies the search; the entries of a new one are shown from the top. */
   searchKey: string
   /** Whether the entries belong to an earlier search. */
   isOld: boolean
-  /** Whether new entries arrive at the top. They do not move what a reader further down sees. */
-  grows: boolean
+  /** Set where new entries arrive at the top; becomes true when the reader is further down. They do not move what is read. */
+  isReading: RefObject<boolean> | undefined
   showDay: boolean
   showProject: boolean
   /** Loads older entries; undefined where there are none. */
@@ -27,7 +30,8 @@ const maxLine = 600
 
 /** A virtual list of entries. */
 export function EntryList(props: EntryListProps) {
-  const { entries, searchKey, isOld, grows, showDay, showProject, onEnd, onFilter } = props
+  const { entries, source, linked, searchKey, isOld, isReading, showDay, showProject, onEnd, onFilter } =
+    props
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
@@ -38,7 +42,7 @@ export function EntryList(props: EntryListProps) {
     getItemKey: (index) => keyOf(entries[index] as Entry),
     overscan: 16,
     // Keeps the visible entries in place, except at the top, where new entries are wanted.
-    anchorTo: grows && (box.current?.scrollTop ?? 0) > 4 ? 'end' : 'start',
+    anchorTo: isReading?.current ? 'end' : 'start',
     scrollEndThreshold: -1,
   })
   const items = virtual.getVirtualItems()
@@ -46,9 +50,17 @@ export function EntryList(props: EntryListProps) {
   useEffect(() => {
     if (last >= entries.length - 30) onEnd?.()
   }, [last, entries.length, onEnd])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new search is shown from the top
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new search is shown from the top, or at its linked entry
   useLayoutEffect(() => {
-    if (!isOld) box.current?.scrollTo(0, 0)
+    if (isOld) return
+    const index = entries.findIndex(({ id }) => id === linked)
+    if (index < 0) {
+      box.current?.scrollTo(0, 0)
+      return
+    }
+    setOpen(new Set([keyOf(entries[index] as Entry)]))
+    // Some newer ones stay in view above it.
+    virtual.scrollToIndex(Math.max(0, index - 3), { align: 'start' })
   }, [searchKey, isOld])
   return (
     <div
@@ -58,11 +70,13 @@ export function EntryList(props: EntryListProps) {
       aria-label="Entries"
       aria-busy={isOld}
       tabIndex={0}
+      onScroll={({ currentTarget }) => {
+        if (isReading) isReading.current = currentTarget.scrollTop > 4
+      }}
     >
       <div className="grid-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
           const entry = entries[item.index] as Entry
-          const { project, id, event_message, metadata } = entry
           const key = keyOf(entry)
           return (
             <div
@@ -75,19 +89,20 @@ export function EntryList(props: EntryListProps) {
                 type="button"
                 className="entry"
                 aria-expanded={open.has(key)}
+                aria-current={entry.id === linked ? 'true' : undefined}
                 onClick={() => setOpen(toggled(open, key))}
               >
                 <When ms={entry.timestamp / 1000} zone={zone} showDay={showDay} />
                 <Mark entry={entry} />
-                {showProject && <span className="faint">{project}</span>}
+                {showProject && <span className="faint">{entry.project}</span>}
                 <Message entry={entry} />
               </button>
               {open.has(key) && (
-                <JsonTree
-                  value={{ project, id, event_message, metadata }}
-                  onFilter={(keys, value, exclude) =>
-                    onFilter(keys[0] === 'metadata' ? keys.slice(1) : keys, value, exclude)
-                  }
+                <EntryDetail
+                  source={source}
+                  entry={entry}
+                  isLinked={entry.id === linked}
+                  onFilter={onFilter}
                 />
               )}
             </div>

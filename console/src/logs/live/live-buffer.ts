@@ -1,4 +1,4 @@
-import type { Entry } from '../api/shapes.ts'
+import type { Entry } from '../../api/shapes.ts'
 
 export const keyOf = ({ timestamp, id }: Pick<Entry, 'timestamp' | 'id'>): string => `${timestamp} ${id}`
 
@@ -60,10 +60,12 @@ export class LiveBuffer {
     return fresh.length
   }
 
-  /** Shows the waiting entries. */
-  show(): void {
-    if (this.#waiting.length === 0) return
-    this.shown = [...this.#waiting.toReversed(), ...this.shown].slice(0, this.#max)
-    this.#waiting = []
+  /** Shows the waiting entries; the oldest that are shown make room, unless they stay. */
+  show(stays = false): void {
+    const room = stays ? this.#max - this.shown.length : this.#max
+    const next = this.#waiting.slice(0, Math.max(0, room))
+    if (next.length === 0) return
+    this.shown = [...next.toReversed(), ...this.shown].slice(0, this.#max)
+    this.#waiting = this.#waiting.slice(next.length)
   }
 }

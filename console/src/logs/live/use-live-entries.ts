@@ -1,8 +1,8 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
-import type { Entry } from '../api/shapes.ts'
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
+import type { Entry } from '../../api/shapes.ts'
+import { type EntryFilter, searchEntries } from '../entry-search.ts'
 import { LiveBuffer } from './live-buffer.ts'
 import { followEntries } from './live-tail.ts'
-import { type EntryFilter, searchEntries } from './use-entries.ts'
 
 /** Older entries than these can be found by a search. */
 const maxLive = 2_000
@@ -13,7 +13,7 @@ export interface Live {
   /** Whether the entries match the current filter. */
   hasBegun: boolean
   entries: readonly Entry[]
-  /** Entries that arrived while the view was paused. */
+  /** Entries that arrived while the view was paused, or was full and being read. */
   waiting: number
   missed: number
   /** Whether an unknown number of entries may be missing. */
@@ -36,6 +36,8 @@ export function useLiveEntries(
   wanted: EntryFilter & { fromMs: number },
   active: boolean,
   paused: boolean,
+  /** Whether the reader is further down. What they read then stays, and new entries wait once the view is full. */
+  isReading: RefObject<boolean>,
 ): Live & { restart: () => void } {
   const [live, setLive] = useState<Live>(nothing)
   const [round, setRound] = useState(0)
@@ -43,8 +45,8 @@ export function useLiveEntries(
   isPaused.current = paused
   const fromMs = useRef(wanted.fromMs)
   fromMs.current = wanted.fromMs
-  const { source, project, text, filters } = wanted
-  const key = JSON.stringify({ source, project, text, filters })
+  const { source, project, query } = wanted
+  const key = JSON.stringify({ source, project, query })
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: restart begins a new round
   useEffect(() => {
@@ -76,7 +78,7 @@ export function useLiveEntries(
     }
     const show = () => {
       if (beginning !== 'done') return
-      if (!isPaused.current) buffer.show()
+      if (!isPaused.current) buffer.show(isReading.current)
       const [entries, waiting] = [buffer.shown, buffer.waiting]
       const all = missed + buffer.dropped
       setLive((now) =>
@@ -103,7 +105,6 @@ export function useLiveEntries(
         onMissed: (count) => {
           missed += count
         },
-        onGap: () => report({ hasGap: true }),
         onReset: () => {
           fill().catch(() => report({ hasGap: true }))
         },

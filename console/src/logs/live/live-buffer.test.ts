@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Entry } from '../api/shapes.ts'
+import type { Entry } from '../../api/shapes.ts'
 import { LiveBuffer } from './live-buffer.ts'
 
 const entries = (...numbers: number[]): Entry[] =>
@@ -32,4 +32,14 @@ test('counts entries that are dropped before they are shown, and bounds the show
   expect([buffer.waiting, buffer.dropped]).toEqual([3, 2])
   buffer.show()
   expect([times(buffer.shown), buffer.dropped]).toEqual([[6, 5, 4], 2])
+})
+
+test('keeps the shown entries while they are read, and lets new ones wait once it is full', () => {
+  const buffer = new LiveBuffer(3)
+  buffer.begin(entries(2, 1))
+  buffer.add(entries(3, 4, 5))
+  buffer.show(true)
+  expect([buffer.waiting, times(buffer.shown)]).toEqual([2, [3, 2, 1]])
+  buffer.show()
+  expect([buffer.waiting, times(buffer.shown)]).toEqual([0, [5, 4, 3]])
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ApiError, type Request } from '../api/api.ts'
-import type { Entry } from '../api/shapes.ts'
+import { ApiError, type Request } from '../../api/api.ts'
+import type { Entry } from '../../api/shapes.ts'
+import type { EntryFilter } from '../entry-search.ts'
 import { followEntries, type TailEvents, type TailWorld } from './live-tail.ts'
-import type { EntryFilter } from './use-entries.ts'
 
 const entry = (n: number, message = 'one two'): Entry => ({
   id: `e${n}`,
@@ -12,7 +12,7 @@ const entry = (n: number, message = 'one two'): Entry => ({
   metadata: {},
 })
 const event = (one: Entry) => `event: entry\nid: place-${one.id}\ndata: ${JSON.stringify(one)}\n\n`
-const everything: EntryFilter = { source: 'a', project: undefined, text: [], filters: [] }
+const everything: EntryFilter = { source: 'a', project: undefined, query: '' }
 
 /** Responds to one request after the other, and aborts the tail when no responses are left. */
 async function follow(filter: Partial<EntryFilter>, responses: ((request: Request) => unknown)[]) {
@@ -32,17 +32,14 @@ async function follow(filter: Partial<EntryFilter>, responses: ((request: Reques
     onBroken: () => reported.push('broken'),
     onEntries: (entries) => reported.push(entries.map(({ id }) => id).join()),
     onMissed: (count) => reported.push(`missed ${count}`),
-    onGap: () => reported.push('gap'),
     onReset: () => reported.push('reset'),
   }
   const world: TailWorld = {
     send: respond as TailWorld['send'],
-    api: respond as TailWorld['api'],
     pause: async (ms) => {
       pauses.push(ms)
     },
     lost: () => reported.push('lost'),
-    now: () => 1_000_000,
   }
   const error = await followEntries({ ...everything, ...filter }, events, ender.signal, world).catch(
     (thrown: Error) => thrown,
@@ -103,60 +100,10 @@ describe('the tail as a stream', () => {
     expect(requests[1]?.[1].headers).toEqual({ 'Last-Event-ID': 'x' })
   })
 
-  test('keeps entries with every word, in any order, and without excluded words', async () => {
-    const { reported, requests } = await follow(
-      {
-        text: ['ONE', 'other'],
-        filters: [{ path: 'event_message', is: 'contains', value: 'Bad', not: true }],
-      },
-      [
-        stream([
-          event(entry(1, 'the other one')) +
-            event(entry(2, 'one other, bad')) +
-            event(entry(3, 'another')) +
-            event(entry(4, 'one\nOther')),
-        ]),
-      ],
+  test('sends the query and the project', async () => {
+    const { requests } = await follow({ query: 'one status:>=500 & "two"', project: 'p/1' }, [])
+    expect(requests[0]?.[0]).toBe(
+      '/api/sources/a/tail?project=p%2F1&query=one+status%3A%3E%3D500+%26+%22two%22',
     )
-    expect(reported).toEqual(['open', 'e1,e4', 'lost', 'broken'])
-    expect(requests[0]?.[0]).toBe('/api/sources/a/tail?text=other')
-  })
-})
-
-describe('conditions on metadata', () => {
-  const filters: EntryFilter['filters'] = [{ path: 'a', is: 'eq', value: '1' }]
-  const newest = (from: number, count: number) => Array.from({ length: count }, (_, n) => entry(from - n))
-
-  test('are polled; each entry is reported once', async () => {
-    const { reported, requests } = await follow({ filters, text: ['x', 'y'] }, [
-      () => [entry(1)],
-      () => [entry(3), entry(2), entry(1)],
-      () => Promise.reject(new TypeError('Failed to fetch')),
-      () => [entry(4), entry(3)],
-    ])
-    expect(reported).toEqual(['e1', 'open', 'e2,e3', 'lost', 'broken', 'e4', 'open'])
-    expect(requests[0]?.[1].body).toEqual({
-      from: new Date(970_000).toISOString(),
-      text: ['x', 'y'],
-      filters,
-      limit: 500,
-    })
-  })
-
-  test('are read page by page, and a gap is reported when too many entries arrived', async () => {
-    const few = await follow({ filters }, [
-      () => [],
-      () => newest(2000, 500),
-      ({ body }) => {
-        expect(body).toMatchObject({ before: { timestamp: 1_501_000, id: 'e1501' } })
-        return newest(1500, 20)
-      },
-    ])
-    expect(few.reported.map((one) => String(one).split(',').length)).toEqual([1, 520])
-    const many = await follow({ filters }, [
-      () => newest(100, 500),
-      ...[9000, 8500, 8000, 7500].map((from) => () => newest(from, 500)),
-    ])
-    expect(many.reported.slice(2)).toEqual(['gap', expect.stringMatching(/e9000$/)])
   })
 })

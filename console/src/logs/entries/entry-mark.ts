@@ -1,4 +1,4 @@
-import type { Entry } from '../api/shapes.ts'
+import type { Entry } from '../../api/shapes.ts'
 
 /** The status or level of an entry. */
 interface EntryMark {
@@ -12,6 +12,8 @@ const levelPaths = ['level', 'severity_text', 'severity', 'parsed.error_severity
 
 const bad = /^(?:err|error|fatal|crit|critical|alert|emerg|emergency|panic|severe)$/i
 const warn = /^(?:warn|warning)$/i
+const good = /^(?:info|information|log|notice|ok)$/i
+const quiet = /^(?:debug\d?|trace|verbose)$/i
 /** The numeric levels of pino and bunyan. */
 const numbered: Record<string, string> = {
   10: 'trace',
@@ -39,6 +41,14 @@ function levelMark(value: unknown): EntryMark | undefined {
   const text = numbered[String(value)] ?? value
   if (typeof text !== 'string' || text === '' || text.length > 12) return undefined
   return { text: text.toLowerCase(), tone: bad.test(text) ? 'bad' : warn.test(text) ? 'warn' : 'plain' }
+}
+
+/** Undefined where the text is not a known level. */
+export function levelTone(text: string): 'bad' | 'warn' | 'good' | 'other' | undefined {
+  if (bad.test(text)) return 'bad'
+  if (warn.test(text)) return 'warn'
+  if (good.test(text)) return 'good'
+  return quiet.test(text) ? 'other' : undefined
 }
 
 function firstAt(metadata: Record<string, unknown>, paths: readonly string[]): unknown {

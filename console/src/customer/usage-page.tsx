@@ -1,0 +1,30 @@
+import { useQuotaRemaining } from '../api/quota.ts'
+import type { Whoami } from '../api/shapes.ts'
+import { count } from '../ui/format.ts'
+import { PageHead } from '../ui/page-head.tsx'
+import { RequestReport } from './request-report.tsx'
+
+/** The own requests of a token that is not an admin's. */
+export default function UsagePage({ who: { id, project, requests_per_minute: limit } }: { who: Whoami }) {
+  const remaining = useQuotaRemaining()
+  return (
+    <div className="page">
+      <PageHead title="Usage">
+        <p>
+          {project === null ? (
+            'Requests of this token.'
+          ) : (
+            <>
+              Requests of project <b>{project}</b>.
+            </>
+          )}{' '}
+          {limit === null
+            ? 'This token has no limit of requests per minute.'
+            : `This token can send ${count(limit)} requests per minute${remaining === undefined ? '' : `; ${count(remaining)} left in the current minute`}.`}
+        </p>
+      </PageHead>
+      {/* A token without a project could see the requests of others. */}
+      <RequestReport {...(project === null && { token: id })} />
+    </div>
+  )
+}

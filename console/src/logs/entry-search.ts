@@ -1,0 +1,95 @@
+import { api, at } from '../api/api.ts'
+import type { Entry, Facet, Histogram } from '../api/shapes.ts'
+
+export interface EntryFilter {
+  source: string
+  project: string | undefined
+  /** In the search language of the service. */
+  query: string
+}
+
+/** An entry that a link names. */
+export interface LinkedEntry {
+  id: string
+  /** In microseconds; finds the entry faster. */
+  timestamp: number | undefined
+}
+
+interface SearchPage {
+  fromMs: number
+  toMs?: number
+  limit: number
+  before?: Pick<Entry, 'timestamp' | 'id'> | undefined
+}
+
+/** How far entries around another one reach. */
+export const aroundMs = 5 * 60_000
+const maxAround = 100
+/** The most that a search returns. */
+const maxPage = 500
+
+function bodyOf({ project, query }: EntryFilter, fromMs: number, toMs?: number) {
+  const from = new Date(fromMs).toISOString()
+  const to = toMs === undefined ? undefined : new Date(toMs).toISOString()
+  return { from, to, project, query: query === '' ? undefined : query }
+}
+
+/** One page of entries, newest first. */
+export function searchEntries(
+  filter: EntryFilter,
+  { fromMs, toMs, limit, before }: SearchPage,
+  signal: AbortSignal,
+): Promise<Entry[]> {
+  const last = before && { timestamp: before.timestamp, id: before.id }
+  const body = { ...bodyOf(filter, fromMs, toMs), limit, before: last }
+  return api<Entry[]>(`/api/sources/${at(filter.source)}/search`, { body, signal })
+}
+
+/** The entry with those of its project before and after it, newest first. */
+export async function entriesAround(
+  source: string,
+  { id, timestamp }: LinkedEntry,
+  signal: AbortSignal,
+): Promise<Entry[]> {
+  const hint = timestamp === undefined ? '' : `?timestamp=${timestamp}`
+  const entry = await api<Entry>(`/api/sources/${at(source)}/entries/${at(id)}${hint}`, { signal })
+  const filter = { source, project: entry.project || undefined, query: '' }
+  const fromMs = entry.timestamp / 1000 - aroundMs
+  const [newer, older] = await Promise.all([
+    newerEntries(filter, entry, signal),
+    searchEntries(filter, { fromMs, limit: maxAround, before: entry }, signal),
+  ])
+  return [...newer, entry, ...older]
+}
+
+/** A search starts at its newest entry, so the range is cut until it reaches back to the entry. */
+async function newerEntries(filter: EntryFilter, entry: Entry, signal: AbortSignal): Promise<Entry[]> {
+  const fromMs = Math.floor(entry.timestamp / 1000)
+  for (let spanMs = aroundMs; ; spanMs = Math.ceil(spanMs / 8)) {
+    const page = await searchEntries(filter, { fromMs, toMs: fromMs + spanMs, limit: maxPage }, signal)
+    if (page.length < maxPage || spanMs === 1)
+      return page.filter((one) => isAfter(one, entry)).slice(-maxAround)
+  }
+}
+
+function isAfter(one: Entry, other: Entry): boolean {
+  return one.timestamp === other.timestamp ? one.id > other.id : one.timestamp > other.timestamp
+}
+
+export function countEntries(
+  filter: EntryFilter,
+  { fromMs, toMs, by }: { fromMs: number; toMs: number; by: string | undefined },
+  signal: AbortSignal,
+): Promise<Histogram> {
+  const body = { ...bodyOf(filter, fromMs, toMs), buckets: 120, by }
+  return api<Histogram>(`/api/sources/${at(filter.source)}/histogram`, { body, signal })
+}
+
+export async function countFacets(
+  filter: EntryFilter,
+  { fromMs, toMs }: { fromMs: number; toMs: number | undefined },
+  signal: AbortSignal,
+): Promise<Facet[]> {
+  const body = bodyOf(filter, fromMs, toMs)
+  return (await api<{ facets: Facet[] }>(`/api/sources/${at(filter.source)}/facets`, { body, signal })).facets
+}

@@ -1,0 +1,95 @@
+import { ApiError, at, send } from '../../api/api.ts'
+import { connection } from '../../api/connection.ts'
+import { isTemporary, messagesOf } from '../../api/event-stream.ts'
+import type { Entry } from '../../api/shapes.ts'
+import type { EntryFilter } from '../entry-search.ts'
+
+export interface TailEvents {
+  /** From now on nothing is missed. */
+  onOpen: () => void
+  onBroken: () => void
+  /** Oldest first. May repeat entries. */
+  onEntries: (entries: Entry[]) => void
+  /** The service dropped this many entries because they arrived faster than it could send them. */
+  onMissed: (count: number) => void
+  /** The service could not resume where the connection broke. */
+  onReset: () => void
+}
+
+/** Replaced in tests. */
+export interface TailWorld {
+  send: typeof send
+  pause: (ms: number, signal: AbortSignal) => Promise<void>
+  lost: () => void
+}
+
+const browser: TailWorld = { send, pause: connection.pause, lost: connection.lost }
+
+interface Tail {
+  filter: EntryFilter
+  events: TailEvents
+  signal: AbortSignal
+  world: TailWorld
+  /** Called when the service responds. */
+  alive: () => void
+}
+
+const firstPauseMs = 1_000
+const longestPauseMs = 15_000
+
+/**
+ * Reports entries as they arrive, until the signal aborts. Reconnects after a break and resumes where it was. Throws errors
+ * that reconnecting does not solve.
+ */
+export async function followEntries(
+  filter: EntryFilter,
+  events: TailEvents,
+  signal: AbortSignal,
+  world: TailWorld = browser,
+): Promise<void> {
+  let failures = 0
+  const alive = () => {
+    failures = 0
+  }
+  const tail = { filter, events, signal, world, alive }
+  const follow = streamOf(tail)
+  for (;;) {
+    try {
+      await follow()
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isTemporary(error)) throw error
+      if (!(error instanceof ApiError)) world.lost()
+    }
+    signal.throwIfAborted()
+    events.onBroken()
+    await world.pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), signal)
+    signal.throwIfAborted()
+  }
+}
+
+function streamOf({ filter: { source, project, query }, events, signal, world, alive }: Tail) {
+  const wanted = new URLSearchParams({
+    ...(project !== undefined && { project }),
+    ...(query !== '' && { query }),
+  })
+  let lastId: string | undefined
+  return async () => {
+    const response = await world.send(`/api/sources/${at(source)}/tail?${wanted}`, {
+      signal,
+      headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
+    })
+    events.onOpen()
+    for await (const messages of messagesOf(response.body as ReadableStream<Uint8Array>)) {
+      alive()
+      const entries: Entry[] = []
+      for (const { event, id, data } of messages) {
+        lastId = id ?? lastId
+        if (event === 'entry') entries.push(JSON.parse(data) as Entry)
+        if (event === 'missed') events.onMissed((JSON.parse(data) as { count: number }).count)
+        if (event === 'reset') events.onReset()
+      }
+      if (entries.length > 0) events.onEntries(entries)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { SavedSearch } from '../api/shapes.ts'
+import { ZoneChoice } from '../ui/choices.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { LiveStatus } from './live/live-status.tsx'
+import type { Live } from './live/use-live-entries.ts'
+import { SavedSearches } from './search/saved-searches.tsx'
+
+interface LogsHeadProps {
+  /** Undefined where the view is not live. */
+  tail: Live | undefined
+  paused: boolean
+  onPause: (paused: boolean) => void
+  onLive: () => void
+  onRefresh: () => void
+  /** The search that can be saved; undefined where the token cannot. */
+  current: Pick<SavedSearch, 'source' | 'query' | 'project' | 'range'> | undefined
+}
+
+export function LogsHead({ tail, paused, onPause, onLive, onRefresh, current }: LogsHeadProps) {
+  const actions = (
+    <>
+      <ZoneChoice />
+      {current && <SavedSearches current={current} />}
+      {tail && (
+        <button type="button" className="button" aria-pressed={paused} onClick={() => onPause(!paused)}>
+          <Icon name={paused ? 'run' : 'pause'} />
+          {paused ? 'Resume' : 'Pause'}
+        </button>
+      )}
+      <button
+        type="button"
+        className={`button${tail ? ' primary' : ''}`}
+        aria-pressed={!!tail}
+        onClick={onLive}
+      >
+        {tail ? 'Live' : 'Follow live'}
+      </button>
+      {!tail && (
+        <button type="button" className="button" onClick={onRefresh}>
+          Refresh
+        </button>
+      )}
+    </>
+  )
+  return (
+    <PageHead title="Logs" actions={actions}>
+      {tail ? <LiveStatus tail={tail} paused={paused} /> : <p>Entries of a source, newest first.</p>}
+    </PageHead>
+  )
+}

@@ -1,0 +1,59 @@
+/** A phrase, an escaped character, spaces, or one character. */
+export const piece = /"(?:[^"\\]|\\.)*"?|\\.|\s+|./g
+
+/** The condition `path:value`, as the search language writes it. */
+export function conditionOf(field: string, value: string, exclude = false): string {
+  return `${exclude ? '-' : ''}${writtenField(field)}:${writtenValue(value)}`
+}
+
+export function writtenField(name: string): string {
+  return /^[\p{L}_@$][^\s":()]*$/u.test(name) ? name : quoted(name)
+}
+
+/** In quotes where it could mean something else. */
+export function writtenValue(value: string): string {
+  const isPlain = /^[^\s"()\\:*<>=-][^\s"()\\:*]*$/.test(value) && !value.includes('..')
+  return isPlain && !/^(?:AND|OR|NOT)$/.test(value) ? value : quoted(value)
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/(["\\])/g, '\\$1')}"`
+}
+
+/** The text inside quotes, which may not be closed yet. */
+export function unquoted(text: string): string {
+  return text.startsWith('"') ? text.replace(/^"|"$/g, '').replace(/\\(.)/g, '$1') : text
+}
+
+/**
+ * The conditions that must all hold, as they are written. Undefined where the query is an alternative: none of its parts
+ * can be removed alone.
+ */
+export function conditionsIn(query: string): string[] | undefined {
+  const parts = ['']
+  let depth = 0
+  for (const [text] of query.matchAll(piece)) {
+    if (text === '(') depth++
+    if (text === ')') depth--
+    const isEnd = depth <= 0 && text.trim() === '' && parts.at(-1) !== 'NOT'
+    if (isEnd) parts.push('')
+    else parts.push(`${parts.pop()}${text}`)
+  }
+  return parts.includes('OR') ? undefined : parts.filter((one) => one !== '' && one !== 'AND')
+}
+
+/** Adds a condition unless the query has it. */
+export function withCondition(query: string, condition: string): string {
+  const conditions = conditionsIn(query)
+  if (conditions === undefined) return `(${query}) ${condition}`
+  return conditions.includes(condition) ? query : [query.trim(), condition].join(' ').trim()
+}
+
+export function withoutCondition(query: string, condition: string): string {
+  return (conditionsIn(query) ?? [query]).filter((one) => one !== condition).join(' ')
+}
+
+/** The path of nested keys, as the service writes it: a dot inside a key is `%2E`. */
+export function pathOf(keys: readonly string[]): string {
+  return keys.map((key) => key.replaceAll('.', '%2E')).join('.')
+}

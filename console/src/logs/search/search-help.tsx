@@ -1,0 +1,34 @@
+const examples = [
+  ['timeout "two words"', 'The message contains each of them, ignoring case.'],
+  [
+    'status:500 request.method:POST',
+    'A field has this value: a typed column, its short name, or a path of metadata.',
+  ],
+  ['status:>=500 origin_time:100..200', 'A number in a range; also >, < and <=.'],
+  ['request.path:/rest/*', 'The value begins with this text. A star alone means any value.'],
+  ['-status:200 NOT timeout', 'Not this. Entries without the field are included.'],
+  ['status:(502 OR 504) AND (GET OR POST)', 'Alternatives. A space means AND, which binds before OR.'],
+  ['0190a5c2-7d3e-7cc0-9a51-2f6b7f2f0e11', 'The entry with this id, or a message that contains it.'],
+] as const
+
+export function SearchHelp() {
+  return (
+    <details className="search-help">
+      <summary>How to search</summary>
+      <dl>
+        {examples.map(([example, meaning]) => (
+          <div key={example}>
+            <dt>
+              <code>{example}</code>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <p>
+        While you type, the arrow keys and Enter, or Tab, accept a suggestion. Enter alone searches. Escape
+        closes the suggestions.
+      </p>
+    </details>
+  )
+}

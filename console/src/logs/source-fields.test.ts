@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { defaultSplit, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
+
+const column = (name: string, path = name, type: 'text' | 'number' = 'text') => ({ column: name, path, type })
+const columns = [
+  column('method', 'request.method'),
+  column('status_code', 'response.status_code', 'number'),
+  column('time', 'time', 'number'),
+  column('level'),
+]
+const path = (name: string) => ({
+  path: name,
+  types: [],
+  entries: 1,
+  sampled: 1,
+  column: null,
+  filled: null,
+  examples: ['x'],
+})
+
+test('lists short names, columns, fields of every entry and paths, each once', () => {
+  const names = fieldsOf(columns, [path('request.method'), path('level'), path('a.b'), path('status')]).map(
+    ({ name }) => name,
+  )
+  const own = ['message', 'project', 'id']
+  expect(names).toEqual([
+    'status',
+    'method',
+    'status_code',
+    'time',
+    'level',
+    ...own,
+    'request.method',
+    'a.b',
+    'metadata.status',
+  ])
+})
+
+test('splits by the status, else by the level', () => {
+  expect(splitFields(columns)).toEqual(['method', 'status_code', 'level'])
+  expect(defaultSplit(columns)).toBe('status_code')
+  expect(defaultSplit([column('error_severity', 'parsed.error_severity')])).toBe('error_severity')
+  expect(defaultSplit([column('topic')])).toBeUndefined()
+})
+
+test('names a path so that it does not mean a column or a field of the entry', () => {
+  const named = ['a.b', 'level', 'status', 'method', 'id', 'response.status_code'].map((one) =>
+    fieldOfPath(one, columns),
+  )
+  expect(named).toEqual([
+    'a.b',
+    'level',
+    'metadata.status',
+    'metadata.method',
+    'metadata.id',
+    'response.status_code',
+  ])
+})

@@ -1,0 +1,50 @@
+import type { SourcePath, TypedColumn } from '../api/shapes.ts'
+
+type Column = Pick<TypedColumn, 'column' | 'path' | 'type'>
+
+/** A field that a search can name. */
+export interface SearchableField {
+  name: string
+  note: string
+}
+
+const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)
+const isStatus = ({ column, path }: Column) =>
+  [column, lastKey(path)].some((name) => name === 'status' || name.startsWith('status_'))
+const isLevel = ({ column, path }: Column) =>
+  [column, lastKey(path)].some((name) => /(?:^|_)(?:level|severity|severity_text)$/.test(name))
+
+/** Typed columns first, then the fields that every entry has, then paths of metadata. */
+export function fieldsOf(columns: readonly Column[], schema: readonly SourcePath[]): SearchableField[] {
+  const all = [
+    ...(columns.filter(isStatus).length === 1 ? [{ name: 'status', note: 'short name' }] : []),
+    ...columns.map(({ column, path }) => ({ name: column, note: path })),
+    { name: 'message', note: 'text of the entry' },
+    { name: 'project', note: 'project of the entry' },
+    { name: 'id', note: 'id of the entry' },
+    ...schema.map(({ path, examples }) => ({ name: fieldOfPath(path, columns), note: examples[0] ?? '' })),
+  ]
+  const names = new Set<string>()
+  return all.filter(({ name }) => !names.has(name) && names.add(name))
+}
+
+/** The fields that the histogram can be split by: text columns and the status. */
+export function splitFields(columns: readonly Column[]): string[] {
+  return columns.filter((column) => column.type === 'text' || isStatus(column)).map(({ column }) => column)
+}
+
+export function defaultSplit(columns: readonly Column[]): string | undefined {
+  return (columns.find(isStatus) ?? columns.find(isLevel))?.column
+}
+
+const ownFields = ['project', 'id', 'message', 'event_message']
+
+/** The field for a path of metadata. The prefix keeps it from meaning another field of that name. */
+export function fieldOfPath(path: string, columns: readonly Column[]): string {
+  const isShort = columns.some(
+    (one) =>
+      one.path !== path &&
+      [one.column, lastKey(one.path)].some((name) => name === path || name.startsWith(`${path}_`)),
+  )
+  return isShort || ownFields.includes(path) || path.startsWith('metadata.') ? `metadata.${path}` : path
+}

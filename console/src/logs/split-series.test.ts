@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { seriesCondition, seriesOf } from './split-series.ts'
+
+const bucket = (counts: Record<string, number>) => ({ timestamp: 0, count: 0, counts })
+
+test('puts failures at the bottom and colors statuses and levels by what they mean', () => {
+  const statuses = seriesOf([bucket({ '2xx': 5, '…': 9 }), bucket({ '2xx': 5, '4xx': 1, '5xx': 2 })])
+  expect(statuses.map(({ name, tone, total }) => `${name} ${tone} ${total}`)).toEqual([
+    '5xx bad 2',
+    '4xx warn 1',
+    '2xx good 10',
+    '… other 9',
+  ])
+  const levels = seriesOf([bucket({ INFO: 9, warning: 1, fatal: 1, '': 1 })])
+  expect(levels.map(({ name, tone }) => `${name} ${tone}`)).toEqual([
+    'fatal bad',
+    'warning warn',
+    'INFO good',
+    ' other',
+  ])
+})
+
+test('colors other values by frequency', () => {
+  expect(seriesOf([bucket({ GET: 1, POST: 5 })])).toEqual([
+    { name: 'POST', tone: 'series-1', total: 5 },
+    { name: 'GET', tone: 'series-2', total: 1 },
+  ])
+})
+
+test('finds the entries of a series', () => {
+  const found = ['5xx', 'two words', '', '…'].map((name) => seriesCondition('status_code', name))
+  expect(found).toEqual(['status_code:5xx', 'status_code:"two words"', '-status_code:*', undefined])
+})

@@ -1,0 +1,55 @@
+import type { Histogram } from '../api/shapes.ts'
+import { sum } from '../ui/format.ts'
+import { levelTone } from './entries/entry-mark.ts'
+import { conditionOf } from './search/conditions.ts'
+
+/** One value that the histogram is split by. */
+export interface SplitSeries {
+  name: string
+  /** The class that colors it. */
+  tone: string
+  total: number
+}
+
+/** Values beyond the most frequent ones. */
+export const otherValues = '…'
+const statusTones = new Map(
+  Object.entries({
+    '5xx': 'bad',
+    '4xx': 'warn',
+    '3xx': 'moved',
+    '2xx': 'good',
+    '1xx': 'other',
+  }),
+)
+/** From the bottom, where the bars of all buckets begin at the same height. */
+const order = ['bad', 'warn', 'moved', 'good']
+
+/** Failures first, then by frequency, then the rest. */
+export function seriesOf(buckets: Histogram['buckets']): SplitSeries[] {
+  const names = [...new Set(buckets.flatMap(({ counts = {} }) => Object.keys(counts)))]
+  const series = names
+    .map((name) => ({ name, total: sum(buckets.map((bucket) => countOf(bucket, name))) }))
+    .toSorted((one, other) => other.total - one.total)
+    .map((one, index) => ({ ...one, tone: toneOf(one.name) ?? `series-${(index % 6) + 1}` }))
+  const rank = ({ tone }: SplitSeries) =>
+    order.includes(tone) ? order.indexOf(tone) : tone === 'other' ? 9 : 8
+  return series.toSorted((one, other) => rank(one) - rank(other))
+}
+
+/** Values are of others: one may be named as a property of all objects. */
+export function countOf({ counts = {} }: Histogram['buckets'][number], name: string): number {
+  return Object.hasOwn(counts, name) ? (counts[name] as number) : 0
+}
+
+function toneOf(name: string): string | undefined {
+  if (name === otherValues || name === '') return 'other'
+  return statusTones.get(name) ?? levelTone(name)
+}
+
+/** The condition that finds the entries of a series; undefined where no single condition does. */
+export function seriesCondition(field: string, name: string): string | undefined {
+  if (name === otherValues) return undefined
+  if (name === '') return `-${field}:*`
+  return conditionOf(field, name)
+}

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { queries } from '../api/queries.ts'
+import type { LogSource, Whoami } from '../api/shapes.ts'
+import { useAddress } from '../ui/use-address.ts'
+import { aroundMs, type LinkedEntry } from './entry-search.ts'
+import { defaultSplit } from './source-fields.ts'
+import { readRange, type TimeRange } from './time-range.ts'
+import type { EntrySearch } from './use-entries.ts'
+
+const firstSource = 'edge_logs'
+
+/** What the page shows. The address holds all of it, so that a link shows the same. */
+export function useLogsView(who: Whoami) {
+  const [address, setAddress] = useAddress()
+  const [requestedMs, setRequestedMs] = useState(() => Date.now())
+  const { data: all = [] } = useQuery({ ...queries.sources(), enabled: who.admin })
+  const sources: readonly LogSource[] = who.admin ? all : who.sources
+  const hasFirst = who.admin || sources.some((one) => one.name === firstSource)
+  const name = address.get('source') ?? (hasFirst ? firstSource : (sources[0]?.name ?? firstSource))
+  const source = sources.find((one) => one.name === name) ?? { name, description: '', hot_fields: [] }
+  const live = address.get('live') === '1'
+  const search: EntrySearch = useMemo(() => {
+    const around = linkedEntry(address)
+    const { fromMs, toMs } = rangeAt(address, requestedMs)
+    // A tenant's token is limited to its project.
+    const project = who.admin ? (address.get('project') ?? undefined) : undefined
+    const query = around ? '' : (address.get('q') ?? '')
+    return { source: name, project, query, fromMs, toMs, around, requestedMs }
+  }, [address, name, requestedMs, who.admin])
+  /** Every search reaches up to the time of its request. */
+  const ask = (changes: Record<string, string | undefined>) => {
+    const { around, fromMs, toMs } = search
+    const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString())
+    setRequestedMs(Date.now())
+    // Searching on from a linked entry stays at its time.
+    setAddress({ ...(around && { entry: undefined, at: undefined, from, to }), ...changes })
+  }
+  const by = address.get('by') ?? defaultSplit(source.hot_fields)
+  return {
+    sources,
+    source,
+    search,
+    live: live && !search.around,
+    by: by === 'none' ? undefined : by,
+    rangeAt: (nowMs: number) => rangeAt(address, nowMs),
+    ask,
+  }
+}
+
+/** The minutes around a linked entry, or the chosen range. */
+function rangeAt(address: URLSearchParams, nowMs: number): TimeRange {
+  const { timestamp } = linkedEntry(address) ?? {}
+  if (timestamp === undefined) return readRange(address, nowMs)
+  const atMs = Math.floor(timestamp / 1000)
+  return { fromMs: atMs - aroundMs, toMs: atMs + aroundMs, relative: undefined }
+}
+
+function linkedEntry(address: URLSearchParams): LinkedEntry | undefined {
+  const id = address.get('entry')
+  const timestamp = address.get('at') ?? ''
+  // Larger numbers are no dates.
+  const isTime = /^\d{1,16}$/.test(timestamp) && Number(timestamp) < 8_640_000_000_000_000
+  return id ? { id, timestamp: isTime ? Number(timestamp) : undefined } : undefined
+}

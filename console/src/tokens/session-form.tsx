@@ -1,0 +1,109 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../api/api.ts'
+import { queries } from '../api/queries.ts'
+import type { Session, Token } from '../api/shapes.ts'
+import { Dialog, DialogForm } from '../ui/dialog.tsx'
+import { SelectField, TextField } from '../ui/fields.tsx'
+import { showInstant, useZone } from '../ui/instants.ts'
+import { SnippetBox } from '../ui/snippet.tsx'
+import { readScopes } from './token-permissions.ts'
+import { TokenSecret } from './token-secret.tsx'
+
+/** Creates a short-lived token for a browser, with the rights of the token or fewer. */
+export function SessionForm({ token, onClose }: { token: Token; onClose: () => void }) {
+  const [minutes, setMinutes] = useState('15')
+  const [endpoint, setEndpoint] = useState('')
+  const [project, setProject] = useState('')
+  const zone = useZone()
+  const { data: all = [] } = useQuery(queries.endpoints())
+  const { kind, endpoints } = readScopes(token.scopes)
+  const isTenant = token.project !== null || project !== ''
+  const callable = all.filter(
+    ({ name, published }) =>
+      kind !== 'ingest' && (endpoints.length === 0 || endpoints.includes(name)) && (published || !isTenant),
+  )
+  // An admin cannot be restricted to a project.
+  const narrowed = endpoint !== '' ? `query:${endpoint}` : kind === 'admin' && isTenant ? 'query' : undefined
+  const create = useMutation({
+    mutationFn: () =>
+      api<Session>(`/api/access-tokens/${token.id}/session`, {
+        body: {
+          minutes: Number(minutes),
+          ...(narrowed !== undefined && { scopes: [narrowed] }),
+          ...(project !== '' && { project }),
+        },
+      }),
+    // The response contains the secret, which must not be cached.
+    gcTime: 0,
+  })
+  const made = create.data
+  if (made) {
+    const link = `${location.origin}/embed/${encodeURIComponent(endpoint || '{endpoint}')}#token=${made.token}`
+    return (
+      <TokenSecret
+        title="Browser session created"
+        secret={made.token}
+        note={`Copy it now; it is shown only once. It works until ${showInstant(Date.parse(made.expires_at), zone, 'seconds')}.`}
+        onClose={onClose}
+      >
+        {kind !== 'ingest' && (
+          <div className="field">
+            <span className="label">Link to embed {endpoint || 'an endpoint'}</span>
+            <SnippetBox label="Link to embed" text={link} />
+            <span className="note">
+              For an iframe in your page. Add values of parameters before the #: <code>?hours=24</code>.
+            </span>
+          </div>
+        )}
+      </TokenSecret>
+    )
+  }
+  return (
+    <Dialog title="Create a browser session" onClose={onClose}>
+      <DialogForm
+        action={create.isPending ? 'Creating …' : 'Create session'}
+        disabled={create.isPending}
+        error={create.error}
+        onSubmit={() => create.mutate()}
+        onClose={onClose}
+      >
+        <p className="soft">
+          A short-lived token for a browser, with the permissions of this token or fewer. Revoking this token
+          ends it. Its requests count for this token.
+        </p>
+        <div className="form-grid">
+          <TextField
+            label="Minutes"
+            type="number"
+            min={1}
+            max={720}
+            required
+            note="From 1 to 720."
+            value={minutes}
+            onChange={setMinutes}
+          />
+          {callable.length > 0 && (
+            <SelectField
+              label="Endpoint"
+              value={endpoint}
+              options={[
+                ['', 'All that the token may request'],
+                ...callable.map(({ name }) => [name] as const),
+              ]}
+              onChange={setEndpoint}
+            />
+          )}
+        </div>
+        {token.project === null && (
+          <TextField
+            label="Project"
+            note="Restricts the session to entries of this project. Empty: no restriction."
+            value={project}
+            onChange={setProject}
+          />
+        )}
+      </DialogForm>
+    </Dialog>
+  )
+}

@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
+import { ApiError } from '../api/api.ts'
+import { queries } from '../api/queries.ts'
+import type { Token } from '../api/shapes.ts'
+import { RequestReport } from '../customer/request-report.tsx'
+import { ago, count } from '../ui/format.ts'
+import { showInstant, useZone } from '../ui/instants.ts'
+import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { Loaded } from '../ui/states.tsx'
+import { nameOf, TokenActions } from './token-actions.tsx'
+import { isExpired } from './token-permissions.ts'
+
+/** One token: what it is allowed to do, and its requests. */
+export default function TokenPage({ id }: { id: string }) {
+  const query = useQuery(queries.token(id))
+  const [, navigate] = useLocation()
+  const { data, error } = query
+  if (data === undefined && error instanceof ApiError && error.status === 404) {
+    return (
+      <MissingPage name="Token" title="No such token">
+        It does not exist, or it was revoked. <Link href="/console/tokens">All tokens</Link>
+      </MissingPage>
+    )
+  }
+  return (
+    <Loaded query={query} what="the token" height={480}>
+      {(token) => (
+        <div className="page">
+          <PageHead
+            title={nameOf(token)}
+            badge={isExpired(token) && <span className="badge warn">expired</span>}
+            actions={<TokenActions token={token} onRevoked={() => navigate('/console/tokens')} />}
+          >
+            <p className="mono">{token.id}</p>
+          </PageHead>
+          <TokenFacts token={token} />
+          <RequestReport token={token.id} />
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function TokenFacts({ token }: { token: Token }) {
+  const { scopes, project, parameters, requests_per_minute, expires_at, last_used_at } = token
+  const zone = useZone()
+  const at = (iso: string) => showInstant(Date.parse(iso), zone, 'seconds')
+  const { data: tokens = [] } = useQuery(queries.tokens())
+  const maker = tokens.find(({ id }) => id === token.created_by)
+  const restrictions = [
+    ...(project === null ? [] : [`project ${project}`]),
+    ...Object.entries(parameters).map(([name, value]) => `${name} ${value}`),
+  ]
+  const facts: [string, ReactNode][] = [
+    ['Permissions', scopes.join(', ')],
+    ['Restrictions', restrictions.join(', ') || 'none'],
+    ['Requests per minute', requests_per_minute === null ? 'no limit' : count(requests_per_minute)],
+    ['Expires', expires_at === null ? 'never' : at(expires_at)],
+    ['Last used', last_used_at === null ? 'never' : `${ago(last_used_at)} (${at(last_used_at)})`],
+    [
+      'Created',
+      <>
+        {at(token.created_at)}
+        {maker ? (
+          <>
+            {' by '}
+            <Link href={`/console/tokens/${maker.id}`}>{nameOf(maker)}</Link>
+          </>
+        ) : (
+          token.created_by !== null &&
+          ` by ${token.created_by === 'admin' ? 'the admin token' : token.created_by}`
+        )}
+      </>,
+    ],
+    ...(token.previous_valid_until !== null
+      ? [['Old secret works until', at(token.previous_valid_until)] as [string, string]]
+      : []),
+  ]
+  return (
+    <dl className="card card-body facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,222 @@
+import { createServer } from 'node:net'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService } from '../../support/service.ts'
+import { faultsOn, openConsole } from './browser.ts'
+import { projects } from './data.ts'
+import { onPage, openStage } from './stage.ts'
+
+const [shop, notes] = projects
+const query = '/api/endpoints/query'
+
+const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+const asAdmin = (method: string, path: string, body?: unknown) =>
+  ask(stage.service(), admin().token, method, path, body)
+const tenantOf = (project: string) =>
+  makeToken(stage.service(), { description: `app of ${project}`, scopes: ['query'], project })
+
+const links = async (page: Page) => {
+  const texts = await page.getByRole('navigation').getByRole('link').allTextContents()
+  return texts.map((text) => text.trim())
+}
+
+describe('a tenant', () => {
+  let mine: MadeToken
+  beforeAll(async () => {
+    mine = await tenantOf(shop)
+    const other = await tenantOf(notes)
+    await ask(stage.service(), mine.token, 'GET', `${query}/logs.all`)
+    await ask(stage.service(), mine.token, 'GET', `${query}/usage.api-counts?interval=never`)
+    for (let n = 0; n < 5; n++) await ask(stage.service(), other.token, 'GET', `${query}/logs.all`)
+    await ask(stage.service(), other.token, 'GET', `${query}/functions.invocation-stats?interval=never`)
+    await stage.service().statistics?.flush()
+  })
+
+  test.each([1440, 1024, 390])('sees its project and nothing of another at %i pixels', (width) =>
+    visit('/', { token: mine.token, width }, async (page) => {
+      const responses: string[] = []
+      page.on('response', async (response) => {
+        if (response.url().includes('/api/')) responses.push(await response.text().catch(() => ''))
+      })
+      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+      expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
+      await page.getByText(`app of ${shop}`).waitFor()
+      expect(await page.getByText('wellhead.endpoint-stats').count()).toBe(0)
+
+      await page.getByRole('link', { name: 'logs.all' }).click()
+      await page.getByText('Fixed by the token.').waitFor()
+      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+      await page.getByRole('button', { name: 'JSON', exact: true }).click()
+      const rows = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+      expect(rows).toContain(shop)
+
+      await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click()
+      await page.getByText(`Requests of project ${shop}.`).waitFor()
+      await page.getByRole('slider', { name: /^Requests in the last hour: \d+, 1 error$/ }).waitFor()
+      await page.getByText('400 invalid_parameter').waitFor()
+      expect(await page.getByText('functions.invocation-stats').count()).toBe(0)
+
+      await page.getByRole('navigation').getByRole('link', { name: 'Logs' }).click()
+      await page.locator('.entry').first().click()
+      await page.locator('.json').waitFor()
+      expect(await page.locator('main').textContent()).not.toContain(notes)
+      await page.goto('/console/tokens')
+      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+      expect(responses.length).toBeGreaterThan(3)
+      expect(responses.filter((text) => text.includes(notes))).toEqual([])
+    }),
+  )
+
+  test('reads the documentation of an endpoint, with a request that does not contain the token', () =>
+    visit('/console/endpoints/usage.api-counts', { token: mine.token }, async (page) => {
+      await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
+      await page.getByRole('button', { name: 'Documentation' }).click()
+      const parameters = page.getByRole('region', { name: 'Parameters' })
+      await parameters
+        .getByRole('row', { name: /interval required .*string.*One of minutely, hourly/ })
+        .waitFor()
+      await parameters.getByText(`Your token sets it to ${shop}. Omit it.`).waitFor()
+      await page.getByRole('region', { name: 'Columns' }).getByText('total_rest_requests').waitFor()
+      await page.getByRole('region', { name: 'Formats' }).getByText('parquet').waitFor()
+      await page.getByText('15 min').waitFor()
+      for (const language of ['JavaScript', 'Python', 'curl']) {
+        await page.getByRole('button', { name: language }).click()
+        const text = await page.getByRole('region', { name: `Request with: ${language}` }).textContent()
+        expect(text).toContain(`${stage.service().url}${query}/usage.api-counts`)
+        expect(text).not.toContain(mine.token)
+      }
+      await page.reload()
+      await parameters.waitFor()
+    }))
+
+  test('has usage without accessibility violations', async () => {
+    const tab = await openConsole(stage.browser(), stage.service(), '/', {
+      token: mine.token,
+      bypassPolicy: true,
+    })
+    const loaded = (page: Page) => page.getByText('400 invalid_parameter').waitFor()
+    expect(await faultsOn(tab.page, [['/console/usage', loaded]])).toEqual({})
+    await tab.close()
+  })
+
+  test('no longer sees an endpoint that is not published', () =>
+    visit('/console/endpoints/functions.invocation-stats?_tab=settings', admin(), async (page) => {
+      await page.getByLabel('Published to tenants').uncheck()
+      await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByRole('button', { name: 'Save anyway' }).click()
+      await page.getByText('version 2', { exact: true }).waitFor()
+      await page.getByText('not published', { exact: true }).waitFor()
+      await page.goto('/console/endpoints?q=functions')
+      await page.getByRole('row', { name: /functions\.invocation-stats not published/ }).waitFor()
+      await visit('/console/endpoints', { token: mine.token }, async (tenant) => {
+        await tenant.getByRole('link', { name: 'logs.all' }).waitFor()
+        expect(await tenant.getByText('functions.invocation-stats').count()).toBe(0)
+        await tenant.goto('/console/endpoints/functions.invocation-stats')
+        await tenant.getByText('Not available').waitFor()
+      })
+    }))
+
+  test('signs in with a browser session, until it ends', async () => {
+    const { id, token } = await tenantOf(notes)
+    const { body } = await ask(stage.service(), token, 'POST', '/api/access-tokens/self/session', {
+      minutes: 5,
+      scopes: ['query:logs.all'],
+    })
+    await visit('/', {}, async (page) => {
+      const signIn = async () => {
+        await page.getByLabel('Access token').fill(body.token)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+      }
+      await signIn()
+      await page.getByRole('link', { name: 'logs.all' }).click()
+      await page.getByText('Browser session').waitFor()
+      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+      expect(await links(page)).toEqual(['Endpoints', 'Usage'])
+      await asAdmin('DELETE', `/api/access-tokens/${id}`)
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.getByText('The session has expired.', { exact: false }).waitFor()
+      await signIn()
+      await page.getByText('This session has expired or was ended.', { exact: false }).waitFor()
+    })
+  })
+})
+
+describe('a token without a project', () => {
+  test('sees the endpoints that it may request, and only its own requests', async () => {
+    const { token } = await makeToken(stage.service(), {
+      description: 'board',
+      scopes: ['query:logs.all'],
+      requests_per_minute: 500,
+    })
+    const request = `${query}/logs.all?project=${shop}`
+    for (let n = 0; n < 2; n++) await ask(stage.service(), token, 'GET', request)
+    await ask(stage.service(), admin().token, 'GET', request)
+    await stage.service().statistics?.flush()
+    await visit('/console/endpoints', { token }, async (page) => {
+      await page.getByRole('link', { name: 'logs.all' }).waitFor()
+      expect(await page.locator('tbody tr').count()).toBe(1)
+      expect(await links(page)).toEqual(['Endpoints', 'Usage'])
+      await page.getByRole('link', { name: 'Usage' }).click()
+      await page.getByRole('slider', { name: 'Requests in the last hour: 2, 0 errors' }).waitFor()
+      await page.getByText(/can send 500 requests per minute; 4\d\d left in the current minute/).waitFor()
+    })
+  })
+
+  test('that can only send logs learns how', async () => {
+    const { token } = await makeToken(stage.service(), {
+      description: 'agent',
+      scopes: ['ingest:auth_logs', 'ingest:edge_logs'],
+    })
+    await visit('/console/usage', { token }, async (page) => {
+      await page.getByRole('heading', { name: 'Send logs' }).waitFor()
+      expect(await links(page)).toEqual(['Send logs'])
+      await page.getByText('It cannot request endpoints or read entries.', { exact: false }).waitFor()
+      const sources = await page.getByLabel('Source').locator('option').allTextContents()
+      expect(sources).toEqual(['auth_logs', 'edge_logs'])
+      await page.getByLabel('Source').selectOption('edge_logs')
+      const text = await page.getByRole('region', { name: 'Send with: curl' }).textContent()
+      expect(text).toContain(`${stage.service().url}/api/logs?source=edge_logs`)
+      expect(text).not.toContain(token)
+    })
+  })
+})
+
+test('waits for a service that starts, with the token of a tenant', async () => {
+  const directory = scratchDirectory()
+  const port = await freePort()
+  const choices = { dataDir: directory.path, environment: { WELLHEAD_PORT: String(port) } }
+  const first = await openService(choices)
+  const { token } = await makeToken(first, { description: 'early', scopes: ['query'], project: shop })
+  await first.close()
+  const starting = openService(choices)
+  const url = `http://127.0.0.1:${port}`
+  await expect
+    .poll(() =>
+      fetch(`${url}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    )
+    .toBe(true)
+  const tab = await openConsole(stage.browser(), { url }, '/console/endpoints', { token })
+  await tab.page.getByRole('link', { name: 'logs.all' }).waitFor()
+  await tab.page.getByText('early').waitFor()
+  expect(tab.complaints).toEqual([])
+  await tab.close()
+  await (await starting).close()
+  directory.remove()
+})
+
+/** A port that nothing listens on. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

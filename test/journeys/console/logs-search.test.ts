@@ -1,0 +1,202 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { faultsOf } from './browser.ts'
+import { projects } from './data.ts'
+import { onPage, openStage } from './stage.ts'
+
+const [shop, notes] = projects
+const stage = openStage()
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+const box = (page: Page) => page.getByRole('combobox', { name: 'Search' })
+const option = (page: Page, name: string | RegExp) => page.getByRole('listbox').getByRole('option', { name })
+const facet = (page: Page, column: string) => page.getByRole('region', { name: column, exact: true })
+const queryOf = (page: Page) => new URL(page.url()).searchParams.get('q')
+const found = (page: Page, text: string) =>
+  page.getByRole('status').getByText(text, { exact: true }).waitFor()
+
+describe('searching logs in the console', () => {
+  test('suggests fields and values; only a chosen suggestion is accepted', () =>
+    visit(`/console/explore?source=edge_logs&range=24h&project=${shop}`, admin(), async (page) => {
+      await found(page, '55 entries')
+      await box(page).pressSequentially('sta')
+      await option(page, /^status_code/).waitFor()
+      expect(await option(page, /./).first().textContent()).toBe('statusshort name')
+      // Enter searches for what is typed.
+      await page.keyboard.press('Enter')
+      await found(page, '0 entries')
+      expect([queryOf(page), await box(page).getAttribute('aria-expanded')]).toEqual(['sta', 'false'])
+      // Tab accepts the first one, and values follow.
+      await box(page).fill('')
+      await box(page).pressSequentially('stat')
+      await option(page, /^status_code/).waitFor()
+      await page.keyboard.press('Tab')
+      await option(page, /^500/).waitFor()
+      expect(await box(page).inputValue()).toBe('status:')
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowDown')
+      const chosen = await box(page).getAttribute('aria-activedescendant')
+      expect(await page.locator(`[id="${chosen}"]`).getAttribute('aria-selected')).toBe('true')
+      await page.keyboard.press('Enter')
+      expect(await box(page).inputValue()).toBe('status:500 ')
+      await page.keyboard.press('Enter')
+      await found(page, '6 entries')
+      // Escape closes the suggestions, and Tab then leaves the field.
+      await box(page).fill('requ')
+      await option(page, /^request_path/).waitFor()
+      await page.keyboard.press('Escape')
+      await option(page, /./).first().waitFor({ state: 'detached' })
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Search')
+    }))
+
+  test('shows what the service does not understand, with the place', () =>
+    visit('/console/explore?source=edge_logs', admin(), async (page) => {
+      await box(page).fill('status:500 (a OR')
+      await page.keyboard.press('Enter')
+      const problem = page.getByRole('alert')
+      await problem.getByText(/at character \d+/).waitFor()
+      expect(await problem.locator('mark').count()).toBe(1)
+      expect(await box(page).getAttribute('aria-invalid')).toBe('true')
+      await box(page).fill('status:(500 OR 502) request.path:/rest/*')
+      await page.keyboard.press('Enter')
+      await problem.waitFor({ state: 'detached' })
+      await found(page, '4 entries')
+    }))
+
+  test('an empty result says at the top what to widen', () =>
+    visit(
+      `/console/explore?source=edge_logs&q=statuss:500&project=${shop}`,
+      { ...admin(), width: 390 },
+      async (page) => {
+        const nothing = page.getByRole('region', { name: 'No entries found' })
+        await nothing
+          .getByText(/statuss/)
+          .first()
+          .waitFor()
+        expect((await nothing.boundingBox())?.y).toBeLessThan(800)
+        await nothing.getByRole('button', { name: 'All projects' }).click()
+        await page.waitForURL((url) => !url.searchParams.has('project'))
+        await nothing.getByRole('button', { name: 'Last 7 days' }).click()
+        await page.waitForURL(/range=7d/)
+        await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
+        await found(page, '110 entries')
+        expect(await nothing.count()).toBe(0)
+      },
+    ))
+
+  test('facets and the legend of the histogram include and exclude', () =>
+    visit('/console/explore?source=edge_logs&range=24h', { ...admin(), width: 1440 }, async (page) => {
+      await found(page, '110 entries')
+      await page.getByRole('img', { name: /^110 entries .*, 12 5xx, 98 2xx$/ }).waitFor()
+      await facet(page, 'status_code').getByRole('button', { name: '500 12' }).click()
+      await found(page, '12 entries')
+      expect(queryOf(page)).toBe('status_code:500')
+      await facet(page, 'status_code').getByRole('button', { name: '500 12', pressed: true }).click()
+      await page.getByRole('button', { name: 'Exclude status_code 500' }).click()
+      await found(page, '98 entries')
+      await page.goBack()
+      await page.getByRole('button', { name: '5xx 12' }).click()
+      await found(page, '12 entries')
+      expect(queryOf(page)).toBe('status_code:5xx')
+      await page.getByLabel('Split by').selectOption('request_path')
+      await page.getByRole('button', { name: /^\/rest\/v1\/orders \d/ }).waitFor()
+      await page.getByLabel('Split by').selectOption('none')
+      await page.locator('.split-legend').waitFor({ state: 'detached' })
+    }))
+
+  test('a link opens an entry with those around it, also outside of the range', async () => {
+    const timestamp = (Date.now() - 2 * 86_400_000) * 1000
+    const entries = Array.from({ length: 700 }, (_, n) => ({
+      id: `linked-${n}`,
+      timestamp: timestamp + n * 1_000,
+      project: n % 2 === 0 ? shop : notes,
+      event_message: `entry ${n}`,
+      metadata: { trace_id: `trace-${Math.floor(n / 4)}` },
+    }))
+    const sent = await ask(stage.service(), admin().token, 'POST', '/api/logs?source=realtime_logs', entries)
+    expect(sent.status).toBe(200)
+    const address = `/console/explore?source=realtime_logs&entry=linked-20&at=${timestamp + 20_000}`
+    await visit(address, { ...admin(), bypassPolicy: true }, async (page) => {
+      await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
+      await page.getByRole('button', { name: /entry 22$/ }).waitFor()
+      await page.getByRole('button', { name: /entry 18$/ }).waitFor()
+      // Of the same project only.
+      expect(await page.getByRole('button', { name: /entry 21$/ }).count()).toBe(0)
+      expect(await faultsOf(page)).toEqual([])
+      await page.getByRole('link', { name: 'Same trace_id' }).click()
+      await found(page, '4 entries')
+      expect(queryOf(page)).toBe('trace_id:trace-5')
+      await page.getByRole('button', { name: /entry 21$/ }).click()
+      // The entry below it is still open.
+      await page.getByRole('link', { name: 'Entries around it' }).first().click()
+      await page.getByRole('button', { name: /entry 21$/, expanded: true }).waitFor()
+      expect(new URL(page.url()).searchParams.get('project')).toBe(notes)
+      await page.getByRole('button', { name: 'Search these minutes' }).click()
+      await found(page, '350 entries')
+      await page.goto('/console/explore?source=realtime_logs&entry=not-there')
+      await page
+        .getByRole('alert')
+        .getByText(/not-there/)
+        .waitFor()
+    })
+  })
+
+  test('searches are saved for all admins', () =>
+    visit('/console/explore?source=auth_logs&range=6h&q=level:error', admin(), async (page) => {
+      await page.getByRole('button', { name: 'Saved searches' }).click()
+      await page.getByText('No searches are saved yet.').waitFor()
+      await page.getByLabel('Name of the current search').fill('Failed logins')
+      await page.keyboard.press('Enter')
+      await page.getByRole('link', { name: 'Failed logins' }).waitFor()
+      await page.getByLabel('Name of the current search').fill('Failed logins')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page
+        .getByRole('alert')
+        .getByText(/Failed logins/)
+        .waitFor()
+      await page.goto('/console/explore')
+      await page.getByRole('button', { name: 'Saved searches' }).click()
+      await page.getByRole('link', { name: 'Failed logins' }).click()
+      await page.waitForURL(/source=auth_logs/)
+      expect([queryOf(page), await box(page).inputValue()]).toEqual(['level:error', 'level:error'])
+      await page.getByRole('button', { name: 'Saved searches' }).click()
+      await page.getByRole('button', { name: 'Delete Failed logins' }).click()
+      await page.getByText('No searches are saved yet.').waitFor()
+    }))
+
+  test('a tenant searches the entries of its project, without what is for admins', async () => {
+    const { token } = await makeToken(stage.service(), {
+      description: 'shop',
+      scopes: ['query'],
+      project: shop,
+    })
+    await visit(`/console/explore?source=edge_logs&range=24h&project=${notes}`, { token }, async (page) => {
+      await found(page, '55 entries')
+      await facet(page, 'status_code').getByRole('button', { name: '500 6' }).click()
+      await found(page, '6 entries')
+      await page.locator('.entry').first().click()
+      await page.getByRole('link', { name: 'Entries around it' }).click()
+      await page.locator('.entry[aria-current=true]').waitFor()
+      expect(await page.getByLabel('Project', { exact: true }).count()).toBe(0)
+      expect(await page.getByRole('button', { name: 'Saved searches' }).count()).toBe(0)
+    })
+  })
+
+  test('has no accessibility violations with suggestions, and fits a phone', () =>
+    visit(
+      '/console/explore?source=edge_logs&range=24h',
+      { ...admin(), width: 390, bypassPolicy: true },
+      async (page) => {
+        await found(page, '110 entries')
+        await page.getByText('How to search').click()
+        await page.getByText('Fields', { exact: true }).click()
+        await facet(page, 'request_method').getByRole('button', { name: /^GET/ }).waitFor()
+        await box(page).pressSequentially('status:5')
+        await option(page, /^500/).waitFor()
+        expect(await faultsOf(page)).toEqual([])
+        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      },
+    ))
+})

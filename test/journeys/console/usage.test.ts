@@ -1,0 +1,109 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { faultsOf, openConsole } from './browser.ts'
+import { onPage, openStage } from './stage.ts'
+
+const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
+const visit = onPage(stage)
+const admin = () => ({ token: stage.service().adminToken.token })
+const send = (method: string, path: string, body?: unknown) =>
+  ask(stage.service(), admin().token, method, path, body)
+const call = (name: string) => send('GET', `/api/endpoints/query/${name}`)
+const page = (name: string, tab: string) => `/console/endpoints/${name}?_tab=${tab}`
+
+beforeAll(async () => {
+  const parameters = { n: { type: 'integer' } }
+  const numbers = { name: 'used.numbers', query: 'SELECT @n AS n', parameters, cache_seconds: 600 }
+  await send('POST', '/api/endpoints', numbers)
+  await send('POST', '/api/endpoints', {
+    name: 'used.slow',
+    query: 'SELECT max(cityHash64(number)) AS n FROM numbers(20000000000)',
+    timeout_seconds: 1,
+  })
+})
+
+describe('usage of an endpoint', () => {
+  test('shows requests, latency, cache hits, callers, errors, and failed requests with plan and meaning', async () => {
+    for (const query of ['used.numbers?n=1', 'used.numbers?n=1', 'used.slow']) await call(query)
+    await stage.service().statistics?.flush()
+    await visit(page('used.numbers', 'usage'), admin(), async (tab) => {
+      await tab.getByRole('slider', { name: 'Requests in the last hour: 2, 0 errors' }).waitFor()
+      await tab.getByRole('slider', { name: /^Latency in the last hour: p50 .*, p95 .*, p99 / }).waitFor()
+      await tab.getByRole('slider', { name: 'Cache hits in the last hour: 1 of 2 requests' }).waitFor()
+      await tab.getByText('No errors.').waitFor()
+      await tab.getByRole('cell', { name: 'Admin token' }).first().waitFor()
+      await tab.getByRole('button', { name: '1 day' }).click()
+      await tab.getByRole('slider', { name: 'Requests in the last day: 2, 0 errors' }).waitFor()
+    })
+    await visit(page('used.slow', 'usage'), admin(), async (tab) => {
+      await tab.getByRole('slider', { name: 'Requests in the last hour: 1, 1 error' }).waitFor()
+      const errors = tab.getByRole('region', { name: 'Errors in the last hour' })
+      await errors.getByText('504 query_timeout').waitFor()
+      await errors.getByText('The query was stopped at its time limit.').waitFor()
+      const requests = tab.getByRole('region', { name: 'Slow and failed requests' })
+      await requests.getByRole('button', { name: 'Failed (1)' }).click()
+      await requests.getByRole('button', { name: /^Plan of the request/ }).click()
+      await requests
+        .getByRole('region', { name: 'Plan of the engine' })
+        .getByText('ReadFromSystemNumbers')
+        .waitFor()
+    })
+  })
+
+  test('shows cached results, and drops them after a question', async () => {
+    await call('used.numbers?n=7')
+    await visit(page('used.numbers', 'cache'), admin(), async (tab) => {
+      const row = tab.getByRole('row').filter({ hasText: 'n=7' })
+      await row.getByText('fresh').waitFor()
+      await tab.getByRole('button', { name: 'Drop cached results' }).click()
+      await tab.getByRole('button', { name: 'Cancel' }).click()
+      await row.waitFor()
+      await tab.getByRole('button', { name: 'Drop cached results' }).click()
+      await tab.getByRole('button', { name: /^Drop \d+ cached results?$/ }).click()
+      await tab.getByRole('heading', { name: 'No cached results' }).waitFor()
+      expect((await send('GET', '/api/endpoints/used.numbers/cache')).body.total).toBe(0)
+    })
+  })
+
+  test('leads to the settings if results are not cached', () =>
+    visit(page('used.slow', 'cache'), admin(), async (tab) => {
+      await tab.getByRole('heading', { name: 'Results are not cached' }).waitFor()
+      await tab.getByRole('main').getByRole('link', { name: 'settings' }).click()
+      await tab.getByText('Declared parameters').waitFor()
+    }))
+
+  test('fits each size with a chart in view, and has no accessibility violations', async () => {
+    await call('used.numbers?n=9')
+    await stage.service().statistics?.flush()
+    const tab = await openConsole(stage.browser(), stage.service(), page('used.numbers', 'usage'), {
+      ...admin(),
+      bypassPolicy: true,
+    })
+    const look = async (width: number, theme: 'light' | 'dark') => {
+      await tab.page.bringToFront()
+      await tab.page.setViewportSize({ width, height: 844 })
+      await tab.page.emulateMedia({ colorScheme: theme })
+      await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
+      expect(await tab.page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+        width,
+      )
+      expect([width, await faultsOf(tab.page)]).toEqual([width, []])
+    }
+    const chart = tab.page.getByRole('slider', { name: /^Requests in/ })
+    for (const [width, theme] of [
+      [1440, 'dark'],
+      [1024, 'light'],
+      [390, 'light'],
+    ] as const) {
+      await chart.waitFor()
+      await look(width, theme)
+      const { y = 0, height = 0 } = (await chart.boundingBox()) ?? {}
+      expect(y + height).toBeLessThan(844)
+    }
+    await tab.page.goto(page('used.numbers', 'cache'))
+    await tab.page.getByText('fresh').first().waitFor()
+    await look(390, 'light')
+    await look(1440, 'dark')
+    await tab.close()
+  })
+})
