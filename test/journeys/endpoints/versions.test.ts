@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
@@ -17,7 +17,10 @@ const notesOf = async (name: string) => {
   return body.map(({ version, note }: { version: number; note: string }) => `${version} ${note}`)
 }
 const run = (...args: string[]) =>
-  runCommand(args, { cwd: files.path, environment: { WELLHEAD_DATA_DIR: service.dataDir } })
+  runCommand(args, {
+    cwd: files.path,
+    environment: { WELLHEAD_URL: service.url, WELLHEAD_TOKEN: service.adminToken.token },
+  })
 
 beforeAll(async () => {
   service = await openService()
@@ -92,8 +95,10 @@ describe('a note', () => {
     const { stdout } = await run('diff', '.')
     expect(stdout).toContain('-SELECT 1 AS n')
     expect(stdout).not.toContain('chart')
-    await run('pull', 'pulled')
-    expect(await run('diff', 'pulled')).toMatchObject({ code: 0 })
+    expect(await run('pull', 'from.file', '--directory', 'pulled')).toMatchObject({ code: 0 })
+    expect(await run('diff', 'pulled', '--exit-code')).toMatchObject({ code: 0 })
+    const pulled = readFileSync(join(files.path, 'pulled/endpoints/from.file.sql'), 'utf8')
+    expect(pulled).toContain('chart:\n  type: number\n  y:\n    - n\n')
   })
 })
 
