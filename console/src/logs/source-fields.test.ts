@@ -19,11 +19,21 @@ const path = (name: string) => ({
 })
 
 test('lists short names, columns, fields of every entry and paths, each once', () => {
-  const names = fieldsOf(columns, [path('request.method'), path('level'), path('a.b')]).map(
+  const names = fieldsOf(columns, [path('request.method'), path('level'), path('a.b'), path('status')]).map(
     ({ name }) => name,
   )
   const own = ['message', 'project', 'id']
-  expect(names).toEqual(['status', 'method', 'status_code', 'time', 'level', ...own, 'request.method', 'a.b'])
+  expect(names).toEqual([
+    'status',
+    'method',
+    'status_code',
+    'time',
+    'level',
+    ...own,
+    'request.method',
+    'a.b',
+    'metadata.status',
+  ])
 })
 
 test('splits by the status, else by the level', () => {

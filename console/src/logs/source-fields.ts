@@ -22,9 +22,10 @@ export function fieldsOf(columns: readonly Column[], schema: readonly SourcePath
     { name: 'message', note: 'text of the entry' },
     { name: 'project', note: 'project of the entry' },
     { name: 'id', note: 'id of the entry' },
-    ...schema.map(({ path, examples }) => ({ name: path, note: examples[0] ?? '' })),
+    ...schema.map(({ path, examples }) => ({ name: fieldOfPath(path, columns), note: examples[0] ?? '' })),
   ]
-  return [...new Map(all.toReversed().map((field) => [field.name, field])).values()].reverse()
+  const names = new Set<string>()
+  return all.filter(({ name }) => !names.has(name) && names.add(name))
 }
 
 /** The fields that the histogram can be split by: text columns and the status. */

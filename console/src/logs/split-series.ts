@@ -1,6 +1,6 @@
 import type { Histogram } from '../api/shapes.ts'
 import { sum } from '../ui/format.ts'
-import { levelTone } from './entry-mark.ts'
+import { levelTone } from './entries/entry-mark.ts'
 import { conditionOf } from './search/conditions.ts'
 
 /** One value that the histogram is split by. */

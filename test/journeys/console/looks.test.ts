@@ -63,10 +63,14 @@ const pages: LoadedPage[] = [
   [
     '/console/explore?range=24h',
     async (page) => {
+      await page.getByText('Fields', { exact: true }).click()
+      await page.locator('.facets section').first().waitFor()
+      await page.locator('.split-legend').waitFor()
       await page.locator('.entry').first().click()
       await page.locator('.json').waitFor()
     },
   ],
+  ['/console/explore?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
   ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   [
     '/console/sources/edge_logs',

@@ -1,11 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
-import type { Entry } from '../api/shapes.ts'
-import { showInstant, useZone, type Zone } from '../ui/instants.ts'
-import { toggled } from '../ui/toggled.ts'
+import type { Entry } from '../../api/shapes.ts'
+import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
+import { toggled } from '../../ui/toggled.ts'
+import { keyOf } from '../live/live-buffer.ts'
 import { EntryDetail } from './entry-detail.tsx'
 import { markOf } from './entry-mark.ts'
-import { keyOf } from './live/live-buffer.ts'
 
 interface EntryListProps {
   entries: readonly Entry[]
@@ -59,7 +59,8 @@ export function EntryList(props: EntryListProps) {
       return
     }
     setOpen(new Set([keyOf(entries[index] as Entry)]))
-    virtual.scrollToIndex(index, { align: 'start' })
+    // Some newer ones stay in view above it.
+    virtual.scrollToIndex(Math.max(0, index - 3), { align: 'start' })
   }, [searchKey, isOld])
   return (
     <div

@@ -1,5 +1,5 @@
-import type { Entry } from '../api/shapes.ts'
-import { conditionOf, pathOf } from './search/conditions.ts'
+import type { Entry } from '../../api/shapes.ts'
+import { conditionOf, pathOf } from '../search/conditions.ts'
 
 /** Keys whose values connect entries, in the spellings of log libraries. */
 const traceKey = /^(?:x[-_])?(?:trace|request|correlation|execution)[-_]?id$/i

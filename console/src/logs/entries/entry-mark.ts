@@ -1,4 +1,4 @@
-import type { Entry } from '../api/shapes.ts'
+import type { Entry } from '../../api/shapes.ts'
 
 /** The status or level of an entry. */
 interface EntryMark {

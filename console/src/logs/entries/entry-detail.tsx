@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
-import type { Entry } from '../api/shapes.ts'
-import { CopyButton } from '../ui/copy-button.tsx'
-import { JsonTree } from '../ui/json-tree.tsx'
+import type { Entry } from '../../api/shapes.ts'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { JsonTree } from '../../ui/json-tree.tsx'
 import { entryLink, traceLinks } from './entry-links.ts'
 
 interface EntryDetailProps {
