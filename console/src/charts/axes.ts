@@ -25,7 +25,9 @@ export const sideSize = (_plot: uPlot, texts: string[] | null): number =>
 
 /** An axis of names, of which as many are shown as fit. */
 export function nameAxis(names: readonly string[]): uPlot.Axis {
-  const cut = (text: string) => (text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text)
+  // Names such as paths often differ only at their ends.
+  const cut = (text: string) =>
+    text.length > maxCharacters ? `${text.slice(0, 8)}…${text.slice(9 - maxCharacters)}` : text
   const every = (plot: uPlot) => Math.ceil((names.length * 18) / Math.max(1, plot.width - 60))
   const isTilted = (plot: uPlot, texts: readonly unknown[]) =>
     widthOf(texts) + 8 > ((plot.width - 60) / names.length) * every(plot)

@@ -17,7 +17,9 @@ export function sum(values: readonly number[]): number {
 
 export function short(value: number): string {
   if (Math.abs(value) < 1) return small.format(value)
-  return Math.abs(value) < 10_000 ? numbers.format(Math.round(value * 10) / 10) : compact.format(value)
+  if (Math.abs(value) >= 10_000) return compact.format(value)
+  const precision = Math.abs(value) < 10 ? 100 : 10
+  return numbers.format(Math.round(value * precision) / precision)
 }
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']

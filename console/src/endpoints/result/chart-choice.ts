@@ -49,7 +49,7 @@ export function choiceOf(rows: readonly Row[], known: readonly Column[], chart: 
   }
   if (numbers.length === 0) return none('No column has numbers. Add one to the query, such as count().')
   if (chart?.type === 'number' || (chart === null && rows.length === 1)) {
-    return { type: 'number', y: measuresOf(numbers, chart?.y ?? []) }
+    return { type: 'number', y: chart?.y.length ? chart.y : numbers.map(({ name }) => name) }
   }
   const x = all.find(({ name }) => name === chart?.x) ?? axisOf(rows, { times, numbers, texts }, chart)
   if (!x) {

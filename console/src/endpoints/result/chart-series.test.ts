@@ -159,7 +159,7 @@ describe('names with numbers', () => {
 test('one row is shown as numbers', () => {
   expect(choiceOf([{ requests: 5, errors: 0, p95_ms: 8 }], [], null)).toEqual({
     type: 'number',
-    y: ['requests', 'errors'],
+    y: ['requests', 'errors', 'p95_ms'],
   })
   const rows = [3, 9, 1].map((n) => ({ n, calls: n }))
   expect(figuresOf(rows, ['calls'], undefined)).toEqual([{ name: 'calls', value: 3, unit: undefined }])

@@ -50,6 +50,7 @@ export function ResultChart({ rows, columns, chart, onChange, height = 300 }: Re
           rows={rows}
           choice={choice}
           height={height}
+          explains={onChange !== undefined}
           others={chart?.y.length ? [] : found.numbers.map(({ name }) => name)}
         />
       )}
@@ -88,20 +89,22 @@ interface DrawingProps {
   rows: readonly Row[]
   choice: Extract<Choice, { x: unknown }>
   height: number
+  /** Whether to name the columns that were chosen and left out. */
+  explains: boolean
   /** Columns of numbers, some of which may not be drawn. */
   others: readonly string[]
 }
 
-function Drawing({ rows, choice, height, others }: DrawingProps) {
+function Drawing({ rows, choice, height, explains, others }: DrawingProps) {
   const { points, series, left, leftPoints } = useMemo(() => chartSeriesOf(rows, choice), [rows, choice])
   const { type, x, y, series: by } = choice
   const label = `Chart of ${by === undefined ? series.map(({ name }) => name).join(', ') : `${y[0]} by ${by}`} over ${x.name}`
   const unused = others.filter((name) => name !== x.name && name !== by && !y.includes(name))
   const notes = [
-    by !== undefined && `${y[0]} by ${by}.`,
+    explains && by !== undefined && `${y[0]} by ${by}.`,
     left.length > 0 &&
       `The ${series.length} largest of ${series.length + left.length}. Not shown: ${named(left)}.`,
-    by === undefined && unused.length > 0 && `Not shown: ${named(unused)}.`,
+    explains && by === undefined && unused.length > 0 && `Not shown: ${named(unused)}.`,
     leftPoints > 0 &&
       `The first ${points.length} of ${short(points.length + leftPoints)} values of ${x.name}.`,
   ].filter(Boolean)

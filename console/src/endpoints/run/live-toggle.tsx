@@ -7,11 +7,11 @@ const texts: Record<LiveState, string> = {
   broken: 'Connection lost. Reconnecting …',
 }
 
-/** Turns live results on and off, and shows the state of the connection. */
+/** Turns live results on and off. The dot shows the state of the connection; only a lost one is worth room for a text. */
 export function LiveToggle({ live, onToggle }: { live: LiveState; onToggle: () => void }) {
   return (
     <span className={`live${live === 'open' ? '' : ' still'}`}>
-      <span className="faint" role="status">
+      <span className={live === 'broken' ? 'faint' : 'hidden-text'} role="status">
         {texts[live]}
       </span>
       <button type="button" className="button small" aria-pressed={live !== 'off'} onClick={onToggle}>
