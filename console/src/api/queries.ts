@@ -109,7 +109,6 @@ export const queries = {
       },
       refetchInterval: 10_000,
     }),
-  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
   /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
   requests: (interval: string, endpoint?: string, token?: string) =>
     queryOptions({
@@ -129,7 +128,6 @@ export const queries = {
     read<EndpointCacheState>(['endpoints', name, 'cache'], `/api/endpoints/${at(name)}/cache`, {
       refetchInterval: 5_000,
     }),
-  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
 }
 
 async function unlessOff<T>(response: Promise<T>): Promise<T | null> {

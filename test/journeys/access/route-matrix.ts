@@ -18,6 +18,7 @@ interface Expected {
 const requests: Record<string, Expected> = {
   'GET /console/:page': { target: '/console/tokens', status: 200 },
   'GET /console/:page/:name': { target: '/console/sources/edge_logs', status: 200 },
+  'GET /embed/:name': { target: '/embed/logs.all', status: 200 },
   'POST /api/sources/:name/values': { body: { path: 'project' } },
   'GET /api/endpoints/query/:reference': {
     target: '/api/endpoints/query/logs.all?_format=none',

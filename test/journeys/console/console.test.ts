@@ -43,7 +43,7 @@ describe('the console', () => {
       await page.getByText(/ ms total$|\ds total$| s total$/).waitFor()
       await page.getByRole('button', { name: 'Chart' }).click()
       await (chart === 'canvas' ? page.locator('.chart canvas') : page.getByText(chart)).waitFor()
-      await page.getByRole('button', { name: 'JSON' }).click()
+      await page.getByRole('button', { name: 'JSON', exact: true }).click()
       await page.getByRole('region', { name: 'Result as JSON' }).getByText(column).first().waitFor()
       await page.getByRole('button', { name: 'Request' }).click()
       const call = await page.getByRole('region', { name: /curl/ }).textContent()

@@ -51,7 +51,7 @@ describe('the playground', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('cell', { name: '6', exact: true }).waitFor()
       await read(page)
-      await page.getByRole('button', { name: 'JSON' }).click()
+      await page.getByRole('button', { name: 'JSON', exact: true }).click()
       const rows = [{ status_code: 500, n: 6 }]
       const shown = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
       expect(JSON.parse(shown ?? '')).toEqual(rows)
