@@ -109,7 +109,6 @@ export const queries = {
       },
       refetchInterval: 10_000,
     }),
-  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
   /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
   requests: (interval: string, endpoint?: string, token?: string) =>
     queryOptions({
