@@ -71,7 +71,7 @@ export function EndpointResult(props: EndpointResultProps) {
         <Cost run={run} />
         <div className="actions">
           {run.state === 'done' && actions}
-          {view === 'chart' && (
+          {view === 'chart' && result && (
             <button
               type="button"
               className="button small"
