@@ -153,6 +153,7 @@ async function takePictures(url, { admin, tenant, session }) {
       await prepare(page)
       await page.locator('.skeleton').first().waitFor({ state: 'detached' })
       await page.locator('.figure dd', { hasText: /^…$/ }).first().waitFor({ state: 'detached' })
+      await page.mouse.move(0, 0)
       await page.waitForTimeout(500)
       await page.screenshot({ path: `${images}${theme}/${name}.png` })
       console.error(`${name} ${theme}`)
@@ -216,6 +217,9 @@ async function createVersions() {
   await send('POST', '/api/logs?source=edge_logs', [rejected]).catch(() => {})
 }
 
+/** The clock of the service starts in the past, so that charts over time have more than one point. */
+let behindMs = 50 * 60_000
+
 /** Creates request statistics to show, some of them of failures. */
 async function queryEndpoints(tenant) {
   const queries = [
@@ -223,7 +227,9 @@ async function queryEndpoints(tenant) {
     'functions.invocation-stats?interval=1hr&',
     'logs.all?',
   ]
-  for (let round = 0; round < 40; round++) {
+  const stepMs = behindMs / 100
+  for (let round = 0; round < 100; round++) {
+    behindMs -= stepMs
     const query = queries[round % 7 === 0 ? 2 : round % 2]
     if (round % 3 === 0) await send('GET', `/api/endpoints/query/${query}`, undefined, tenant.token)
     else await send('GET', `/api/endpoints/query/${query}project=${sampleProject}`)
@@ -232,6 +238,7 @@ async function queryEndpoints(tenant) {
       await send('GET', wrong, undefined, tenant.token).catch(() => {})
     }
   }
+  behindMs = 0
   // Statistics are stored every few seconds.
   await new Promise((resolve) => setTimeout(resolve, 12_000))
 }
@@ -242,12 +249,16 @@ const { openService } = await import('../bench/support/service.mjs')
 const service = await openService({
   engineNode: engineNode ?? process.execPath,
   patience: engineNode ? 60 : 1,
+  clock: { now: () => Date.now() - behindMs },
 })
 try {
-  await sendDemoLogs(service.url, service.adminToken.token)
+  const nowMs = Date.now() - behindMs
+  await sendDemoLogs(service.url, service.adminToken.token, { nowMs })
   const { tenant, session } = await createTokens()
   await createVersions()
   await queryEndpoints(tenant)
+  const forMs = Date.now() - nowMs
+  await sendDemoLogs(service.url, service.adminToken.token, { forMs })
   await takePictures(service.url, { admin: service.adminToken.token, tenant, session })
 } finally {
   await service.close()
