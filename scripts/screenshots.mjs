@@ -178,7 +178,7 @@ async function takePictures(url, { admin, tenant, session }) {
 }
 
 async function send(method, path, body, token = service.adminToken.token) {
-  const headers = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
+  const headers = { 'X-API-KEY': token, ...(body && { 'Content-Type': 'application/json' }) }
   const response = await fetch(service.url + path, { method, headers, body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}.`)
   return response.status === 204 ? undefined : response.json()
