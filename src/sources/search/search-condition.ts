@@ -23,7 +23,7 @@ export interface FieldCondition {
   named: FieldNode | undefined
 }
 
-const message: SearchField = { kind: 'own', column: 'event_message' }
+export const message: SearchField = { kind: 'own', column: 'event_message' }
 const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
@@ -53,10 +53,10 @@ function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCo
 
 /** A UUID is often the id of an entry. */
 function wordCondition(value: string): SearchCondition {
-  const inMessage = test(message, { is: 'contains', value })
+  const inMessage = fieldTest(message, { is: 'contains', value })
   if (!uuid.test(value)) return inMessage
   const ids = [...new Set([value, value.toLowerCase()])]
-  return { kind: 'or', parts: [inMessage, ...ids.map((value) => test(id, { is: 'eq', value }))] }
+  return { kind: 'or', parts: [inMessage, ...ids.map((value) => fieldTest(id, { is: 'eq', value }))] }
 }
 
 function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): FieldCondition {
@@ -72,7 +72,7 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Field
         'For a field of metadata, write metadata.timestamp.',
     )
   }
-  return test(field, testOf(node, field), node)
+  return fieldTest(field, testOf(node, field), node)
 }
 
 function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
@@ -95,7 +95,7 @@ function numbers(min: number, max: number): FieldTest {
   return { is: 'number', min: { value: min, inclusive: true }, max: { value: max, inclusive: true } }
 }
 
-function test(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
+export function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
   return { kind: 'test', field, test, named }
 }
 
