@@ -301,7 +301,8 @@ function numberOf(text: string, sign: string, at: number): number {
   throw misunderstood(
     text === ''
       ? `Nothing follows ${sign} at character ${at}. Write a number, without a space before it.`
-      : `"${text.slice(0, 60)}" at character ${at + sign.length} is not a number. Only numbers can be compared with ${sign}.`,
+      : `"${text.slice(0, 60)}" at character ${at + sign.length} is not a number. Only numbers can be compared with ${sign}.` +
+          (/^\d{4}-\d\d/.test(text) ? ' To limit the time of entries, use the time range.' : ''),
   )
 }
 
