@@ -128,6 +128,7 @@ export const queries = {
     read<EndpointCacheState>(['endpoints', name, 'cache'], `/api/endpoints/${at(name)}/cache`, {
       refetchInterval: 5_000,
     }),
+  searches: () => read<SavedSearch[]>(['searches'], '/api/searches'),
 }
 
 async function unlessOff<T>(response: Promise<T>): Promise<T | null> {

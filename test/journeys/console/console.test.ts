@@ -41,7 +41,7 @@ describe('the console', () => {
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByRole('columnheader', { name: column }).waitFor()
       await page.getByText(/ ms total$|\ds total$| s total$/).waitFor()
-      await page.getByRole('button', { name: 'Chart' }).click()
+      await page.getByRole('button', { name: 'Chart', exact: true }).click()
       await (chart === 'canvas' ? page.locator('.chart canvas') : page.getByText(chart)).waitFor()
       await page.getByRole('button', { name: 'JSON', exact: true }).click()
       await page.getByRole('region', { name: 'Result as JSON' }).getByText(column).first().waitFor()

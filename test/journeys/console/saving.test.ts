@@ -164,8 +164,8 @@ GROUP BY event_message ORDER BY event_message`
       await save(page)
       const held = await sent
       await write(page, 'SELECT 3 AS one')
-      await page.unroute('**/api/endpoints/*')
       await held.continue()
+      await page.unroute('**/api/endpoints/*')
       await page.getByText('version 2', { exact: true }).waitFor()
       await page.getByText('SELECT 3 AS one').waitFor()
       await save(page)
