@@ -5,7 +5,7 @@ import { type BoundValues, conditionSql, present } from './condition-sql.ts'
 import { type FieldCondition, positiveTests, type SearchCondition } from './search-condition.ts'
 
 /** The entries of a time range, whatever the query. */
-export interface SearchedRange {
+interface SearchedRange {
   table: string
   /** Of a WHERE clause. */
   sql: string
