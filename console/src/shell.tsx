@@ -42,11 +42,6 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
       <a className="skip" href="#main">
         Skip to content
       </a>
-      {connection !== 'up' && (
-        <div className="banner" role="alert">
-          {banners[connection]}
-        </div>
-      )}
       <div className="shell">
         <header className="side">
           <Link className="brand" href={homeOf(who)}>
@@ -73,6 +68,11 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
           </div>
         </header>
         <main className="main" id="main" tabIndex={-1}>
+          {connection !== 'up' && (
+            <div className="banner" role="alert">
+              {banners[connection]}
+            </div>
+          )}
           {children}
         </main>
       </div>

@@ -1,8 +1,9 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useState } from 'react'
 import { choiceOf } from '../endpoints/result/chart-choice.ts'
 import { ResultChart } from '../endpoints/result/result-chart.tsx'
 import { ResultTable } from '../endpoints/result/result-table.tsx'
 import { Boundary, Empty, Waiting } from '../ui/states.tsx'
+import { useWindowHeight } from '../ui/window-height.ts'
 import type { EmbedAddress } from './embed-address.ts'
 import { watchTokens } from './embed-token.ts'
 import { type Embedded, useEmbedded } from './use-embedded.ts'
@@ -47,7 +48,7 @@ interface ContentProps {
 }
 
 function Content({ embedded: { endpoint, result }, address, notice }: ContentProps) {
-  const windowHeight = useSyncExternalStore(onResize, () => innerHeight)
+  const windowHeight = useWindowHeight()
   const height = Math.max(140, windowHeight - (address.hasTitle ? 100 : 64))
   if (!result || !endpoint) {
     if (notice === undefined) return <Waiting what="the chart" height={height} />
@@ -91,9 +92,4 @@ function noticeOf({ state, error }: Embedded): string | undefined {
     case 'failed':
       return error?.message
   }
-}
-
-function onResize(listener: () => void): () => void {
-  addEventListener('resize', listener)
-  return () => removeEventListener('resize', listener)
 }

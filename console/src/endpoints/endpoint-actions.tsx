@@ -5,6 +5,7 @@ import { api, at } from '../api/api.ts'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
 import { Confirm, Dialog, DialogForm } from '../ui/dialog.tsx'
+import { Menu } from '../ui/menu.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 import { NewDraftButton } from './new-draft-button.tsx'
 import { BreakingDialog } from './save/breaking-dialog.tsx'
@@ -78,22 +79,21 @@ export function EndpointActions(props: EndpointActionsProps) {
         </button>
       )}
       {saved && (
-        <>
+        <Menu label="More" className="plain">
           <NewDraftButton
             label="Duplicate"
-            className="button plain"
             fields={{ ...draft, name: `${saved.name}-copy` }}
             values={values}
           />
           {!isChanged && (
-            <button type="button" className="button plain" onClick={() => setDialog('rename')}>
+            <button type="button" onClick={() => setDialog('rename')}>
               Rename
             </button>
           )}
-          <button type="button" className="button plain danger" onClick={() => setDialog('delete')}>
+          <button type="button" className="danger" onClick={() => setDialog('delete')}>
             Delete
           </button>
-        </>
+        </Menu>
       )}
       {saved && isChanged && (
         <input

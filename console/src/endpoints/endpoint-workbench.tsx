@@ -61,6 +61,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const { values, missing, change, keep } = parameterValues
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
   const asked = JSON.stringify([draft.query, values])
+  const [isTall, setTall] = useState(false)
   const carried = useCarriedResult(saved?.name)
   const [ran, setRan] = useState(carried?.ran ?? asked)
   const runner = useRun(
@@ -149,10 +150,10 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       {tab === 'query' && (
         <>
           <div className="workbench">
-            <div className="stack">
+            <div className={isTall ? 'query-box tall' : 'query-box'}>
               <SqlEditor
                 label="SQL of the endpoint"
-                height={180}
+                height={140}
                 value={draft.query}
                 onChange={(query) => setDraft((now) => ({ ...now, query }))}
                 onRun={begin}
@@ -160,13 +161,16 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                 warnings={warnings}
                 names={editorNames}
               />
-              <div className="tabs-line">
+              <div className="query-foot">
                 <Verdict
                   problem={problem}
                   state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
                 />
-                <button type="button" className="button small" onClick={() => formatQuery(draft, setDraft)}>
+                <button type="button" className="link" onClick={() => formatQuery(draft, setDraft)}>
                   Format
+                </button>
+                <button type="button" className="link" aria-pressed={isTall} onClick={() => setTall(!isTall)}>
+                  Expand
                 </button>
               </div>
               <WarningList warnings={warnings} />

@@ -6,7 +6,7 @@ import { hasNewDraft, startNewDraft } from './use-endpoint-draft.ts'
 
 interface NewDraftButtonProps {
   label: string
-  className: string
+  className?: string
   disabled?: boolean
   fields: Partial<EndpointDraft>
   /** Values of parameters, to run it with. */

@@ -37,7 +37,7 @@ export function defaultSplit(columns: readonly Column[]): string | undefined {
   return (columns.find(isStatus) ?? columns.find(isLevel))?.column
 }
 
-const ownFields = ['project', 'id', 'message', 'event_message']
+const ownFields = ['project', 'id', 'message', 'event_message', 'timestamp']
 
 /** The field for a path of metadata. The prefix keeps it from meaning another field of that name. */
 export function fieldOfPath(path: string, columns: readonly Column[]): string {

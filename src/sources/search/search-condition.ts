@@ -66,14 +66,18 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Field
       `"${node.name}" at character ${node.at} is not a field. Separate names by one dot, as in request.url.`,
     )
   }
+  if (node.name === 'timestamp' && field.kind === 'path') {
+    throw misunderstood(
+      `"timestamp" at character ${node.at} is the time of the entry. Limit it with the time range instead. ` +
+        'For a field of metadata, write metadata.timestamp.',
+    )
+  }
   return fieldTest(field, testOf(node, field), node)
 }
 
 function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
-  // A whole message is rarely known.
-  if (field.kind === 'own' && field.column === 'event_message') {
-    return test.is === 'eq' ? { is: 'contains', value: test.value } : test
-  }
+  // A whole message is rarely known; event_message:… compares it.
+  if (name === 'message' && field.kind === 'own' && test.is === 'eq') return { ...test, is: 'contains' }
   if (field.kind !== 'typed' || field.type !== 'number' || !('value' in test)) return test
   if (test.is === 'eq') {
     const exact = Number(test.value)
@@ -93,6 +97,18 @@ function numbers(min: number, max: number): FieldTest {
 
 export function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
   return { kind: 'test', field, test, named }
+}
+
+/** The conditions that explain why nothing matches, because they match nothing alone. */
+export function failingTests(
+  condition: SearchCondition,
+  matchesAny: (test: FieldCondition) => boolean,
+): FieldCondition[] {
+  if (condition.kind === 'test') return matchesAny(condition) ? [] : [condition]
+  if (condition.kind === 'not') return []
+  const failing = condition.parts.map((part) => failingTests(part, matchesAny))
+  // One alternative is enough.
+  return condition.kind === 'or' && failing.some((tests) => tests.length === 0) ? [] : failing.flat()
 }
 
 /** The conditions that are not negated, in the order of the query. */

@@ -24,7 +24,7 @@ export function sqlTheme(height: number): Extension {
         fontFamily: color('mono'),
         lineHeight: '20px',
         minHeight: `${height}px`,
-        maxHeight: `max(${height}px, 32vh)`,
+        maxHeight: `var(--editor-height, max(${height}px, 32vh))`,
       },
       '.cm-content': { padding: '10px 0', caretColor: color('text') },
       '.cm-gutters': { backgroundColor: 'transparent', color: color('faint'), border: 'none' },

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Choices } from '../../ui/choices.tsx'
 import { CheckField, SelectField } from '../../ui/fields.tsx'
 import type { Chart, ChartColumns, Choice } from './chart-choice.ts'
@@ -22,7 +21,6 @@ interface ChartSettingsProps {
 
 /** Null is the automatic choice. */
 export function ChartSettings({ chart, choice, columns, onChange }: ChartSettingsProps) {
-  const [isOpen, setOpen] = useState(false)
   const { times, numbers, texts } = columns
   const drawn = 'x' in choice ? choice : undefined
   const type: Chart['type'] = chart?.type ?? (choice.type === 'none' ? 'bars' : choice.type)
@@ -34,27 +32,15 @@ export function ChartSettings({ chart, choice, columns, onChange }: ChartSetting
   const y = 'y' in choice ? choice.y : (chart?.y ?? [])
   const measures = numbers.filter(({ name }) => name !== drawn?.x.name && name !== drawn?.series)
   return (
-    <>
-      <div className="tabs-line">
-        <Choices
-          label="Chart type"
-          options={types}
-          value={chart?.type ?? 'automatic'}
-          onChange={(chosen) => (chosen === 'automatic' ? onChange(null) : set({ type: chosen }))}
-        />
-        {type !== 'table' && (
-          <button
-            type="button"
-            className="button small"
-            aria-expanded={isOpen}
-            onClick={() => setOpen((now) => !now)}
-          >
-            Chart settings
-          </button>
-        )}
-      </div>
-      {isOpen && type !== 'table' && (
-        <div className="form-grid" role="group" aria-label="Chart settings">
+    <div className="stack" role="group" aria-label="Chart settings">
+      <Choices
+        label="Chart type"
+        options={types}
+        value={chart?.type ?? 'automatic'}
+        onChange={(chosen) => (chosen === 'automatic' ? onChange(null) : set({ type: chosen }))}
+      />
+      {type !== 'table' && (
+        <div className="form-grid">
           {type !== 'number' && (
             <>
               <SelectField
@@ -100,6 +86,6 @@ export function ChartSettings({ chart, choice, columns, onChange }: ChartSetting
           )}
         </div>
       )}
-    </>
+    </div>
   )
 }

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { send } from '../../api/api.ts'
 import { queryPath } from '../../api/call-endpoint.ts'
+import { Menu } from '../../ui/menu.tsx'
 
 const formats = [
   ['csv', 'CSV'],
@@ -32,27 +33,27 @@ export function Download({ name, file }: { name: string; file: FileRequest }) {
     },
   })
   return (
-    <div className="actions" role="group" aria-label="Download">
+    <>
       {download.error && (
         <span className="badge bad verdict" role="alert">
           {download.error.message}
         </span>
       )}
       {download.data && <span className="badge warn">The file is cut at the row limit.</span>}
-      <span className="faint">{download.isPending ? 'Downloading …' : 'Download'}</span>
-      {formats.map(([format, text]) => (
-        <button
-          key={format}
-          type="button"
-          className="button small"
-          disabled={download.isPending}
-          aria-label={`Download ${text}`}
-          onClick={() => download.mutate(format)}
-        >
-          {text}
-        </button>
-      ))}
-    </div>
+      <Menu label={download.isPending ? 'Downloading …' : 'Download'} className="small">
+        {formats.map(([format, text]) => (
+          <button
+            key={format}
+            type="button"
+            disabled={download.isPending}
+            aria-label={`Download ${text}`}
+            onClick={() => download.mutate(format)}
+          >
+            {text}
+          </button>
+        ))}
+      </Menu>
+    </>
   )
 }
 

@@ -9,6 +9,7 @@ import { SnippetTabs } from '../../ui/snippet.tsx'
 import { callSnippets, embedSnippet } from '../../ui/snippets.ts'
 import { Empty, Failure, Loaded, Waiting } from '../../ui/states.tsx'
 import { useAddress } from '../../ui/use-address.ts'
+import { useWindowHeight } from '../../ui/window-height.ts'
 import { type Run, resultOf } from '../run/use-run.ts'
 import type { Chart } from './chart-choice.ts'
 import { Download, endpointFile, type FileRequest } from './download.tsx'
@@ -51,6 +52,7 @@ export function EndpointResult(props: EndpointResultProps) {
   const chart = onChart ? (props.chart ?? null) : ownChart
   const usual: View = chart === null || chart.type === 'table' ? 'table' : 'chart'
   const view = (address.get('_view') as View | null) ?? usual
+  const [hasSettings, setSettings] = useState(false)
   const result = resultOf(run)
   const file = props.file ?? (name === undefined ? undefined : endpointFile(name, values))
   return (
@@ -66,16 +68,22 @@ export function EndpointResult(props: EndpointResultProps) {
           value={view}
           onChange={(chosen) => setAddress({ _view: chosen === usual ? undefined : chosen }, 'replace')}
         />
-        <ZoneChoice />
-      </div>
-      <div className="tabs-line">
         <Cost run={run} />
-        {run.state === 'done' && (
-          <div className="actions">
-            {actions}
-            {file && <Download name={name ?? 'rows'} file={file} />}
-          </div>
-        )}
+        <div className="actions">
+          {run.state === 'done' && actions}
+          {view === 'chart' && (
+            <button
+              type="button"
+              className="button small"
+              aria-expanded={hasSettings}
+              onClick={() => setSettings(!hasSettings)}
+            >
+              Chart settings
+            </button>
+          )}
+          {run.state === 'done' && file && <Download name={name ?? 'rows'} file={file} />}
+          <ZoneChoice />
+        </div>
       </div>
       {view === 'call' && name !== undefined ? (
         <SnippetTabs
@@ -95,6 +103,7 @@ export function EndpointResult(props: EndpointResultProps) {
           columns={result.columns ?? columns}
           view={view}
           chart={chart}
+          hasSettings={hasSettings}
           onChart={(next) => {
             // The usual view may be another one then.
             setAddress({ _view: 'chart' }, 'replace')
@@ -124,10 +133,15 @@ interface RowsProps {
   columns: readonly Column[]
   view: View
   chart: Chart | null
+  hasSettings: boolean
   onChart: (chart: Chart | null) => void
 }
 
-function Rows({ result: { rows }, columns, view, chart, onChart }: RowsProps) {
+/** Leaves room for what is above a chart, so that it is visible without scrolling. */
+const aboveChart = 540
+
+function Rows({ result: { rows }, columns, view, chart, hasSettings, onChart }: RowsProps) {
+  const height = Math.min(480, Math.max(200, useWindowHeight() - aboveChart))
   if (rows.length === 0) {
     return (
       <Empty title="No rows">
@@ -136,7 +150,18 @@ function Rows({ result: { rows }, columns, view, chart, onChart }: RowsProps) {
     )
   }
   if (view === 'json') return <JsonText rows={rows} />
-  if (view === 'chart') return <ResultChart rows={rows} columns={columns} chart={chart} onChange={onChart} />
+  if (view === 'chart') {
+    return (
+      <ResultChart
+        rows={rows}
+        columns={columns}
+        chart={chart}
+        onChange={onChart}
+        hasSettings={hasSettings}
+        height={height}
+      />
+    )
+  }
   return <ResultTable rows={rows} columns={columns} />
 }
 

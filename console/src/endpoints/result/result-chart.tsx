@@ -18,14 +18,16 @@ interface ResultChartProps {
   chart: Chart | null
   /** Undefined where the chart cannot be changed. */
   onChange?: (chart: Chart | null) => void
-  height?: number
+  hasSettings?: boolean
+  height: number
 }
 
 /** Rows as a chart or as numbers, or why they cannot be drawn. */
-export function ResultChart({ rows, columns, chart, onChange, height = 300 }: ResultChartProps) {
+export function ResultChart(props: ResultChartProps) {
+  const { rows, columns, chart, onChange, hasSettings = false, height } = props
   const found = useMemo(() => chartColumnsOf(rows, columns), [rows, columns])
   const choice = useMemo(() => choiceOf(rows, columns, chart), [rows, columns, chart])
-  const settings = onChange && (
+  const settings = hasSettings && onChange && (
     <ChartSettings chart={chart} choice={choice} columns={found} onChange={onChange} />
   )
   if (choice.type === 'table') {

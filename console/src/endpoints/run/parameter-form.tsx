@@ -85,7 +85,7 @@ function Field(props: FieldProps) {
         </span>
       )}
       {parameter.description && (
-        <span className="note" id={`${id}-note`}>
+        <span className="note" id={`${id}-note`} title={parameter.description}>
           {parameter.description}
         </span>
       )}
