@@ -64,7 +64,7 @@ interface Search {
 }
 
 const deadlineMs = 30_000
-/** Searches of a caller are refused for a while after so many crashes of the engine. */
+/** Number of crashes of the engine after which searches of a caller are refused for a while. */
 const maxCrashes = 3
 /** Values of a histogram that have counts of their own. */
 const maxGroups = 8

@@ -38,7 +38,7 @@ export async function reconnecting(
 }
 
 /** Whether reconnecting may solve it. */
-export function isTemporary(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }
 

@@ -3,7 +3,7 @@ import type { SourcePath, TypedColumn } from '../api/shapes.ts'
 type Column = Pick<TypedColumn, 'column' | 'path' | 'type'>
 
 /** A field that a search can name. */
-export interface SearchableField {
+interface SearchableField {
   name: string
   note: string
 }

@@ -9,7 +9,7 @@ export interface EntrySearch {
   query: string
 }
 
-export interface FoundEntry {
+interface FoundEntry {
   entry: LoggedEntry
   /** As the service sent it: parsing would round large integers. */
   json: string

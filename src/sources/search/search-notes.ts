@@ -6,7 +6,7 @@ import type { FieldNode } from './parse-query.ts'
 import { type FieldCondition, failingTests, positiveTests, type SearchCondition } from './search-condition.ts'
 
 /** The entries of a time range, whatever the query. */
-export interface SearchedRange {
+interface SearchedRange {
   table: string
   /** Of a WHERE clause. */
   sql: string

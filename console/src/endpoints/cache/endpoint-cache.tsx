@@ -17,7 +17,7 @@ export function EndpointCache({ saved }: { saved: Endpoint }) {
     return (
       <Empty title="Results are not cached">
         <p>
-          Each request runs the query. To answer repeated requests from memory, set a <b>Cache lifetime</b> in
+          Each request runs the query. To serve repeated requests from memory, set a <b>Cache lifetime</b> in
           the <Link href={`/console/endpoints/${at(saved.name)}?_tab=settings`}>settings</Link>.
         </p>
       </Empty>

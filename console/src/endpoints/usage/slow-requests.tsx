@@ -24,8 +24,8 @@ export function SlowRequests({ query, callers }: SlowRequestsProps) {
   const [address, setAddress] = useAddress()
   const failed = (query.data ?? []).filter(({ code }) => code !== null)
   const slow = (query.data ?? []).filter(({ code }) => code === null)
-  const asked = address.get('_requests') ?? (slow.length === 0 && failed.length > 0 ? 'failed' : 'slow')
-  const list = asked === 'failed' ? 'failed' : 'slow'
+  const wanted = address.get('_requests') ?? (slow.length === 0 && failed.length > 0 ? 'failed' : 'slow')
+  const list = wanted === 'failed' ? 'failed' : 'slow'
   const shown = list === 'failed' ? failed : slow
   const options = [
     ['slow', `Slow (${slow.length})`],
