@@ -21,7 +21,7 @@ const run = async (page) => {
 }
 
 /** Name of the picture, address, and the steps before it is taken. */
-const pages = [
+const pages = (tokenId) => [
   [
     'overview',
     '/',
@@ -86,6 +86,8 @@ const pages = [
     'explore',
     '/console/explore?source=edge_logs&range=1h',
     async (page) => {
+      await page.locator('.facets section').first().waitFor()
+      await page.locator('.split-legend').waitFor()
       await page.locator('.entry').nth(3).click()
       await page.locator('.json').waitFor()
     },
@@ -102,9 +104,34 @@ const pages = [
         .waitFor(),
   ],
   ['tokens', '/console/tokens', (page) => page.getByText('status board').waitFor()],
+  [
+    'token',
+    `/console/tokens/${tokenId}`,
+    (page) => page.getByRole('slider', { name: /^Requests in/ }).waitFor(),
+  ],
 ]
 
-async function takePictures(url, token) {
+/** Pages of a tenant. */
+const tenantPages = [
+  [
+    'tenant-endpoints',
+    '/console/endpoints',
+    (page) => page.getByRole('link', { name: 'usage.api-counts' }).waitFor(),
+  ],
+  [
+    'tenant-endpoint',
+    '/console/endpoints/usage.api-counts?interval=minutely&_view=chart',
+    (page) => page.locator('.chart canvas').waitFor(),
+  ],
+  [
+    'tenant-docs',
+    '/console/endpoints/logs.all?_tab=docs',
+    (page) => page.getByRole('region', { name: 'Parameters' }).waitFor(),
+  ],
+  ['tenant-usage', '/console/usage', (page) => page.getByRole('slider', { name: /^Requests in/ }).waitFor()],
+]
+
+async function takePictures(url, { admin, tenant, session }) {
   const browser = await chromium.launch({
     executablePath: ensureChromium(),
     args: ['--no-sandbox', '--disable-gpu'],
@@ -121,38 +148,55 @@ async function takePictures(url, token) {
     page.setDefaultTimeout(120_000)
     await page.goto('/')
     await page.screenshot({ path: `${images}${theme}/sign-in.png` })
-    await page.getByLabel('Access token').fill(token)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    for (const [name, path, prepare] of pages) {
+    const take = async ([name, path, prepare]) => {
       await page.goto(path)
       await prepare(page)
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
       await page.locator('.figure dd', { hasText: /^…$/ }).first().waitFor({ state: 'detached' })
+      await page.mouse.move(0, 0)
       await page.waitForTimeout(500)
       await page.screenshot({ path: `${images}${theme}/${name}.png` })
       console.error(`${name} ${theme}`)
     }
+    const visits = [
+      [admin, pages(tenant.id)],
+      [tenant.token, tenantPages],
+    ]
+    for (const [token, visited] of visits) {
+      await page.evaluate((value) => sessionStorage.setItem('wellhead.token', value), token)
+      for (const one of visited) await take(one)
+    }
+    await page.setViewportSize({ width: 800, height: 360 })
+    await take([
+      'embed',
+      `/embed/usage.api-counts?interval=minutely&_theme=${theme}#token=${session}`,
+      () => page.locator('.chart canvas').waitFor(),
+    ])
     await context.close()
   }
   await browser.close()
 }
 
-async function send(method, path, body) {
-  const headers = { 'X-API-KEY': service.adminToken.token, 'Content-Type': 'application/json' }
-  const { ok, status } = await fetch(service.url + path, { method, headers, body: JSON.stringify(body) })
-  if (!ok) throw new Error(`${method} ${path} returned ${status}.`)
+async function send(method, path, body, token = service.adminToken.token) {
+  const headers = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
+  const response = await fetch(service.url + path, { method, headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}.`)
+  return response.json()
 }
 
 async function createTokens() {
   const create = (token) => send('POST', '/api/access-tokens', token)
   await create({ description: 'status board', scopes: ['query'], requests_per_minute: 600 })
-  await create({
+  await create({ description: 'edge workers', scopes: ['ingest:edge_logs'] })
+  const tenant = await create({
     description: 'acme dashboard',
-    scopes: ['query:logs.all', 'query:usage.api-counts'],
+    scopes: ['query'],
     project: sampleProject,
     parameters: { project_tier: 'PRO' },
+    requests_per_minute: 600,
   })
-  await create({ description: 'edge workers', scopes: ['ingest:edge_logs'] })
+  const session = await send('POST', `/api/access-tokens/${tenant.id}/session`, { minutes: 720 })
+  return { tenant, session: session.token }
 }
 
 /** Creates versions to compare, and a rejected entry. */
@@ -173,17 +217,28 @@ async function createVersions() {
   await send('POST', '/api/logs?source=edge_logs', [rejected]).catch(() => {})
 }
 
-/** Creates request statistics to show. */
-async function queryEndpoints() {
+/** The clock of the service starts in the past, so that charts over time have more than one point. */
+let behindMs = 50 * 60_000
+
+/** Creates request statistics to show, some of them of failures. */
+async function queryEndpoints(tenant) {
   const queries = [
     'usage.api-counts?interval=minutely&',
     'functions.invocation-stats?interval=1hr&',
     'logs.all?',
   ]
-  for (let round = 0; round < 40; round++) {
+  const stepMs = behindMs / 100
+  for (let round = 0; round < 100; round++) {
+    behindMs -= stepMs
     const query = queries[round % 7 === 0 ? 2 : round % 2]
-    await send('GET', `/api/endpoints/query/${query}project=${sampleProject}`)
+    if (round % 3 === 0) await send('GET', `/api/endpoints/query/${query}`, undefined, tenant.token)
+    else await send('GET', `/api/endpoints/query/${query}project=${sampleProject}`)
+    if (round % 16 === 0) {
+      const wrong = '/api/endpoints/query/usage.api-counts?interval=weekly'
+      await send('GET', wrong, undefined, tenant.token).catch(() => {})
+    }
   }
+  behindMs = 0
   // Statistics are stored every few seconds.
   await new Promise((resolve) => setTimeout(resolve, 12_000))
 }
@@ -194,13 +249,17 @@ const { openService } = await import('../bench/support/service.mjs')
 const service = await openService({
   engineNode: engineNode ?? process.execPath,
   patience: engineNode ? 60 : 1,
+  clock: { now: () => Date.now() - behindMs },
 })
 try {
-  await sendDemoLogs(service.url, service.adminToken.token)
-  await createTokens()
+  const nowMs = Date.now() - behindMs
+  await sendDemoLogs(service.url, service.adminToken.token, { nowMs })
+  const { tenant, session } = await createTokens()
   await createVersions()
-  await queryEndpoints()
-  await takePictures(service.url, service.adminToken.token)
+  await queryEndpoints(tenant)
+  const forMs = Date.now() - nowMs
+  await sendDemoLogs(service.url, service.adminToken.token, { forMs })
+  await takePictures(service.url, { admin: service.adminToken.token, tenant, session })
 } finally {
   await service.close()
 }

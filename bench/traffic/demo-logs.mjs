@@ -3,13 +3,12 @@ import { projects } from '../../dist/demo/world.js'
 
 export const sampleProject = projects[0].ref
 
-const hours = 6
+const sixHoursMs = 6 * 3_600_000
 
-/** Sends the last hours of the demo's traffic. */
-export async function sendDemoLogs(url, token) {
-  const nowMs = Date.now()
+/** Sends the demo's traffic of a range, by default of the last hours. */
+export async function sendDemoLogs(url, token, { nowMs = Date.now(), forMs = sixHoursMs } = {}) {
   for (const source of demoSources) {
-    const traffic = demoTraffic(source, { afterMs: nowMs - hours * 3_600_000, untilMs: nowMs, nowMs })
+    const traffic = demoTraffic(source, { afterMs: nowMs - forMs, untilMs: nowMs, nowMs })
     const { ok, status } = await fetch(`${url}/api/logs?source=${source}`, {
       method: 'POST',
       headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },

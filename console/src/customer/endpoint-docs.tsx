@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
 import type { CallableEndpoint, Parameter, Parameters } from '../api/shapes.ts'
-import { count, seconds } from '../ui/format.ts'
+import { counted, seconds } from '../ui/format.ts'
 import { SnippetTabs } from '../ui/snippet.tsx'
 import { callSnippets } from '../ui/snippets.ts'
 import { Table } from '../ui/table.tsx'
@@ -26,7 +26,7 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
   const { name, parameters, columns, cache_seconds, max_rows, version } = endpoint
   const facts = [
     ['Cache lifetime', cache_seconds === null ? 'not cached' : seconds(cache_seconds)],
-    ['Row limit', `${count(max_rows)} rows`],
+    ['Row limit', counted(max_rows, 'row')],
     ['Version', String(version)],
   ]
   return (

@@ -1,6 +1,6 @@
 import { useQuotaRemaining } from '../api/quota.ts'
 import type { Whoami } from '../api/shapes.ts'
-import { count } from '../ui/format.ts'
+import { count, counted } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
 import { RequestReport } from './request-report.tsx'
 
@@ -19,8 +19,8 @@ export default function UsagePage({ who: { id, project, requests_per_minute: lim
             </>
           )}{' '}
           {limit === null
-            ? 'This token has no limit of requests per minute.'
-            : `This token can send ${count(limit)} requests per minute${remaining === undefined ? '' : `; ${count(remaining)} left in the current minute`}.`}
+            ? 'This token has no limit on requests per minute.'
+            : `This token can send ${counted(limit, 'request')} per minute${remaining === undefined ? '' : `; ${count(remaining)} left in the current minute`}.`}
         </p>
       </PageHead>
       {/* A token without a project could see the requests of others. */}

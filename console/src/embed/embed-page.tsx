@@ -62,7 +62,7 @@ function Content({ embedded: { endpoint, result }, address, notice }: ContentPro
   if (rows.length === 0) {
     return (
       <Empty title="No data">
-        <p>There are no rows for these parameters, yet.</p>
+        <p>There are no rows for these parameters yet.</p>
       </Empty>
     )
   }

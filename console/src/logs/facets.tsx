@@ -8,6 +8,7 @@ import {
   withCondition,
   withoutCondition,
 } from './search/conditions.ts'
+import { facetsInOrder } from './source-fields.ts'
 
 interface FacetsProps {
   facets: readonly Facet[] | undefined
@@ -31,9 +32,10 @@ export function Facets({ facets, isOld, query, onQuery, open, onToggle }: Facets
     >
       <summary>Fields</summary>
       {facets?.length === 0 && <p className="faint">No typed column of this source has few values here.</p>}
-      {facets?.map((facet) => (
-        <FacetValues key={facet.column} facet={facet} query={query} onQuery={onQuery} />
-      ))}
+      {facets &&
+        facetsInOrder(facets).map((facet) => (
+          <FacetValues key={facet.column} facet={facet} query={query} onQuery={onQuery} />
+        ))}
     </details>
   )
 }

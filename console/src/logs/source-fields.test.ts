@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defaultSplit, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
+import { defaultSplit, facetsInOrder, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
 
 const column = (name: string, path = name, type: 'text' | 'number' = 'text') => ({ column: name, path, type })
 const columns = [
@@ -41,6 +41,28 @@ test('splits by the status, else by the level', () => {
   expect(defaultSplit(columns)).toBe('status_code')
   expect(defaultSplit([column('error_severity', 'parsed.error_severity')])).toBe('error_severity')
   expect(defaultSplit([column('topic')])).toBeUndefined()
+})
+
+test('shows facets of the status and the level first, those of long values last', () => {
+  const facet = (column: string, ...values: string[]) => ({
+    column,
+    field: `request.${column}`,
+    values: values.map((value) => ({ value, count: 1 })),
+  })
+  const facets = [
+    facet('url', `https://example.com/${'a'.repeat(40)}`),
+    facet('method', 'GET', 'POST'),
+    facet('region', 'eu'),
+    facet('status_code', '200', '404', '500'),
+    facet('level', 'info'),
+  ]
+  expect(facetsInOrder(facets).map(({ column }) => column)).toEqual([
+    'level',
+    'status_code',
+    'region',
+    'method',
+    'url',
+  ])
 })
 
 test('names a path so that it does not mean a column or a field of the entry', () => {

@@ -1,6 +1,7 @@
-import type { SourcePath, TypedColumn } from '../api/shapes.ts'
+import type { Facet, SourcePath, TypedColumn } from '../api/shapes.ts'
 
 type Column = Pick<TypedColumn, 'column' | 'path' | 'type'>
+type Named = Pick<Column, 'column' | 'path'>
 
 /** A field that a search can name. */
 interface SearchableField {
@@ -9,9 +10,9 @@ interface SearchableField {
 }
 
 const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)
-const isStatus = ({ column, path }: Column) =>
+const isStatus = ({ column, path }: Named) =>
   [column, lastKey(path)].some((name) => name === 'status' || name.startsWith('status_'))
-const isLevel = ({ column, path }: Column) =>
+const isLevel = ({ column, path }: Named) =>
   [column, lastKey(path)].some((name) => /(?:^|_)(?:level|severity|severity_text)$/.test(name))
 
 /** Typed columns first, then the fields that every entry has, then paths of metadata. */
@@ -35,6 +36,17 @@ export function splitFields(columns: readonly Column[]): string[] {
 
 export function defaultSplit(columns: readonly Column[]): string | undefined {
   return (columns.find(isStatus) ?? columns.find(isLevel))?.column
+}
+
+const longValue = 40
+
+/** Status and level first, then columns with few values. Long values, such as URLs, are last. */
+export function facetsInOrder(facets: readonly Facet[]): Facet[] {
+  const rank = ({ column, field: path, values }: Facet) => {
+    if (isStatus({ column, path }) || isLevel({ column, path })) return 0
+    return values.some(({ value }) => value.length > longValue) ? 2 : 1
+  }
+  return facets.toSorted((one, other) => rank(one) - rank(other) || one.values.length - other.values.length)
 }
 
 const ownFields = ['project', 'id', 'message', 'event_message', 'timestamp']

@@ -1,6 +1,6 @@
 import type { Usage } from '../api/shapes.ts'
 import type { Range } from '../endpoints/usage/time-range.tsx'
-import { sum } from '../ui/format.ts'
+import { counted, sum } from '../ui/format.ts'
 
 interface SourceCounts {
   name: string
@@ -29,5 +29,8 @@ export function largest(sources: readonly SourceCounts[], max: number): SourceCo
   if (sources.length <= max) return named(sources)
   const rest = sources.slice(max - 1)
   const counts = (rest[0]?.counts ?? []).map((_, index) => sum(rest.map((one) => one.counts[index] ?? 0)))
-  return [...named(sources.slice(0, max - 1)), { name: `${rest.length} others`, counts, total: sum(counts) }]
+  return [
+    ...named(sources.slice(0, max - 1)),
+    { name: counted(rest.length, 'other'), counts, total: sum(counts) },
+  ]
 }

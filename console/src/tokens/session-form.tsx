@@ -87,10 +87,7 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
             <SelectField
               label="Endpoint"
               value={endpoint}
-              options={[
-                ['', 'All that the token may request'],
-                ...callable.map(({ name }) => [name] as const),
-              ]}
+              options={[['', 'All endpoints of the token'], ...callable.map(({ name }) => [name] as const)]}
               onChange={setEndpoint}
             />
           )}

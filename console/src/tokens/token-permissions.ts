@@ -54,10 +54,12 @@ export function restrictionsOf({ project, parameters, requests_per_minute, expir
   return [
     ...(project === null ? [] : [`project ${project}`]),
     ...Object.entries(parameters).map(([name, value]) => `${name} ${value}`),
-    ...(requests_per_minute === null ? [] : [`${requests_per_minute} requests per minute`]),
+    ...(requests_per_minute === null ? [] : [`${counted(requests_per_minute, 'request')} per minute`]),
     ...(expires_at === null ? [] : [`until ${expires_at.slice(0, 10)}`]),
   ]
 }
 
 export const isExpired = ({ expires_at }: Pick<Limits, 'expires_at'>, nowMs = Date.now()): boolean =>
   expires_at !== null && Date.parse(expires_at) <= nowMs
+
+import { counted } from '../ui/format.ts'

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { faultsOf } from './browser.ts'
+import { projects } from './data.ts'
 import { onPage, openStage } from './stage.ts'
 
 const stage = openStage()
@@ -81,9 +82,9 @@ describe('a chart', () => {
 
   test('is changed by hand, marks the draft as changed, and is kept by saving', () =>
     open('lines', async (page) => {
+      await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Stacked').click()
       await page.getByRole('button', { name: 'Discard changes' }).waitFor()
-      await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('checkbox', { name: 'p95_ms' }).check()
       await page.getByRole('checkbox', { name: 'balance' }).uncheck()
       await page.getByRole('checkbox', { name: 'requests' }).uncheck()
@@ -95,6 +96,7 @@ describe('a chart', () => {
       // An endpoint with a chart opens with it.
       await page.goto('/console/endpoints/charts.lines')
       await chart(page, 'p95_ms over minute').waitFor()
+      await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Automatic').click()
       await chart(page, 'requests, balance over minute').waitFor()
     }))
@@ -120,11 +122,33 @@ describe('a chart', () => {
       await page.keyboard.insertText(queries.split)
       await page.keyboard.press('Control+Enter')
       await chart(page, 'requests by name').waitFor()
+      await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Number').click()
       await page.locator('.big-figures', { hasText: '11' }).first().waitFor()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Table').click()
       await page.getByRole('columnheader', { name: 'errors' }).waitFor()
     }))
+
+  test.each([
+    [1440, 900],
+    [1024, 768],
+  ])('of an endpoint with long SQL is visible without scrolling, %i by %i', (width, height) =>
+    visit(
+      `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely&_view=chart`,
+      admin(),
+      async (page) => {
+        await page.setViewportSize({ width, height })
+        const drawn = page.locator('.chart')
+        await drawn.locator('canvas').waitFor()
+        await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+        const bottom = async () => {
+          const box = await drawn.boundingBox()
+          return box && box.y + box.height
+        }
+        await expect.poll(bottom).toBeLessThan(height)
+      },
+    ),
+  )
 
   test('has no accessibility violations in either theme, narrow or wide', async () => {
     for (const [theme, width] of [
@@ -151,6 +175,7 @@ describe('a chart', () => {
 describe('a download', () => {
   const fileOf = async (page: Page, format: string) => {
     const started = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download', exact: true }).click()
     await page.getByRole('button', { name: `Download ${format}` }).click()
     const file = await started
     return { name: file.suggestedFilename(), content: readFileSync(await file.path()) }

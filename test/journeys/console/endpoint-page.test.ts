@@ -115,6 +115,13 @@ describe('an endpoint in the console', () => {
       await page.getByRole('button', { name: /^Version 2.*Five rows are enough\.$/ }).waitFor()
       await page.getByRole('button', { name: 'Query' }).click()
       await cell.waitFor()
+      const more = page.getByRole('button', { name: 'More', exact: true })
+      await more.press('Enter')
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Escape')
+      await page.locator('.menu > button:focus', { hasText: 'More' }).waitFor()
+      expect(await page.getByRole('button', { name: 'Rename' }).count()).toBe(0)
+      await more.click()
       await page.getByRole('button', { name: 'Rename' }).click()
       await page.getByLabel('New name').fill('console.kept-2')
       await page.keyboard.press('Enter')
@@ -163,6 +170,7 @@ describe('an endpoint in the console', () => {
   test('opens a copy as a new endpoint', () =>
     visit(`/console/endpoints/usage.api-counts?project=${projects[0]}`, admin(), async (page) => {
       await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
+      await page.getByRole('button', { name: 'More', exact: true }).click()
       await page.getByRole('button', { name: 'Duplicate' }).click()
       await page.getByRole('heading', { name: 'New endpoint' }).waitFor()
       expect(await page.getByLabel('Name').inputValue()).toBe('usage.api-counts-copy')

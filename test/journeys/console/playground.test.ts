@@ -173,6 +173,7 @@ describe('the playground', () => {
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByText('cut at the row limit').waitFor()
       const started = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Download', exact: true }).click()
       await page.getByRole('button', { name: 'Download CSV' }).click()
       const file = await started
       expect(file.suggestedFilename()).toBe('rows.csv')

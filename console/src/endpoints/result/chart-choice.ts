@@ -56,7 +56,7 @@ export function choiceOf(rows: readonly Row[], known: readonly Column[], chart: 
     return none(
       times.length > 0
         ? 'All rows have the same time. A chart over time needs at least two points.'
-        : 'No column can be the x-axis. Add a time or a text to the query, such as toStartOfHour(timestamp).',
+        : 'No column can be the x-axis. Add a time or text column to the query, such as toStartOfHour(timestamp).',
     )
   }
   const isTime = times.includes(x)

@@ -56,8 +56,8 @@ export function EndpointResult(props: EndpointResultProps) {
   const result = resultOf(run)
   const file = props.file ?? (name === undefined ? undefined : endpointFile(name, values))
   return (
-    <section className="stack" aria-label="Result" aria-busy={run.state === 'running'}>
-      <div className="tabs-line">
+    <section className="stack result" aria-label="Result" aria-busy={run.state === 'running'}>
+      <div className="tabs-line result-bar">
         <Choices
           label="Show the result as"
           options={[
@@ -71,7 +71,7 @@ export function EndpointResult(props: EndpointResultProps) {
         <Cost run={run} />
         <div className="actions">
           {run.state === 'done' && actions}
-          {view === 'chart' && (
+          {view === 'chart' && result && (
             <button
               type="button"
               className="button small"
