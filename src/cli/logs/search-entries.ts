@@ -59,6 +59,18 @@ export async function* searchEntries(
   }
 }
 
+/** Why a search finds nothing, in sentences. */
+export async function emptyReasons(
+  client: Pick<ServiceClient, 'request' | 'read' | 'parse'>,
+  source: string,
+  search: EntrySearch,
+): Promise<string[]> {
+  const response = await client.request('POST', `/api/sources/${encodeURIComponent(source)}/histogram`, {
+    json: { ...search, buckets: 1 },
+  })
+  return client.parse(await client.read(response), z.looseObject({ notes: z.array(z.string()) })).notes
+}
+
 /** The newest entries of any time, oldest first. */
 export async function newestEntries(
   client: Parameters<typeof searchEntries>[0],

@@ -83,6 +83,10 @@ describe('searching logs in the console', () => {
         await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
         await found(page, '110 entries')
         expect(await nothing.count()).toBe(0)
+        await box(page).fill('x'.repeat(300))
+        await page.keyboard.press('Enter')
+        await nothing.getByText(/^No entry in this time range matches/).waitFor()
+        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
       },
     ))
 
