@@ -181,7 +181,7 @@ async function send(method, path, body, token = service.adminToken.token) {
   const headers = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
   const response = await fetch(service.url + path, { method, headers, body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}.`)
-  return response.json()
+  return response.status === 204 ? undefined : response.json()
 }
 
 async function createTokens() {
@@ -243,6 +243,16 @@ async function queryEndpoints(tenant) {
   await new Promise((resolve) => setTimeout(resolve, 12_000))
 }
 
+/** Results from before lack the newest entries. */
+async function cacheNewResults(tenant) {
+  await send('DELETE', '/api/endpoints/usage.api-counts/cache')
+  const query = '/api/endpoints/query/usage.api-counts?interval=minutely'
+  for (let request = 0; request < 3; request++) {
+    await send('GET', `${query}&project=${sampleProject}`)
+    await send('GET', query, undefined, tenant.token)
+  }
+}
+
 for (const theme of themes) mkdirSync(`${images}${theme}`, { recursive: true })
 const { WELLHEAD_ENGINE_NODE: engineNode } = await engineEnvironment()
 const { openService } = await import('../bench/support/service.mjs')
@@ -259,6 +269,7 @@ try {
   await queryEndpoints(tenant)
   const forMs = Date.now() - nowMs
   await sendDemoLogs(service.url, service.adminToken.token, { forMs })
+  await cacheNewResults(tenant)
   await takePictures(service.url, { admin: service.adminToken.token, tenant, session })
 } finally {
   await service.close()

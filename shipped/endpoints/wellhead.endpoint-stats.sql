@@ -1,6 +1,6 @@
 /*
 id: 0d6f0c5e-6a0b-4f43-9a56-6f2c1b7d90e1
-description: Calls of endpoints in buckets of time, with errors, share of the cache and durations.
+description: Requests to endpoints in buckets of time, with errors, cache hits and durations.
 parameters:
   endpoint:
     empty_is_omitted: true

@@ -1,10 +1,10 @@
 /*
 id: 7b1f5f0a-3f0e-4c0d-8d6c-2b9a4e1c57d3
-description: Tokens that call most, with errors, durations, bytes and their last call.
+description: Tokens with the most requests, with errors, durations, bytes and their last request.
 parameters:
   endpoint:
     empty_is_omitted: true
-    description: Name of an endpoint. Omitted or empty, calls of all endpoints are counted.
+    description: Name of an endpoint. Omitted or empty, requests to all endpoints are counted.
     example: logs.all
   interval:
     enum: [5min, 1hr, 1day, 7day]

@@ -103,7 +103,7 @@ export const builtInSources: readonly NewSource[] = [
   { name: otelSource, description: 'OpenTelemetry records that name no source.' },
   {
     name: callsSource,
-    description: 'Calls of endpoints: by whom, how they went and what they cost. Written by the service.',
+    description: 'Requests to endpoints: caller, outcome and cost. Written by the service.',
     retention_days: 30,
     hot_fields: [
       ...texts('endpoint', 'token_id'),
