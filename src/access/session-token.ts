@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 
 /** A short-lived token. It is not stored: it says itself what it allows, signed with a key that its parent determines. */
-export const sessionPrefix = 'whs_'
+const sessionPrefix = 'whs_'
 
 /** Fits into the headers of every usual proxy. */
 export const maxSessionLength = 4096

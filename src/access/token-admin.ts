@@ -141,7 +141,7 @@ export class TokenAdmin {
   }
 
   /** Creates a session of a token. The secret is that of the requester. */
-  createSession(id: string, given: unknown, requester: Caller, secret: string): NewSession {
+  createSession(id: string, body: unknown, requester: Caller, secret: string): NewSession {
     if (requester.isSession) {
       throw forbidden('A session cannot create sessions. Use the token that it belongs to.')
     }
@@ -150,7 +150,7 @@ export class TokenAdmin {
       throw forbidden('Sessions of other tokens require the scope admin. Use the id self for your own token.')
     }
     const owner = isOwn ? requester.id : this.#find(id).record.id
-    const fields = readShape(sessionShape, given ?? {})
+    const fields = readShape(sessionShape, body ?? {})
     const session = this.#options.access.createSession(owner, fields, isOwn ? secret : undefined)
     if (!session)
       throw invalidParameter('id', 'The token has expired. Change expires_at, or use another one.')

@@ -15,6 +15,9 @@ export interface StoredEntry {
   metadata: string
 }
 
+/** Of the entry that was searched last: all queries search an entry in turn, and keeping those of all would take memory. */
+let latest: { entry: LiveEntry; stored: StoredEntry } | undefined
+
 /** Estimated size of an entry's objects. */
 const overheadBytes = 256
 
@@ -68,6 +71,11 @@ export class LiveEntry {
   }
 
   stored(): StoredEntry {
+    if (latest?.entry !== this) latest = { entry: this, stored: this.#read() }
+    return latest.stored
+  }
+
+  #read(): StoredEntry {
     return {
       project: JSON.parse(`"${Buffer.from(this.projectInJson, 'latin1').toString()}"`) as string,
       id: this.#text(this.#idAt, this.#idEnd),

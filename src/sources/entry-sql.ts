@@ -1,10 +1,11 @@
 import { invalidParameter } from '../base/errors.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
-import { textAtPath } from '../catalog/tables.ts'
 import { jsonRowSql } from '../engine/json-rows.ts'
 import { type BoundValues, conditionSql } from './search/condition-sql.ts'
-import type { SearchCondition } from './search/search-condition.ts'
-import type { Comparison, Condition, EntryFilter } from './search-shape.ts'
+import type { FieldTest } from './search/parse-query.ts'
+import { fieldTest, message, type SearchCondition } from './search/search-condition.ts'
+import { requiredField } from './search/search-field.ts'
+import type { Condition, EntryFilter } from './search-shape.ts'
 
 /** Selects an entry as the text of a JSON object, with its metadata as it was sent. */
 export const entryRow = jsonRowSql([
@@ -19,17 +20,6 @@ interface BoundConditions {
   /** Of a WHERE clause, with placeholders for the values. */
   sql: string
   parameters: BoundValues
-}
-
-const columns = new Set(['project', 'id', 'event_message'])
-
-const operators: Record<Exclude<Comparison, 'exists' | 'contains'>, string> = {
-  eq: '=',
-  ne: '!=',
-  gt: '>',
-  gte: '>=',
-  lt: '<',
-  lte: '<=',
 }
 
 const instant = "DateTime64(6, 'UTC')"
@@ -72,45 +62,31 @@ export function conditionsOf(
   query?: SearchCondition,
 ): BoundConditions {
   const { sql, parameters } = rangeConditions(filter, nowMicros)
-  const terms = [sql]
-  for (const [index, text] of filter.text.entries()) {
-    terms.push(`positionCaseInsensitiveUTF8(event_message, {text${index}:String}) > 0`)
-    parameters[`text${index}`] = text
-  }
-  for (const [index, condition] of filter.filters.entries()) {
-    const name = `value${index}`
-    const term = termOf(condition, name)
-    // A comparison with an absent value is null, which NOT would keep.
-    terms.push(condition.not ? `NOT ifNull(${term}, 0)` : term)
-    if (condition.is !== 'exists') parameters[name] = comparedValue(condition)
-  }
-  if (query) terms.push(`(${conditionSql(query, parameters)})`)
-  return { sql: terms.join(' AND '), parameters }
+  const parts = [
+    ...filter.text.map((value) => fieldTest(message, { is: 'contains', value })),
+    ...filter.filters.map(filterCondition),
+    ...(query ? [query] : []),
+  ]
+  const terms = parts.map((part) => `(${conditionSql(part, parameters)})`)
+  return { sql: [sql, ...terms].join(' AND '), parameters }
 }
 
-function termOf({ path, is }: Condition, name: string): string {
-  const text = textAt(path)
-  if (is === 'exists') return `isNotNull(${text})`
-  if (is === 'eq') return `${text} = {${name}:String}`
-  // An absent value is different, too.
-  if (is === 'ne') return `ifNull(${text}, '') != {${name}:String}`
-  if (is === 'contains') return `positionCaseInsensitiveUTF8(${text}, {${name}:String}) > 0`
-  return `toFloat64OrNull(${text}) ${operators[is]} {${name}:Float64}`
+function filterCondition(condition: Condition): SearchCondition {
+  const { path, is, not } = condition
+  // Filters have no short names, and `message` is one for `event_message`.
+  const field = requiredField(path === 'message' ? 'metadata.message' : path, [], 'filters')
+  const part = fieldTest(field, testOf(condition))
+  return not === (is === 'ne') ? part : { kind: 'not', part }
 }
 
-function comparedValue({ path, is, value }: Condition): string | number {
-  if (is === 'eq' || is === 'ne' || is === 'contains') return value
-  const number = Number(value)
-  if (value.trim() !== '' && Number.isFinite(number)) return number
-  throw invalidParameter('filters', `Compare ${path} with a number; "${value.slice(0, 60)}" is not a number.`)
-}
-
-/** The value at a path as text; null if there is none. A dot inside of a key is written %2E. */
-export function textAt(path: string): string {
-  if (columns.has(path)) return `toNullable(${path})`
-  const parts = path.replace(/^metadata\./, '').split('.')
-  if (parts.some((part) => part === '' || part.includes('\0'))) {
-    throw invalidParameter('path', `"${path}" is not a path. Separate names by one dot, as in request.url.`)
+function testOf({ path, is, value }: Condition): FieldTest {
+  if (is === 'exists' || is === 'contains') return { is, value }
+  if (is === 'eq' || is === 'ne') return { is: 'eq', value }
+  const number = value.trim() === '' ? Number.NaN : Number(value)
+  if (!Number.isFinite(number)) {
+    const message = `Compare ${path} with a number; "${value.slice(0, 60)}" is not a number.`
+    throw invalidParameter('filters', message)
   }
-  return textAtPath(parts.map((part) => part.replace(/%2E/gi, '.')))
+  const bound = { value: number, inclusive: is.endsWith('e') }
+  return { is: 'number', ...(is.startsWith('g') ? { min: bound } : { max: bound }) }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { entryNotFound, invalidParameter, WellheadError } from '../base/errors.ts'
+import { entryNotFound, WellheadError } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
@@ -11,7 +11,7 @@ import { isolationSettings, rowFilterSettings } from '../sql/isolation.ts'
 import { conditionsOf, entryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
 import { readQuery, type SearchCondition } from './search/search-condition.ts'
-import { isStatus, type SearchField, searchField } from './search/search-field.ts'
+import { isStatus, requiredField } from './search/search-field.ts'
 import { searchNotes } from './search/search-notes.ts'
 import { type EntryFilter, facetsShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
 import { pathSettings } from './source-admin.ts'
@@ -64,7 +64,7 @@ interface Search {
 }
 
 const deadlineMs = 30_000
-/** Searches of a caller are refused for a while after so many crashes of the engine. */
+/** Number of crashes of the engine after which searches of a caller are refused for a while. */
 const maxCrashes = 3
 /** Values of a histogram that have counts of their own. */
 const maxGroups = 8
@@ -139,7 +139,7 @@ export class LogSearch {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
     const search = this.#search(name, filter, reader)
     const step = stepOf(filter, search.nowMicros, maxBuckets)
-    const group = by === undefined ? "''" : groupSql(fieldOf(by, search.source, 'by'))
+    const group = by === undefined ? "''" : groupSql(requiredField(by, search.source.hot_fields, 'by'))
     const { table, sql } = search
     const top =
       `(SELECT groupArray(g) FROM (SELECT ${group} AS g FROM ${table} WHERE ${sql} ` +
@@ -169,7 +169,7 @@ export class LogSearch {
     const search = this.#search(name, filter, reader)
     const rows = await this.#rows<{ value: string; n: number }>(
       search,
-      `SELECT substringUTF8(${present(fieldOf(path, search.source, 'path'))}, 1, 500) AS value, count() AS n ` +
+      `SELECT substringUTF8(${present(requiredField(path, search.source.hot_fields, 'path'))}, 1, 500) AS value, count() AS n ` +
         `FROM ${search.table} WHERE ${search.sql} GROUP BY value HAVING value != '' ORDER BY n DESC, value LIMIT {limit:UInt32}`,
       { ...search.parameters, limit },
     )
@@ -180,7 +180,7 @@ export class LogSearch {
   async facets(name: string, body: unknown, reader: EntryReader): Promise<{ facets: Facet[] }> {
     const search = this.#search(name, readShape(facetsShape, body), reader)
     const columns = search.source.hot_fields.flatMap(({ column, path, type }) => {
-      const field = fieldOf(column, search.source, 'column')
+      const field = requiredField(column, search.source.hot_fields, 'column')
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
     })
     if (columns.length === 0) return { facets: [] }
@@ -275,12 +275,6 @@ export class LogSearch {
 
 function tableOf({ name }: Source): string {
   return `${database}.\`${name}\``
-}
-
-function fieldOf(name: string, { hot_fields }: Source, parameter: string): SearchField {
-  const field = searchField(name, hot_fields)
-  if (field) return field
-  throw invalidParameter(parameter, `"${name}" is not a path. Separate names by one dot, as in request.url.`)
 }
 
 function byCount(one: ValueCount, other: ValueCount): number {

@@ -9,8 +9,6 @@ const path = z.string().min(1).max(500)
 
 const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists', 'contains'] as const
 
-export type Comparison = (typeof comparisons)[number]
-
 const condition = z.strictObject({
   /** `project`, `id`, `event_message`, or a path of `metadata`. */
   path,

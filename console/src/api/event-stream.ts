@@ -1,11 +1,44 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { ApiError } from './api.ts'
+import { connection } from './connection.ts'
 
 /** The service sends a heartbeat every 15 s. */
 const silenceMs = 45_000
 
+const firstPauseMs = 1_000
+const longestPauseMs = 15_000
+
+/**
+ * Follows a stream until the signal aborts, again after each break. Pauses are longer while the service does not respond.
+ * Throws errors that reconnecting does not solve.
+ */
+export async function reconnecting(
+  follow: (alive: () => void) => Promise<void>,
+  onBroken: () => void,
+  signal: AbortSignal,
+  { pause, lost }: Pick<typeof connection, 'pause' | 'lost'> = connection,
+): Promise<never> {
+  let failures = 0
+  const alive = () => {
+    failures = 0
+  }
+  for (;;) {
+    try {
+      await follow(alive)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isTemporary(error)) throw error
+      if (!(error instanceof ApiError)) lost()
+    }
+    signal.throwIfAborted()
+    onBroken()
+    await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), signal)
+    signal.throwIfAborted()
+  }
+}
+
 /** Whether reconnecting may solve it. */
-export function isTemporary(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }
 

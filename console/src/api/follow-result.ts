@@ -1,7 +1,6 @@
 import { ApiError, type ErrorBody, send } from './api.ts'
 import { type CallResult, queryPath } from './call-endpoint.ts'
-import { connection } from './connection.ts'
-import { isTemporary, messagesOf } from './event-stream.ts'
+import { messagesOf, reconnecting } from './event-stream.ts'
 import type { Row } from './shapes.ts'
 
 interface ResultEvents {
@@ -11,9 +10,6 @@ interface ResultEvents {
   /** The query failed. Results may follow. */
   onError: (error: ApiError) => void
 }
-
-const firstPauseMs = 1_000
-const longestPauseMs = 15_000
 
 /**
  * Reports the result of an endpoint and its changes, until the signal aborts. Reconnects after a break. Throws errors that
@@ -28,8 +24,7 @@ export async function followResult(
   token?: string,
 ): Promise<void> {
   let lastId: string | undefined
-  let failures = 0
-  const follow = async () => {
+  const follow = async (alive: () => void) => {
     const headers = { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) }
     const { body } = await send(queryPath(name, values), {
       signal,
@@ -39,7 +34,7 @@ export async function followResult(
     events.onOpen()
     let truncated = false
     for await (const messages of messagesOf(body as ReadableStream<Uint8Array>)) {
-      failures = 0
+      alive()
       for (const { event, id, data } of messages) {
         if (event === 'truncated') truncated = true
         if (event === 'error') {
@@ -55,19 +50,7 @@ export async function followResult(
       }
     }
   }
-  for (;;) {
-    try {
-      await follow()
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!isTemporary(error)) throw error
-      if (!(error instanceof ApiError)) connection.lost()
-    }
-    signal.throwIfAborted()
-    events.onBroken()
-    await connection.pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), signal)
-    signal.throwIfAborted()
-  }
+  return reconnecting(follow, events.onBroken, signal)
 }
 
 /** Events do not say what a result cost. */

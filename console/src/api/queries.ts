@@ -5,7 +5,6 @@ import type {
   Cache,
   Endpoint,
   EndpointCacheState,
-  EndpointStat,
   Entry,
   JsonPath,
   Requests,
@@ -39,9 +38,6 @@ export const queryClient = new QueryClient({
 export function invalidate(...keys: string[]): void {
   for (const key of keys) queryClient.invalidateQueries({ queryKey: [key] })
 }
-
-/** The shipped endpoint with statistics of all endpoints. */
-const statsEndpoint = 'wellhead.endpoint-stats'
 
 interface ReadOptions {
   staleTime?: number
@@ -99,27 +95,17 @@ export const queries = {
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
-  /** Null where the service records no statistics. */
-  stats: (interval: string) =>
-    queryOptions({
-      queryKey: ['stats', interval],
-      queryFn: async ({ signal }) => {
-        const path = `/api/endpoints/query/${statsEndpoint}?interval=${interval}`
-        return (await unlessOff(api<{ result: EndpointStat[] }>(path, { signal })))?.result ?? null
-      },
-      refetchInterval: 10_000,
-    }),
   /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
   requests: (interval: string, endpoint?: string, token?: string) =>
     queryOptions({
       queryKey: ['requests', interval, endpoint, token],
       queryFn: ({ signal }) => {
-        const asked = new URLSearchParams({
+        const wanted = new URLSearchParams({
           interval,
           ...(endpoint !== undefined && { endpoint }),
           ...(token !== undefined && { token }),
         })
-        return unlessOff(api<Requests>(`/api/requests?${asked}`, { signal }))
+        return unlessOff(api<Requests>(`/api/requests?${wanted}`, { signal }))
       },
       refetchInterval: 10_000,
       placeholderData: keepPreviousData,

@@ -39,15 +39,6 @@ export interface ContractChange {
   message: string
 }
 
-/** A row of the endpoint `wellhead.endpoint-stats`. */
-export interface EndpointStat {
-  endpoint: string
-  calls: number
-  errors: number
-  hit_ratio: number | null
-  p95_ms: number | null
-}
-
 /** A request in the list of slow and failed ones. */
 export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
 

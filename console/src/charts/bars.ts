@@ -3,7 +3,7 @@ import type { Series } from './series.ts'
 
 const maxBarPx = 72
 
-export interface Stack {
+interface Stack {
   /** Where each bar begins. */
   bases: number[]
   /** Where it ends; null without a value. */

@@ -8,7 +8,7 @@ import { barPaths, slotOf, stacksOf } from './bars.ts'
 import { type ChartKind, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
 
-export interface PlotProps {
+interface PlotProps {
   label: string
   /** Seconds, or positions of names. */
   points: readonly number[]
@@ -187,7 +187,7 @@ export default function Plot(props: PlotProps) {
         aria-valuetext={`${pointText(chosen)}: ${series.map((one) => `${one.name} ${valueAt(one)}`).join(', ')}`}
         onKeyDown={onKey}
       />
-      <p id={summary} className="unseen">
+      <p id={summary} className="hidden-text">
         {words}
       </p>
     </div>

@@ -4,8 +4,8 @@ import { summaryOf, valueText } from './series.ts'
 
 test('writes small, large and negative numbers, durations and bytes readably', () => {
   expect(
-    [0, 0.00123, 12.345, 9999, 1_250_000, -4_300_000_000, null].map((n) => valueText(n, undefined)),
-  ).toEqual(['0', '0.0012', '12.3', '9,999', '1.25M', '−4.3B', '–'])
+    [0, 0.00123, 12.345, 9999, 1_250_000, -4_300_000_000, 2 ** 64, null].map((n) => valueText(n, undefined)),
+  ).toEqual(['0', '0.0012', '12.3', '9,999', '1.25M', '−4.3B', '1.84e+19', '–'])
   expect([0, 12, 5_000, 12_500, 7_200_000].map((n) => valueText(n, 'ms'))).toEqual([
     '0 ms',
     '12 ms',

@@ -14,12 +14,15 @@ interface TimeSeriesProps {
   series: readonly Series[]
   kind: ChartKind
   height?: number
+  /** Whether the times are midnights in UTC that stand for days. */
+  isDays?: boolean
   /** Called with milliseconds when a range is dragged. Without it, dragging zooms in. */
   onRange?: (fromMs: number, toMs: number) => void
 }
 
 /** Numbers over time. Stacked series are bars on top of each other. */
-export function TimeSeries({ label, timestamps, series, kind, height = 260, onRange }: TimeSeriesProps) {
+export function TimeSeries(props: TimeSeriesProps) {
+  const { label, timestamps, series, kind, height = 260, isDays = false, onRange } = props
   const zone = useZone()
   // Pages fetch the same numbers again and again.
   const content = JSON.stringify([timestamps, series])
@@ -35,8 +38,11 @@ export function TimeSeries({ label, timestamps, series, kind, height = 260, onRa
         series={drawn.series}
         kind={kind}
         height={height}
-        isUtc={zone === 'utc'}
-        pointText={(index) => timeText((drawn.seconds[index] ?? 0) * 1000, zone)}
+        isUtc={isDays || zone === 'utc'}
+        pointText={(index) => {
+          const ms = (drawn.seconds[index] ?? 0) * 1000
+          return isDays ? showInstant(ms, 'utc').slice(0, 10) : timeText(ms, zone)
+        }}
         onRange={onRange && ((from, to) => onRange(Math.floor(from * 1000), Math.ceil(to * 1000)))}
       />
     </Suspense>

@@ -1,3 +1,4 @@
+import { type ReactNode, useId } from 'react'
 import type { CallableEndpoint, Parameter, Parameters } from '../api/shapes.ts'
 import { counted, seconds } from '../ui/format.ts'
 import { SnippetTabs } from '../ui/snippet.tsx'
@@ -30,10 +31,7 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
   ]
   return (
     <div className="stack">
-      <section className="card part" aria-labelledby="docs-request">
-        <div className="card-head">
-          <h2 id="docs-request">Request</h2>
-        </div>
+      <Card title="Request">
         <div className="card-body">
           <SnippetTabs label="Request with" snippets={callSnippets(location.origin, name, values)} />
           <p className="soft">
@@ -49,18 +47,12 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
             ))}
           </dl>
         </div>
-      </section>
-      <section className="card part" aria-labelledby="docs-parameters">
-        <div className="card-head">
-          <h2 id="docs-parameters">Parameters</h2>
-        </div>
+      </Card>
+      <Card title="Parameters">
         <ParameterTable parameters={parameters} fixed={fixed} />
-      </section>
+      </Card>
       <div className="parts two">
-        <section className="card part" aria-labelledby="docs-columns">
-          <div className="card-head">
-            <h2 id="docs-columns">Columns</h2>
-          </div>
+        <Card title="Columns">
           <Table columns={[['Name'], ['Type']]} className="plain">
             {columns.map((column) => (
               <tr key={column.name}>
@@ -69,14 +61,15 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
               </tr>
             ))}
           </Table>
-        </section>
-        <section className="card part" aria-labelledby="docs-formats">
-          <div className="card-head">
-            <h2 id="docs-formats">Formats</h2>
+        </Card>
+        <Card
+          title="Formats"
+          aside={
             <span className="faint">
               Parameter <code>_format</code>
             </span>
-          </div>
+          }
+        >
           <Table columns={[['Format'], ['Result']]} className="plain">
             {formats.map(([format, text]) => (
               <tr key={format}>
@@ -85,9 +78,22 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
               </tr>
             ))}
           </Table>
-        </section>
+        </Card>
       </div>
     </div>
+  )
+}
+
+function Card({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section className="card part" aria-labelledby={id}>
+      <div className="card-head">
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
   )
 }
 

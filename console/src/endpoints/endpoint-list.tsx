@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
-import type { Cache, CallableEndpoint, Endpoint, EndpointStat, Whoami } from '../api/shapes.ts'
+import type { Cache, CallableEndpoint, Endpoint, Requests, Whoami } from '../api/shapes.ts'
 import { count, counted, milliseconds, percent, seconds } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
@@ -45,12 +45,7 @@ export default function EndpointList({ who }: { who: Whoami }) {
   )
 }
 
-interface Figures {
-  requests: number
-  errors: number
-  hits: number
-  p95: number
-}
+type Figures = Requests['endpoints'][number]
 
 interface ListProps {
   endpoints: readonly (Endpoint | CallableEndpoint)[]
@@ -59,11 +54,11 @@ interface ListProps {
 }
 
 function List({ endpoints, search, admin }: ListProps) {
-  const { data: stats } = useQuery({ ...queries.stats('1day'), enabled: admin })
+  const { data: requests } = useQuery({ ...queries.requests('1day'), enabled: admin })
   const { data: cache } = useQuery({ ...queries.cache(), enabled: admin })
   // The columns are shown before their values, so that nothing moves.
-  const hasFigures = admin && stats !== null
-  const figures = useMemo(() => byEndpoint(stats ?? []), [stats])
+  const hasFigures = admin && requests !== null
+  const figures = useMemo(() => new Map(requests?.endpoints.map((one) => [one.endpoint, one])), [requests])
   const cached = useMemo(() => new Map(cache?.endpoints.map((one) => [one.id, one])), [cache])
   // Keeps typing fast: the rows follow when there is time.
   const deferred = useDeferredValue(search)
@@ -99,30 +94,33 @@ function List({ endpoints, search, admin }: ListProps) {
           endpoint={endpoint}
           cached={cached.get(endpoint.id)}
           admin={admin}
-          figures={hasFigures ? (figures.get(endpoint.name) ?? (stats ? noRequests : undefined)) : null}
+          figures={hasFigures ? (figures.get(endpoint.name) ?? (requests ? '–' : '…')) : null}
         />
       ))}
     </Table>
   )
 }
 
-const noRequests: Figures = { requests: 0, errors: 0, hits: 0, p95: Number.NaN }
-
 interface EndpointRowProps {
   endpoint: Endpoint | CallableEndpoint
   cached: Cache['endpoints'][number] | undefined
   admin: boolean
-  /** Undefined while they are loading, null where there are none. */
-  figures: Figures | undefined | null
+  /** A text stands for each of them. Null: statistics are off. */
+  figures: Figures | '…' | '–' | null
 }
 
 const EndpointRow = memo(function EndpointRow({ endpoint, cached, admin, figures }: EndpointRowProps) {
   const { name, description, cache_seconds } = endpoint
   const isPublished = !('published' in endpoint) || endpoint.published
   const age = cached && `${seconds(cached.newest_age_seconds)} old`
-  const cells = figures ? cellsOf(figures) : ['…', '…', '…', '…']
+  const cells =
+    figures === null
+      ? []
+      : typeof figures === 'string'
+        ? new Array<string>(4).fill(figures)
+        : cellsOf(figures)
   const short = [
-    ...(figures === null ? [] : figures === undefined ? ['…'] : inShort(figures)),
+    ...(figures === null || figures === '–' ? [] : figures === '…' ? ['…'] : inShort(figures)),
     ...(age ? [`newest result ${age}`] : []),
   ]
   return (
@@ -143,38 +141,25 @@ const EndpointRow = memo(function EndpointRow({ endpoint, cached, admin, figures
           {age ?? <span className="faint">–</span>}
         </td>
       )}
-      {figures !== null &&
-        cells.map((text, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a cell is identified by its column
-          <td key={index} className="right optional">
-            {text}
-          </td>
-        ))}
+      {cells.map((text, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a cell is identified by its column
+        <td key={index} className="right optional">
+          {text}
+        </td>
+      ))}
     </tr>
   )
 })
 
-function cellsOf({ requests, errors, hits, p95 }: Figures): string[] {
-  return [count(requests), milliseconds(p95), percent(requests > 0 ? hits / requests : null), count(errors)]
+function cellsOf({ requests, errors, hits, p95_ms }: Figures): string[] {
+  return [count(requests), milliseconds(p95_ms), percent(hits / requests), count(errors)]
 }
 
-function inShort({ requests, errors, hits, p95 }: Figures): string[] {
+function inShort({ requests, errors, hits, p95_ms }: Figures): string[] {
   return [
     `${counted(requests, 'request')} today`,
-    ...(requests > 0 ? [`p95 ${milliseconds(p95)}`, `${percent(hits / requests)} cache hits`] : []),
+    `p95 ${milliseconds(p95_ms)}`,
+    `${percent(hits / requests)} cache hits`,
     ...(errors > 0 ? [counted(errors, 'error')] : []),
   ]
-}
-
-function byEndpoint(stats: readonly EndpointStat[]): Map<string, Figures> {
-  const found = new Map<string, Figures>()
-  for (const { endpoint, calls, errors, hit_ratio, p95_ms } of stats) {
-    const one = found.get(endpoint) ?? { requests: 0, errors: 0, hits: 0, p95: 0 }
-    one.requests += calls
-    one.errors += errors
-    one.hits += (hit_ratio ?? 0) * calls
-    one.p95 = Math.max(one.p95, p95_ms ?? 0)
-    found.set(endpoint, one)
-  }
-  return found
 }

@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { ApiError, api } from '../api/api.ts'
+import { useLocation } from 'wouter'
+import { ApiError, api, at } from '../api/api.ts'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
 import { ago } from '../ui/format.ts'
@@ -22,6 +23,7 @@ export function EndpointVersions({ saved }: { saved: Endpoint }) {
 
 function Versions({ saved, versions }: { saved: Endpoint; versions: readonly Endpoint[] }) {
   const [address, setAddress] = useAddress()
+  const [, navigate] = useLocation()
   const chosen = Number(address.get('_shown') ?? saved.version)
   const shown = versions.find(({ version }) => version === chosen) ?? versions[0]
   const before = versions.find(({ version }) => version === (shown?.version ?? 0) - 1)
@@ -37,8 +39,12 @@ function Versions({ saved, versions }: { saved: Endpoint; versions: readonly End
     onError: () => queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] }),
     onSuccess: (restored) => {
       setAddress({ _shown: undefined }, 'replace')
-      queryClient.setQueryData(queries.endpoint(saved.name).queryKey, restored)
-      invalidate('endpoints')
+      queryClient.setQueryData(queries.endpoint(restored.name).queryKey, restored)
+      // The version may be from before a rename.
+      if (restored.name !== saved.name) {
+        navigate(`/console/endpoints/${at(restored.name)}${location.search}`, { replace: true })
+      }
+      invalidate('endpoints', 'whoami')
     },
   })
   const changes = restore.error instanceof ApiError ? restore.error.changes : undefined

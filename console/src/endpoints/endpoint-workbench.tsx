@@ -166,7 +166,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                   problem={problem}
                   state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
                 />
-                <button type="button" className="link" onClick={() => formatQuery(draft, setDraft)}>
+                <button type="button" className="link" onClick={() => formatQuery(setDraft)}>
                   Format
                 </button>
                 <button type="button" className="link" aria-pressed={isTall} onClick={() => setTall(!isTall)}>
@@ -227,9 +227,9 @@ function NoValue({ names }: { names: readonly string[] }) {
   )
 }
 
-async function formatQuery(draft: EndpointDraft, setDraft: (draft: EndpointDraft) => void): Promise<void> {
+async function formatQuery(setDraft: (change: (now: EndpointDraft) => EndpointDraft) => void): Promise<void> {
   const { formatSql } = await import('./editor/format-sql.ts')
-  setDraft({ ...draft, query: formatSql(draft.query) })
+  setDraft((now) => ({ ...now, query: formatSql(now.query) }))
 }
 
 /** Adds parameters that the SQL uses without a declaration, so that they can be tried. */

@@ -52,10 +52,13 @@ export function useEndpointDraft(saved: Endpoint | undefined) {
     isBehind: isChanged && base !== undefined && saved !== undefined && saved.version > base.version,
     setDraft: (next: EndpointDraft | ((now: EndpointDraft) => EndpointDraft)) =>
       setWork((now) => ({ ...now, draft: typeof next === 'function' ? next(now.draft) : next })),
-    /** Continues from the saved version. */
-    adopt: (saved: Endpoint) => {
+    /** Continues from the saved version, with the changes since this draft was sent. */
+    adopt: (next: Endpoint) => {
       unsaved.delete(key)
-      setWork({ draft: draftOf(saved), base: saved })
+      setWork((now) => ({
+        draft: saved ? rebased(now.draft, draft, draftOf(next)) : draftOf(next),
+        base: next,
+      }))
     },
     discard: () => setWork(fresh()),
     /** Applies the changes to the current version. */

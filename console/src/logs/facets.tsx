@@ -1,7 +1,13 @@
 import { useState } from 'react'
 import type { Facet } from '../api/shapes.ts'
 import { short } from '../ui/format.ts'
-import { conditionOf, conditionsIn, withCondition, withoutCondition } from './search/conditions.ts'
+import {
+  conditionOf,
+  conditionsIn,
+  excludedValue,
+  withCondition,
+  withoutCondition,
+} from './search/conditions.ts'
 import { facetsInOrder } from './source-fields.ts'
 
 interface FacetsProps {
@@ -35,12 +41,18 @@ export function Facets({ facets, isOld, query, onQuery, open, onToggle }: Facets
 }
 
 function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsProps, 'query' | 'onQuery'>) {
-  const { column: field, values } = facet
+  const { column: field } = facet
   const [all, setAll] = useState(false)
   const conditions = conditionsIn(query) ?? []
-  const toggle = (condition: string) =>
+  // No entry has them any more; they stay so that they can be included again.
+  const excluded = conditions.flatMap((condition) => excludedValue(field, condition) ?? [])
+  const others = excluded.filter((value) => facet.values.every((one) => one.value !== value))
+  const values = [...others.map((value) => ({ value, count: 0 })), ...facet.values]
+  const toggle = (condition: string, opposite: string) =>
     onQuery(
-      conditions.includes(condition) ? withoutCondition(query, condition) : withCondition(query, condition),
+      conditions.includes(condition)
+        ? withoutCondition(query, condition)
+        : withCondition(withoutCondition(query, opposite), condition),
     )
   return (
     <section aria-label={field}>
@@ -55,7 +67,7 @@ function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsPr
                 className="include"
                 aria-pressed={conditions.includes(include)}
                 title={`Include ${value}`}
-                onClick={() => toggle(include)}
+                onClick={() => toggle(include, exclude)}
               >
                 <span>{value === '' ? 'empty' : value}</span>{' '}
                 <span className="number faint">{short(count)}</span>
@@ -66,7 +78,7 @@ function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsPr
                 aria-label={`Exclude ${field} ${value}`}
                 aria-pressed={conditions.includes(exclude)}
                 title="Exclude this value"
-                onClick={() => toggle(exclude)}
+                onClick={() => toggle(exclude, include)}
               >
                 −
               </button>

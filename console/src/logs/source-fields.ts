@@ -4,7 +4,7 @@ type Column = Pick<TypedColumn, 'column' | 'path' | 'type'>
 type Named = Pick<Column, 'column' | 'path'>
 
 /** A field that a search can name. */
-export interface SearchableField {
+interface SearchableField {
   name: string
   note: string
 }
@@ -49,7 +49,7 @@ export function facetsInOrder(facets: readonly Facet[]): Facet[] {
   return facets.toSorted((one, other) => rank(one) - rank(other) || one.values.length - other.values.length)
 }
 
-const ownFields = ['project', 'id', 'message', 'event_message']
+const ownFields = ['project', 'id', 'message', 'event_message', 'timestamp']
 
 /** The field for a path of metadata. The prefix keeps it from meaning another field of that name. */
 export function fieldOfPath(path: string, columns: readonly Column[]): string {

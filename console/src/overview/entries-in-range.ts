@@ -2,7 +2,7 @@ import type { Usage } from '../api/shapes.ts'
 import type { Range } from '../endpoints/usage/time-range.tsx'
 import { counted, sum } from '../ui/format.ts'
 
-export interface SourceCounts {
+interface SourceCounts {
   name: string
   /** New entries in each bucket. */
   counts: number[]

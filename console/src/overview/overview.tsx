@@ -69,7 +69,7 @@ export default function Overview() {
   )
 }
 
-/** What needs somebody now. */
+/** Problems that need action now. */
 function Alarms({ status, usage }: { status: Status | undefined; usage: Usage | undefined }) {
   const disk = usage?.disk
   return (

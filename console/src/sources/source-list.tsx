@@ -5,10 +5,10 @@ import { queries } from '../api/queries.ts'
 import { bytes, count } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
-import { Spark } from '../ui/spark.tsx'
 import { Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { NewSource } from './source-form.tsx'
+import { Spark } from './spark.tsx'
 
 const columns = [
   ['Name'],

@@ -9,11 +9,11 @@ import { showInstant, useZone } from '../ui/instants.ts'
 import { MissingPage, PageHead } from '../ui/page-head.tsx'
 import { SnippetTabs } from '../ui/snippet.tsx'
 import { sendSnippets } from '../ui/snippets.ts'
-import { Spark } from '../ui/spark.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Retention } from './source-form.tsx'
 import { SourceSchema } from './source-schema.tsx'
+import { Spark } from './spark.tsx'
 
 export default function SourcePage({ name }: { name: string }) {
   const query = useQuery({

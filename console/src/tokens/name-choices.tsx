@@ -1,4 +1,4 @@
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import { Icon } from '../ui/icon.tsx'
 
 interface NameChoicesProps {
@@ -14,6 +14,7 @@ interface NameChoicesProps {
 /** Some of many names. Chosen ones need not exist any more. */
 export function NameChoices({ label, all, names, chosen, onChange }: NameChoicesProps) {
   const id = useId()
+  const [isLimited] = useState(chosen.length > 0)
   const others = names.filter((name) => !chosen.includes(name))
   return (
     <div className="field">
@@ -45,6 +46,9 @@ export function NameChoices({ label, all, names, chosen, onChange }: NameChoices
           ))}
         </ul>
       )}
+      <span className="note" role="status">
+        {isLimited && chosen.length === 0 && `This allows ${all.toLowerCase()}.`}
+      </span>
     </div>
   )
 }

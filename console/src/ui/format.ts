@@ -17,6 +17,7 @@ export function sum(values: readonly number[]): number {
 
 export function short(value: number): string {
   if (Math.abs(value) < 1) return small.format(value)
+  if (Math.abs(value) >= 1e15) return value.toExponential(2)
   if (Math.abs(value) >= 10_000) return compact.format(value)
   const precision = Math.abs(value) < 10 ? 100 : 10
   return numbers.format(Math.round(value * precision) / precision)

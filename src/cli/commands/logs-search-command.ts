@@ -4,7 +4,7 @@ import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addFilterOptions, type FilterOptions, joinedQuery, queryArgument } from '../logs/entry-filter.ts'
 import { entryText } from '../logs/entry-text.ts'
-import { searchEntries } from '../logs/search-entries.ts'
+import { emptyReasons, searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SearchOptions extends FilterOptions {
@@ -55,7 +55,9 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       }
       if (count === 0) {
         const range = from === undefined ? `in the hour before ${to ?? 'now'}` : 'in this time range'
-        await io.stderr.write(`No entries match ${range}. Search further back with --since.\n`)
+        const reasons = await emptyReasons(client, source, { project, from, to, query })
+        const lines = [`No entries match ${range}. Search further back with --since.`, ...reasons]
+        await io.stderr.write(`${lines.join('\n')}\n`)
       } else if (count === limit) {
         await io.stderr.write(`Showing the newest ${count}; there may be more. Raise --limit, or set --to.\n`)
       }

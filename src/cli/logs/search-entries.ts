@@ -9,7 +9,7 @@ export interface EntrySearch {
   query: string
 }
 
-export interface FoundEntry {
+interface FoundEntry {
   entry: LoggedEntry
   /** As the service sent it: parsing would round large integers. */
   json: string
@@ -57,6 +57,18 @@ export async function* searchEntries(
     left -= entries.length
     before = { timestamp: last.timestamp, id: last.id }
   }
+}
+
+/** Why a search finds nothing, in sentences. */
+export async function emptyReasons(
+  client: Pick<ServiceClient, 'request' | 'read' | 'parse'>,
+  source: string,
+  search: EntrySearch,
+): Promise<string[]> {
+  const response = await client.request('POST', `/api/sources/${encodeURIComponent(source)}/histogram`, {
+    json: { ...search, buckets: 1 },
+  })
+  return client.parse(await client.read(response), z.looseObject({ notes: z.array(z.string()) })).notes
 }
 
 /** The newest entries of any time, oldest first. */

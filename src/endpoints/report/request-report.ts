@@ -23,7 +23,7 @@ export interface RequestReport {
   codes: { code: string; status: number; endpoint: string; requests: number; last_at: string }[]
 }
 
-export interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'> {
+interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'> {
   interval: ReportInterval
   /** Undefined: all except those of the service. */
   endpoints: readonly string[] | undefined
@@ -77,7 +77,7 @@ export class RequestReports {
   }
 }
 
-export function reportOf(
+function reportOf(
   interval: ReportInterval,
   rows: readonly FiguresRow[],
   failed: readonly CodesRow[],

@@ -26,7 +26,7 @@ const callable = z.object({
 })
 const permissions = z.object({
   id: z.string(),
-  description: z.string().describe('Empty for the admin token.'),
+  description: z.string().describe('Empty for the admin token and for sessions.'),
   session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
   query: z.boolean(),
@@ -63,6 +63,8 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
       return {
         id: caller.id,
         ...tokens.summary(caller.id),
+        // Customers hold sessions; the description is for those who hold the token.
+        ...(caller.isSession && { description: '' }),
         session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),

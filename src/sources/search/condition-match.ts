@@ -13,6 +13,11 @@ export interface StoredEntry {
   readonly metadata: string
 }
 
+/** What queries have read of an entry. Many may read the same, and each reads in the event loop. */
+const reads = new WeakMap<StoredEntry, { texts: Map<string, string | undefined>; length: number }>()
+/** Values may contain each other, so that they are longer than the entry. */
+const maxKept = { texts: 1_000, length: 2 ** 24 }
+
 /** Decides like the SQL of the condition, for entries that no query reads. */
 export function matches(entry: StoredEntry, condition: SearchCondition): boolean {
   switch (condition.kind) {
@@ -23,15 +28,17 @@ export function matches(entry: StoredEntry, condition: SearchCondition): boolean
     case 'not':
       return !matches(entry, condition.part)
     case 'test':
-      return isMet(textOf(entry, condition.field), condition.test, condition.field)
+      return isMet(entry, condition.field, condition.test)
   }
 }
 
 function textOf(entry: StoredEntry, field: SearchField): string | undefined {
-  return field.kind === 'own' ? entry[field.column] : metadataText(entry.metadata, field.keys)
+  if (field.kind === 'own') return entry[field.column]
+  return once(entry, nameOf(field), () => metadataText(entry.metadata, field.keys))
 }
 
-function isMet(text: string | undefined, test: FieldTest, field: SearchField): boolean {
+function isMet(entry: StoredEntry, field: SearchField, test: FieldTest): boolean {
+  const text = textOf(entry, field)
   if (text === undefined) return false
   switch (test.is) {
     case 'exists':
@@ -43,7 +50,7 @@ function isMet(text: string | undefined, test: FieldTest, field: SearchField): b
     case 'suffix':
       return text.endsWith(test.value)
     case 'contains':
-      return lowerCase(text).includes(lowerCase(test.value))
+      return once(entry, `lower ${nameOf(field)}`, () => lowerCase(text)).includes(lowerCase(test.value))
     case 'number': {
       const number = numberOf(text)
       if (number === undefined) return false
@@ -52,6 +59,23 @@ function isMet(text: string | undefined, test: FieldTest, field: SearchField): b
       return !(max && (max.inclusive ? number > max.value : number >= max.value))
     }
   }
+}
+
+function nameOf(field: SearchField): string {
+  return field.kind === 'own' ? field.column : JSON.stringify(field.keys)
+}
+
+function once<Text extends string | undefined>(entry: StoredEntry, name: string, read: () => Text): Text {
+  const known = reads.get(entry) ?? { texts: new Map<string, string | undefined>(), length: 0 }
+  reads.set(entry, known)
+  const { texts } = known
+  if (texts.has(name)) return texts.get(name) as Text
+  const text = read()
+  if (texts.size < maxKept.texts && known.length < maxKept.length) {
+    texts.set(name, text)
+    known.length += text?.length ?? 0
+  }
+  return text
 }
 
 function numberOf(text: string): number | undefined {

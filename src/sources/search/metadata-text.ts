@@ -5,6 +5,10 @@ const openObject = 0x7b
 const closeObject = 0x7d
 const scalarEnd = /[\s,}\]]/g
 const between = /[\s,:]*/y
+/** Texts, spaces, and numbers that the engine writes in another way. */
+const rewritable = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+|(?<![\d.eE+-])-?\d+[.eE][\d.eE+-]*|-0(?![\d.eE])/g
+/** Escapes that the engine writes in another way. */
+const escaped = /\\[u/]|[\u2028\u2029]/
 
 /**
  * The value at a path of valid JSON as text, exactly as the engine reads it: the first of several members with the same
@@ -79,30 +83,21 @@ function scalarText(value: string): string {
   return Object.is(number, -0) ? '-0' : String(number).replace('e+', 'e')
 }
 
+/** Everything else is copied in long pieces, since metadata can be long. */
 function compact(json: string): string {
-  const parts: string[] = []
-  for (let at = 0; at < json.length; ) {
-    const character = json[at] as string
-    if (/\s/.test(character)) at++
-    else if (/[{}[\],:]/.test(character)) {
-      parts.push(character)
-      at++
-    } else {
-      const end = valueEnd(json, at)
-      const value = json.slice(at, end)
-      parts.push(character === '"' ? stringText(JSON.parse(value) as string) : scalarText(value))
-      at = end
-    }
-  }
-  return parts.join('')
+  return json.replace(rewritable, (token) => {
+    if (token.startsWith('"')) return escaped.test(token) ? stringText(JSON.parse(token) as string) : token
+    return token.trim() === '' ? '' : scalarText(token)
+  })
 }
 
 /** The engine escapes line separators too, and writes hex digits in upper case. */
 function stringText(value: string): string {
-  const escaped = (character: string) => {
+  const written = (character: string) => {
+    if (character === '"' || character === '\\') return `\\${character}`
     const short = JSON.stringify(character).slice(1, -1)
     if (short.length === 2) return short
     return `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
   }
-  return `"${value.replace(/["\\\0-\x1f\u2028\u2029]/g, escaped)}"`
+  return `"${value.replace(/["\\\0-\x1f\u2028\u2029]/g, written)}"`
 }

@@ -23,7 +23,7 @@ export interface FieldCondition {
   named: FieldNode | undefined
 }
 
-const message: SearchField = { kind: 'own', column: 'event_message' }
+export const message: SearchField = { kind: 'own', column: 'event_message' }
 const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
@@ -53,10 +53,10 @@ function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCo
 
 /** A UUID is often the id of an entry. */
 function wordCondition(value: string): SearchCondition {
-  const inMessage = test(message, { is: 'contains', value })
+  const inMessage = fieldTest(message, { is: 'contains', value })
   if (!uuid.test(value)) return inMessage
   const ids = [...new Set([value, value.toLowerCase()])]
-  return { kind: 'or', parts: [inMessage, ...ids.map((value) => test(id, { is: 'eq', value }))] }
+  return { kind: 'or', parts: [inMessage, ...ids.map((value) => fieldTest(id, { is: 'eq', value }))] }
 }
 
 function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): FieldCondition {
@@ -66,14 +66,18 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Field
       `"${node.name}" at character ${node.at} is not a field. Separate names by one dot, as in request.url.`,
     )
   }
-  return test(field, testOf(node, field), node)
+  if (node.name === 'timestamp' && field.kind === 'path') {
+    throw misunderstood(
+      `"timestamp" at character ${node.at} is the time of the entry. Limit it with the time range instead. ` +
+        'For a field of metadata, write metadata.timestamp.',
+    )
+  }
+  return fieldTest(field, testOf(node, field), node)
 }
 
 function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
-  // A whole message is rarely known.
-  if (field.kind === 'own' && field.column === 'event_message') {
-    return test.is === 'eq' ? { is: 'contains', value: test.value } : test
-  }
+  // A whole message is rarely known; event_message:… compares it.
+  if (name === 'message' && field.kind === 'own' && test.is === 'eq') return { ...test, is: 'contains' }
   if (field.kind !== 'typed' || field.type !== 'number' || !('value' in test)) return test
   if (test.is === 'eq') {
     const exact = Number(test.value)
@@ -91,8 +95,20 @@ function numbers(min: number, max: number): FieldTest {
   return { is: 'number', min: { value: min, inclusive: true }, max: { value: max, inclusive: true } }
 }
 
-function test(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
+export function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
   return { kind: 'test', field, test, named }
+}
+
+/** The conditions that explain why nothing matches, because they match nothing alone. */
+export function failingTests(
+  condition: SearchCondition,
+  matchesAny: (test: FieldCondition) => boolean,
+): FieldCondition[] {
+  if (condition.kind === 'test') return matchesAny(condition) ? [] : [condition]
+  if (condition.kind === 'not') return []
+  const failing = condition.parts.map((part) => failingTests(part, matchesAny))
+  // One alternative is enough.
+  return condition.kind === 'or' && failing.some((tests) => tests.length === 0) ? [] : failing.flat()
 }
 
 /** The conditions that are not negated, in the order of the query. */

@@ -1,3 +1,4 @@
+import { invalidParameter } from '../../base/errors.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 
 const ownColumns = ['project', 'id', 'event_message'] as const
@@ -18,6 +19,13 @@ export function searchField(name: string, columns: readonly TypedColumn[]): Sear
   // A dot inside of a key is written %2E.
   const keys = path.split('.').map((key) => key.replace(/%2E/gi, '.'))
   return keys.some((key) => key === '' || key.includes('\0')) ? undefined : { kind: 'path', keys }
+}
+
+/** Throws if the name, which is the value of a parameter, is not a valid path. */
+export function requiredField(name: string, columns: readonly TypedColumn[], parameter: string): SearchField {
+  const field = searchField(name, columns)
+  if (field) return field
+  throw invalidParameter(parameter, `"${name}" is not a path. Separate names by one dot, as in request.url.`)
 }
 
 /** The typed column that a name means: the column or its path, its last key, or the only name that it starts. */

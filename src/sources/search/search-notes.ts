@@ -2,10 +2,11 @@ import { closestName } from '../../base/text/closest-name.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 import { closestPath } from '../../sql/warnings/closest-path.ts'
 import { type BoundValues, conditionSql, present } from './condition-sql.ts'
-import { type FieldCondition, positiveTests, type SearchCondition } from './search-condition.ts'
+import type { FieldNode } from './parse-query.ts'
+import { type FieldCondition, failingTests, positiveTests, type SearchCondition } from './search-condition.ts'
 
 /** The entries of a time range, whatever the query. */
-export interface SearchedRange {
+interface SearchedRange {
   table: string
   /** Of a WHERE clause. */
   sql: string
@@ -20,6 +21,8 @@ const maxTests = 10
 const sampledEntries = 1_000
 const maxPaths = 5_000
 const maxValues = 100
+const maxShown = 100
+const comparedWord = /^([\p{L}_@$][^\s"()=<>!:]{0,50})(=|>=|<=|>|<)([^\s"()=<>]{1,50})$/u
 
 /** Says why a search finds nothing. */
 export async function searchNotes(
@@ -38,9 +41,14 @@ export async function searchNotes(
     parameters,
   )
   if (count.entries === 0) return [await emptyRange(range, rows)]
-  const unmatched = tests.filter((_, index) => count[`matching${index}`] === 0)
+  if (!condition) return []
+  const unmatched = failingTests(condition, (test) => count[`matching${tests.indexOf(test)}`] !== 0)
   if (unmatched.length === 0) {
-    return tests.length > 1 ? ['Each condition matches entries alone, but no entry matches all of them.'] : []
+    return [
+      tests.length === 0
+        ? 'The query excludes every entry in this time range.'
+        : 'Each condition matches entries alone, but no entry matches all of them.',
+    ]
   }
   const missing = unmatched.filter((test) => count[`existing${tests.indexOf(test)}`] === 0)
   const [paths, values] = await Promise.all([
@@ -51,9 +59,11 @@ export async function searchNotes(
       rows,
     ),
   ])
-  return unmatched.map((test) =>
+  const notes = unmatched.map((test) =>
     missing.includes(test) ? missingField(test, range.columns, paths) : noMatch(test, values.get(test) ?? []),
   )
+  // A UUID is searched in several columns.
+  return [...new Set(notes)]
 }
 
 async function emptyRange(range: SearchedRange, rows: RunRows): Promise<string> {
@@ -89,11 +99,20 @@ function missingField(
 }
 
 function noMatch({ named, test }: FieldCondition, values: readonly string[]): string {
-  const condition = named?.text ?? ('value' in test ? `"${test.value}"` : '')
   const typed = 'value' in test ? test.value : ''
+  const condition = named?.text ?? `"${typed}"`
+  const shown = condition.length > maxShown ? `${condition.slice(0, maxShown)}…` : condition
+  return `No entry in this time range matches ${shown}.${hintOf(typed, named, values)}`
+}
+
+function hintOf(typed: string, named: FieldNode | undefined, values: readonly string[]): string {
+  // Many languages write status=500.
+  const [, field, sign, value] = (!named && comparedWord.exec(typed)) || []
+  if (field !== undefined) return ` To compare a field, write ${field}:${sign === '=' ? '' : sign}${value}.`
+  if (named && !named.text.endsWith('"') && values.some((one) => one.startsWith(typed)))
+    return ` To match the beginning of values, write ${named.text}*.`
   const meant = closestName(typed, values)
-  const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`
-  return `No entry in this time range matches ${condition}.${hint}`
+  return meant === undefined ? '' : ` Did you mean "${meant}"?`
 }
 
 /** The paths of metadata in some of the newest entries. */

@@ -77,7 +77,11 @@ const logRoutes = ['POST /api/logs', 'POST /logs']
 const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
 /** Raw entries are for admins and for tokens with a project: nothing limits what other tokens see. */
-const tailRoutes = ['GET /api/sources/:name/tail']
+const entryRoutes = [
+  'GET /api/sources/:name/tail',
+  'GET /api/sources/:name/entries/:id',
+  ...['search', 'histogram', 'values', 'facets'].map((route) => `POST /api/sources/:name/${route}`),
+]
 
 const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
@@ -93,12 +97,16 @@ const callers: Record<string, CallerKind> = {
       admin: 'allowed',
     },
   },
-  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: tailRoutes },
-  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying, refused: tailRoutes },
+  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: entryRoutes },
+  'query:<the endpoint>': {
+    fields: { scopes: ['query:logs.all'] },
+    outcomes: querying,
+    refused: entryRoutes,
+  },
   'query:<another endpoint>': {
     fields: { scopes: ['query:greet'] },
     outcomes: querying,
-    refused: [...queryRoutes, ...tailRoutes],
+    refused: [...queryRoutes, ...entryRoutes],
   },
   ingest: { fields: { scopes: ['ingest'] }, outcomes: ingesting },
   'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, outcomes: ingesting },
@@ -111,7 +119,7 @@ const callers: Record<string, CallerKind> = {
   'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
     outcomes: querying,
-    refused: tailRoutes,
+    refused: entryRoutes,
   },
   'query with a project': { fields: { scopes: ['query'], project: 'a' }, outcomes: querying },
   'ingest with a project': { fields: { scopes: ['ingest'], project: 'a' }, outcomes: ingesting },

@@ -81,6 +81,41 @@ describe('a session', () => {
     expect(await count(another)).toBe(2)
   })
 
+  test('with a fixed parameter reads no entries, since only the SQL of endpoints enforces it', async () => {
+    const backend = await makeToken(service, { scopes: ['query'], description: 'for all customers' })
+    const free = await sessionOf(backend.token, { project: 'red' })
+    const limited = await sessionOf(backend.token, { project: 'red', parameters: { user: '7' } })
+    const source = '/api/sources/edge_logs'
+    const statuses = async (token: string) =>
+      Promise.all([
+        ...['search', 'histogram', 'facets'].map((route) =>
+          ask(service, token, 'POST', `${source}/${route}`, {}),
+        ),
+        ask(service, token, 'POST', `${source}/values`, { path: 'id' }),
+        ask(service, token, 'GET', `${source}/entries/nobody`),
+        ask(service, token, 'HEAD', `${source}/tail`),
+      ]).then((responses) => responses.map(({ status }) => status))
+    expect(await statuses(free)).toEqual([200, 200, 200, 200, 404, 200])
+    expect(await statuses(limited)).toEqual([403, 403, 403, 403, 403, 403])
+    const whoami = async (token: string) => (await ask(service, token, 'GET', '/api/whoami')).body
+    expect(await whoami(free)).toMatchObject({ logs: true, description: '' })
+    expect(await whoami(limited)).toMatchObject({ logs: false, sources: [] })
+    expect(await whoami(backend.token)).toMatchObject({ description: 'for all customers' })
+  })
+
+  test('gets no entry or result in an open stream after it has expired', async () => {
+    const { token } = await makeToken(service, { scopes: ['query', 'ingest'], project: 'late' })
+    const session = await sessionOf(token, { minutes: 1 })
+    const stream = await openEvents(`${service.url}/api/sources/edge_logs/tail?query=late`, session)
+    const send = (event_message: string) =>
+      ask(service, token, 'POST', '/api/logs?source=edge_logs', [{ event_message }])
+    await send('late 1')
+    expect((await stream.next())?.data).toContain('late 1')
+    clock.advance(60_000)
+    await send('late 2')
+    expect(await stream.next()).toBeUndefined()
+  })
+
   test('ends with its token: revoked, rotated without overlap, expired or narrowed', async () => {
     const make = async () => {
       const token = await makeToken(service, { scopes: ['query'] })

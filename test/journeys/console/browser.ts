@@ -23,6 +23,8 @@ export interface ConsoleOptions {
   token?: string
   theme?: 'light' | 'dark'
   width?: number
+  /** Local time of the browser, such as America/New_York. */
+  timeZone?: string
   /** Allows the accessibility checker to run in the page. */
   bypassPolicy?: boolean
 }
@@ -47,12 +49,13 @@ export async function openConsole(
   browser: Browser,
   service: Pick<RunningService, 'url'>,
   path: string,
-  { token, theme = 'light', width = 1280, bypassPolicy = false }: ConsoleOptions = {},
+  { token, theme = 'light', width = 1280, timeZone, bypassPolicy = false }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
   const context = await browser.newContext({
     baseURL: service.url,
     colorScheme: theme,
     viewport: { width, height: 800 },
+    ...(timeZone !== undefined && { timezoneId: timeZone }),
     bypassCSP: bypassPolicy,
     reducedMotion: 'reduce',
   })

@@ -15,6 +15,7 @@ const queries = {
   lines: `SELECT ${minute}, number AS requests, -number AS balance, number * 1500 AS p95_ms FROM numbers(30)`,
   split: `SELECT ${minute}, name, number AS requests, 1 AS errors FROM numbers(12) ARRAY JOIN arrayMap(n -> concat('f', toString(n)), range(15)) AS name`,
   bars: "SELECT concat('/path/', toString(number)) AS path, number * 1000000 AS egress_bytes FROM numbers(5)",
+  days: "SELECT toDate('2026-01-01') + number AS day, number AS requests FROM numbers(3)",
   number: 'SELECT 1234567 AS requests',
   logs: 'SELECT toString(number) AS message FROM numbers(3)',
 }
@@ -65,6 +66,20 @@ describe('a chart', () => {
       await page.locator('.legend [aria-pressed=false]', { hasText: 'balance' }).waitFor()
     }))
 
+  test('shows days as they are in every time zone', () =>
+    open(
+      'days',
+      async (page) => {
+        await chart(page, 'requests over day').focus()
+        await page.keyboard.press('Home')
+        const text = () => chart(page, 'requests over day').getAttribute('aria-valuetext')
+        await expect.poll(text).toBe('2026-01-01: requests 0')
+        await page.getByRole('button', { name: 'Table' }).first().click()
+        await page.getByRole('cell', { name: '2026-01-01', exact: true }).waitFor()
+      },
+      { timeZone: 'America/New_York' },
+    ))
+
   test('is changed by hand, marks the draft as changed, and is kept by saving', () =>
     open('lines', async (page) => {
       await page.getByRole('button', { name: 'Chart settings' }).click()
@@ -88,12 +103,16 @@ describe('a chart', () => {
 
   test('names a column that the result does not have', () =>
     open('bars', async (page) => {
-      const gone = { chart: { type: 'bars', x: 'gone', y: [], series: null } }
+      const gone = { chart: { type: 'bars', x: 'gone', y: [], series: 'lost' } }
       await ask(stage.service(), admin().token, 'PATCH', '/api/endpoints/charts.bars', gone)
       await page.reload()
       await page.getByText('The result has no column "gone"').waitFor()
       await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByLabel('X-axis').selectOption('path')
+      await page.getByText('The result has no column "lost"').waitFor()
+      const series = page.getByRole('combobox', { name: /^Series/ })
+      expect(await series.inputValue()).toBe('lost')
+      await series.selectOption('')
       await chart(page, 'egress_bytes over path').waitFor()
     }))
 

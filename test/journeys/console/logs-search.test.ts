@@ -83,6 +83,10 @@ describe('searching logs in the console', () => {
         await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
         await found(page, '110 entries')
         expect(await nothing.count()).toBe(0)
+        await box(page).fill('x'.repeat(300))
+        await page.keyboard.press('Enter')
+        await nothing.getByText(/^No entry in this time range matches/).waitFor()
+        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
       },
     ))
 
@@ -96,7 +100,8 @@ describe('searching logs in the console', () => {
       await facet(page, 'status_code').getByRole('button', { name: '500 12', pressed: true }).click()
       await page.getByRole('button', { name: 'Exclude status_code 500' }).click()
       await found(page, '98 entries')
-      await page.goBack()
+      await page.getByRole('button', { name: 'Exclude status_code 500', pressed: true }).click()
+      await found(page, '110 entries')
       await page.getByRole('button', { name: '5xx 12' }).click()
       await found(page, '12 entries')
       expect(queryOf(page)).toBe('status_code:5xx')

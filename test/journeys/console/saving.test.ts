@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { faultsOf } from './browser.ts'
@@ -147,6 +147,42 @@ GROUP BY event_message ORDER BY event_message`
       const dialog = page.getByRole('dialog', { name: 'Recent requests were not tried' })
       await dialog.getByText('Too slow.').waitFor()
       await dialog.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByText('version 3', { exact: true }).waitFor()
+    })
+  })
+
+  test('keeps what is typed while a version is being saved', async () => {
+    const name = 'console.typed'
+    await asAdmin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS one' })
+    await visit(`/console/endpoints/${name}`, admin(), async (page) => {
+      const sent = new Promise<Route>((resolve) =>
+        page.route('**/api/endpoints/*', (route) =>
+          route.request().method() === 'PATCH' ? resolve(route) : route.continue(),
+        ),
+      )
+      await write(page, 'SELECT 2 AS one')
+      await save(page)
+      const held = await sent
+      await write(page, 'SELECT 3 AS one')
+      await held.continue()
+      await page.unroute('**/api/endpoints/*')
+      await page.getByText('version 2', { exact: true }).waitFor()
+      await page.getByText('SELECT 3 AS one').waitFor()
+      await save(page)
+      await page.getByText('version 3', { exact: true }).waitFor()
+    })
+    expect((await asAdmin('GET', `/api/endpoints/${name}`)).body.query).toBe('SELECT 3 AS one')
+  })
+
+  test('opens the page of the former name when a version with it is restored', async () => {
+    const name = 'console.former'
+    const { body } = await asAdmin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS one' })
+    await asAdmin('PATCH', `/api/endpoints/${body.id}?breaking=true`, { name: 'console.latter' })
+    await visit('/console/endpoints/console.latter?_tab=versions', admin(), async (page) => {
+      await page.getByRole('button', { name: 'Version 1' }).click()
+      await page.getByRole('button', { name: 'Restore version 1' }).click()
+      await page.getByRole('button', { name: 'Restore anyway' }).click()
+      await page.waitForURL(/console\.former/)
       await page.getByText('version 3', { exact: true }).waitFor()
     })
   })

@@ -76,6 +76,7 @@ describe('the tokens page', () => {
       await page.getByText('requests_per_minute', { exact: false }).waitFor()
       await page.getByLabel('Requests per minute').fill('600')
       await page.getByRole('button', { name: 'Remove logs.all' }).click()
+      await page.getByText('This allows all endpoints.').waitFor()
       await page.getByLabel('Endpoints', { exact: true }).selectOption('usage.api-counts')
       // Somebody else changes another field meanwhile.
       await asAdmin('PATCH', `/api/access-tokens/${id}`, { parameters: { project_tier: 'PRO' } })

@@ -81,6 +81,8 @@ describe('the search language', () => {
     [uuid.toUpperCase(), [uuid]],
     ['message:slow', [uuid]],
     ['message:POST*', ['missing']],
+    ['event_message:slow', []],
+    ['event_message:*slow*', [uuid]],
     ['(failed)', ['missing']],
     ['"(failed)"', ['missing']],
     [`user.e%2Email:"o'x"`, ['missing']],
@@ -94,6 +96,9 @@ describe('the search language', () => {
     ['status:>=', 'Nothing follows >= at character 8. Write a number, without a space before it.'],
     ['a (b OR c', 'Unclosed bracket at character 3.'],
     ['status:many', /The field "status" holds numbers, so its value at character 8 must be a number/],
+    ['not status:200', /^"not" at character 1 is not an operator. Write NOT/],
+    ['timestamp:>2026-01-31', /is not a number. .* To limit the time of entries, use the time range.$/],
+    ['timestamp:2026-01-31', /^"timestamp" at character 1 is the time of the entry/],
     ['"open', 'Unclosed quote at character 1.'],
     ['request..url:x', /"request..url" at character 1 is not a field/],
   ])('says what is wrong with %j', async (query, message) => {
@@ -215,6 +220,22 @@ describe('counting entries', () => {
     ['region:EU', 'No entry in this time range matches region:EU. Did you mean "eu"?'],
     ['(status:200) nothing', 'No entry in this time range matches "nothing".'],
     ['status:200 status:404', 'Each condition matches entries alone, but no entry matches all of them.'],
+    ['status:200 -method:GET', 'Each condition matches entries alone, but no entry matches all of them.'],
+    ['-id:*', 'The query excludes every entry in this time range.'],
+    ['(status:200 OR status:599) region:(asia)', 'No entry in this time range matches region:asia.'],
+    [
+      'path:/rest',
+      'No entry in this time range matches path:/rest. To match the beginning of values, write path:/rest*.',
+    ],
+    [
+      'status>=500',
+      'No entry in this time range matches "status>=500". To compare a field, write status:>=500.',
+    ],
+    [
+      '00000000-0000-0000-0000-000000000000',
+      'No entry in this time range matches "00000000-0000-0000-0000-000000000000".',
+    ],
+    ['x'.repeat(1000), `No entry in this time range matches "${'x'.repeat(99)}….`],
   ])('says why nothing matches %j', async (query, note) => {
     expect(await histogram({ query })).toMatchObject({ buckets: [], notes: [note] })
   })

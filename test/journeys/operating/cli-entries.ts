@@ -34,10 +34,13 @@ export function logCommandJourneys(service: () => LocalService): void {
       expect(await search('--since', '1d', '--to', '1h')).toEqual(['old'])
       expect(await search('--from', hourAgo, '--project', 'demo', '-n', '1')).toHaveLength(1)
       expect(await search('--where', 'status=500', '--where', 'project!=other')).toEqual(['one'])
+      expect(await search('--where', 'event_message=GET /rest')).toEqual(['three'])
       expect(await run(['logs', 'search', source, 'nowhere'])).toMatchObject({
         code: 0,
         stdout: '',
-        stderr: 'No entries match in the hour before now. Search further back with --since.\n',
+        stderr:
+          'No entries match in the hour before now. Search further back with --since.\n' +
+          'No entry in this time range matches "nowhere".\n',
       })
       const shown = await run(['logs', 'search', source, 'timeout', '--json'])
       expect(shown.stdout).toContain('18446744073709551615')

@@ -27,6 +27,11 @@ export function ChartSettings({ chart, choice, columns, onChange }: ChartSetting
   const set = (fields: Partial<Chart>) =>
     onChange({ x: null, y: [], series: null, ...chart, type, ...fields })
   const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => [name] as const)
+  /** A chosen column that the result does not have is an option, so that another can be chosen. */
+  const optionsOf = (list: readonly { name: string }[], chosen: string | null | undefined) =>
+    chosen && !list.some(({ name }) => name === chosen)
+      ? [[chosen, `${chosen} (missing)`] as const, ...namesOf(list)]
+      : namesOf(list)
   const automatic = (name: string | undefined) =>
     ['', name === undefined ? 'Automatic' : `Automatic (${name})`] as const
   const y = 'y' in choice ? choice.y : (chart?.y ?? [])
@@ -46,14 +51,17 @@ export function ChartSettings({ chart, choice, columns, onChange }: ChartSetting
               <SelectField
                 label="X-axis"
                 value={chart?.x ?? ''}
-                options={[automatic(drawn?.x.name), ...namesOf([...times, ...texts, ...numbers])]}
+                options={[automatic(drawn?.x.name), ...optionsOf([...times, ...texts, ...numbers], chart?.x)]}
                 onChange={(name) => set({ x: name || null })}
               />
               <SelectField
                 label="Series"
                 note="One series for each value of this column."
                 value={chart?.series ?? ''}
-                options={[automatic(drawn?.series ?? 'none'), ...namesOf([...texts, ...numbers])]}
+                options={[
+                  automatic(drawn?.series ?? 'none'),
+                  ...optionsOf([...texts, ...numbers], chart?.series),
+                ]}
                 onChange={(name) => set({ series: name || null })}
               />
             </>

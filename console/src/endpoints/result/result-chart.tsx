@@ -114,7 +114,7 @@ function Drawing({ rows, choice, height, explains, others }: DrawingProps) {
   return (
     <>
       {choice.isTime ? (
-        <TimeSeries {...common} timestamps={points as number[]} />
+        <TimeSeries {...common} timestamps={points as number[]} isDays={x.isDays} />
       ) : (
         <NameSeries {...common} names={points as string[]} />
       )}

@@ -9,6 +9,8 @@ export interface ShownColumn {
   width: number
   /** Milliseconds, if a value of this column is a time. */
   instant: (value: unknown) => number | undefined
+  /** Whether the times are days, which are the same in every time zone. */
+  isDays: boolean
 }
 
 const sample = 50
@@ -36,6 +38,7 @@ export function columnsOf(rows: readonly Row[], known: readonly Column[]): Shown
       right: isNumber && !isTime,
       width: Math.round(width),
       instant: isTime ? instant : () => undefined,
+      isDays: isTime && filled.every((value) => String(value).length === 10),
     }
   })
 }

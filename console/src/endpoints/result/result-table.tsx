@@ -102,7 +102,7 @@ interface CellProps {
 function Cell({ value, column, zone, open, toggle }: CellProps) {
   if (value === null || value === undefined) return <span className="null">null</span>
   const instant = column.instant(value)
-  if (instant !== undefined) {
+  if (instant !== undefined && !column.isDays) {
     const other =
       zone === 'utc' ? `${showInstant(instant, 'local')} local` : `${showInstant(instant, 'utc')} UTC`
     return (

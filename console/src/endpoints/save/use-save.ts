@@ -8,7 +8,7 @@ import { isNoteworthy, replaySummary } from './replay-summary.ts'
 /** Fields that decide which rows a request gets. */
 const replayed: readonly (keyof EndpointDraft)[] = ['query', 'parameters', 'max_rows']
 
-export type SaveQuestion =
+type SaveQuestion =
   | { kind: 'replay'; replay: Replay }
   | { kind: 'no-replay'; failure: Error }
   | { kind: 'breaking'; changes: readonly ContractChange[] }

@@ -9,6 +9,7 @@ import { Breakable, Table } from '../../ui/table.tsx'
 import { toggled } from '../../ui/toggled.ts'
 import { useAddress } from '../../ui/use-address.ts'
 import { callerName, type Descriptions } from './callers.tsx'
+import { toneOf } from './error-codes.tsx'
 import { ErrorHelp } from './error-help.tsx'
 import { usageLink } from './time-range.tsx'
 
@@ -23,8 +24,8 @@ export function SlowRequests({ query, callers }: SlowRequestsProps) {
   const [address, setAddress] = useAddress()
   const failed = (query.data ?? []).filter(({ code }) => code !== null)
   const slow = (query.data ?? []).filter(({ code }) => code === null)
-  const asked = address.get('_requests') ?? (slow.length === 0 && failed.length > 0 ? 'failed' : 'slow')
-  const list = asked === 'failed' ? 'failed' : 'slow'
+  const wanted = address.get('_requests') ?? (slow.length === 0 && failed.length > 0 ? 'failed' : 'slow')
+  const list = wanted === 'failed' ? 'failed' : 'slow'
   const shown = list === 'failed' ? failed : slow
   const options = [
     ['slow', `Slow (${slow.length})`],
@@ -143,9 +144,6 @@ function RequestTable({ requests, callers }: { requests: readonly SlowRequest[];
     </>
   )
 }
-
-/** The color of a status: failed or refused. */
-export const toneOf = (status: number): string => (status >= 500 ? 'bad' : status >= 400 ? 'warn' : '')
 
 function RequestDetails({ request, caller }: { request: SlowRequest; caller: string }) {
   const { code, request_id, version, cache, engine_ms, rows_read, plan } = request

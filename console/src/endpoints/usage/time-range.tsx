@@ -15,8 +15,8 @@ const standard: Range = '1hr'
 /** The range that the address holds in this parameter, so that a link shows the same time. */
 export function useRange(parameter: string): [Range, (range: Range) => void] {
   const [address, setAddress] = useAddress()
-  const asked = address.get(parameter)
-  const range = ranges.find(([key]) => key === asked)?.[0] ?? standard
+  const wanted = address.get(parameter)
+  const range = ranges.find(([key]) => key === wanted)?.[0] ?? standard
   return [range, (chosen) => setAddress({ [parameter]: chosen === standard ? undefined : chosen })]
 }
 

@@ -1,6 +1,6 @@
-import { ApiError, at, send } from '../../api/api.ts'
+import { at, send } from '../../api/api.ts'
 import { connection } from '../../api/connection.ts'
-import { isTemporary, messagesOf } from '../../api/event-stream.ts'
+import { messagesOf, reconnecting } from '../../api/event-stream.ts'
 import type { Entry } from '../../api/shapes.ts'
 import type { EntryFilter } from '../entry-search.ts'
 
@@ -25,18 +25,6 @@ export interface TailWorld {
 
 const browser: TailWorld = { send, pause: connection.pause, lost: connection.lost }
 
-interface Tail {
-  filter: EntryFilter
-  events: TailEvents
-  signal: AbortSignal
-  world: TailWorld
-  /** Called when the service responds. */
-  alive: () => void
-}
-
-const firstPauseMs = 1_000
-const longestPauseMs = 15_000
-
 /**
  * Reports entries as they arrive, until the signal aborts. Reconnects after a break and resumes where it was. Throws errors
  * that reconnecting does not solve.
@@ -47,35 +35,22 @@ export async function followEntries(
   signal: AbortSignal,
   world: TailWorld = browser,
 ): Promise<void> {
-  let failures = 0
-  const alive = () => {
-    failures = 0
-  }
-  const tail = { filter, events, signal, world, alive }
-  const follow = streamOf(tail)
-  for (;;) {
-    try {
-      await follow()
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!isTemporary(error)) throw error
-      if (!(error instanceof ApiError)) world.lost()
-    }
-    signal.throwIfAborted()
-    events.onBroken()
-    await world.pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), signal)
-    signal.throwIfAborted()
-  }
+  return reconnecting(streamOf(filter, events, signal, world.send), events.onBroken, signal, world)
 }
 
-function streamOf({ filter: { source, project, query }, events, signal, world, alive }: Tail) {
+function streamOf(
+  { source, project, query }: EntryFilter,
+  events: TailEvents,
+  signal: AbortSignal,
+  send: TailWorld['send'],
+) {
   const wanted = new URLSearchParams({
     ...(project !== undefined && { project }),
     ...(query !== '' && { query }),
   })
   let lastId: string | undefined
-  return async () => {
-    const response = await world.send(`/api/sources/${at(source)}/tail?${wanted}`, {
+  return async (alive: () => void) => {
+    const response = await send(`/api/sources/${at(source)}/tail?${wanted}`, {
       signal,
       headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
     })

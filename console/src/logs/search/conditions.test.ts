@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { conditionOf, conditionsIn, pathOf, withCondition, withoutCondition } from './conditions.ts'
+import {
+  conditionOf,
+  conditionsIn,
+  excludedValue,
+  pathOf,
+  withCondition,
+  withoutCondition,
+} from './conditions.ts'
 
 test.each([
   ['', []],
@@ -43,4 +50,10 @@ test('adds a condition once, and around alternatives', () => {
 
 test('escapes a dot inside a key', () => {
   expect(pathOf(['a.b', 'c'])).toBe('a%2Eb.c')
+})
+
+test.each(['DE', '', 'a "b" \\', '-x', '*', 'OR'])('reads back the excluded value %j', (value) => {
+  expect(excludedValue('odd key', conditionOf('odd key', value, true))).toBe(value)
+  expect(excludedValue('odd key', conditionOf('odd key', value))).toBeUndefined()
+  expect(excludedValue('other', conditionOf('odd key', value, true))).toBeUndefined()
 })

@@ -20,6 +20,12 @@ function quoted(text: string): string {
   return `"${text.replace(/(["\\])/g, '\\$1')}"`
 }
 
+/** The value that a condition excludes; undefined if it is another condition. */
+export function excludedValue(field: string, condition: string): string | undefined {
+  const value = unquoted(condition.slice(`-${writtenField(field)}:`.length))
+  return conditionOf(field, value, true) === condition ? value : undefined
+}
+
 /** The text inside quotes, which may not be closed yet. */
 export function unquoted(text: string): string {
   return text.startsWith('"') ? text.replace(/^"|"$/g, '').replace(/\\(.)/g, '$1') : text

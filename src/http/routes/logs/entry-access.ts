@@ -4,16 +4,22 @@ import { forbidden } from '../../../base/errors.ts'
 import type { EntryReader } from '../../../sources/log-search.ts'
 import { goneSignal } from '../management.ts'
 
-/** Whether the caller may read entries. Without a project, nothing would limit which tenants' entries the token sees. */
+/**
+ * Whether the caller may read entries. Without a project, nothing would limit which tenants' entries the token sees. Only the
+ * SQL of endpoints enforces other fixed parameters, such as a user or how far back a customer reads.
+ */
 export function mayReadEntries(caller: Caller): boolean {
-  return caller.isAdmin || (caller.project !== undefined && caller.mayQuery(''))
+  const isLimited = Object.keys(caller.parameters).some((name) => name !== 'project')
+  return caller.isAdmin || (caller.project !== undefined && caller.mayQuery('') && !isLimited)
 }
 
 /** The only project whose entries the request may read; undefined for all. Throws 403 for any other project. */
 export function readableProject(request: FastifyRequest, wanted: unknown): string | undefined {
   const caller = request.caller as Caller
   if (!mayReadEntries(caller)) {
-    throw forbidden('This requires a token with the scope admin, or with a project and the scope query.')
+    throw forbidden(
+      'This requires a token with the scope admin, or with a project, the scope query and no fixed parameters.',
+    )
   }
   return withFixedParameters(caller, typeof wanted === 'string' ? { project: wanted } : {}).project
 }

@@ -30,7 +30,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     description:
       'A stream of events that stays open: `entry` for each new entry, `missed` with the number of entries that the ' +
       'client was too slow to read, `reset` if that number is unknown. For tokens with the scope `admin`, and for tokens ' +
-      'with a project and the unrestricted scope `query`, which see the entries of their project.',
+      'with a project, the unrestricted scope `query` and no fixed parameters, which see the entries of their project.',
     params: sourceName,
     query: z.object({
       project: once.optional().describe('Only entries of this project.'),
