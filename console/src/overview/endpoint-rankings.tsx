@@ -1,9 +1,9 @@
 import { Link } from 'wouter'
 import type { Requests } from '../api/shapes.ts'
+import { Part } from '../endpoints/usage/part.tsx'
 import type { RequestsQuery } from '../endpoints/usage/request-charts.tsx'
 import { type Range, usageLink } from '../endpoints/usage/time-range.tsx'
 import { count, counted, milliseconds, percent } from '../ui/format.ts'
-import { Part } from '../ui/part.tsx'
 import { Breakable, Table } from '../ui/table.tsx'
 
 type Ranked = Requests['endpoints'][number]

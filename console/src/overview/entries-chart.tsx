@@ -1,5 +1,6 @@
 import type { Usage } from '../api/shapes.ts'
 import { TimeSeries } from '../charts/time-series.tsx'
+import { Part } from '../endpoints/usage/part.tsx'
 import {
   BucketNote,
   chartHeight,
@@ -9,7 +10,6 @@ import {
 } from '../endpoints/usage/request-charts.tsx'
 import { type Range, rangeWords } from '../endpoints/usage/time-range.tsx'
 import { counted, short, sum } from '../ui/format.ts'
-import { Part } from '../ui/part.tsx'
 import { entriesInRange, largest } from './entries-in-range.ts'
 
 interface EntriesChartProps {

@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 import type { Requests } from '../../api/shapes.ts'
 import { TimeSeries } from '../../charts/time-series.tsx'
 import { count, counted, milliseconds, percent, seconds, sum } from '../../ui/format.ts'
-import { Part } from '../../ui/part.tsx'
 import { Empty } from '../../ui/states.tsx'
+import { Part } from './part.tsx'
 import { type Range, rangeWords } from './time-range.tsx'
 
 export interface RequestsQuery {

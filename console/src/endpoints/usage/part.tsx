@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from 'react'
-import { Boundary, Loaded } from './states.tsx'
+import { Boundary, Loaded } from '../../ui/states.tsx'
 
 interface PartProps<T> {
   title: string
