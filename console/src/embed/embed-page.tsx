@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { useWindowHeight } from '../charts/window-height.ts'
+import { useWindowHeight } from '../charts/use-window-height.ts'
 import { choiceOf } from '../endpoints/result/chart-choice.ts'
 import { ResultChart } from '../endpoints/result/result-chart.tsx'
 import { ResultTable } from '../endpoints/result/result-table.tsx'

@@ -69,7 +69,7 @@ describe('usage of an endpoint', () => {
     visit(page('used.slow', 'cache'), admin(), async (tab) => {
       await tab.getByRole('heading', { name: 'Results are not cached' }).waitFor()
       await tab.getByRole('main').getByRole('link', { name: 'settings' }).click()
-      await tab.getByText('Declared parameters').waitFor()
+      await tab.getByLabel('Cache lifetime, seconds').waitFor()
     }))
 
   test('fits each size with a chart in view, and has no accessibility violations', async () => {

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { send } from '../../api/api.ts'
 import { queryPath } from '../../api/call-endpoint.ts'
-import { Menu } from '../../ui/menu.tsx'
+import { Menu } from '../menu.tsx'
 
 const formats = [
   ['csv', 'CSV'],

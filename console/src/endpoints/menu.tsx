@@ -1,5 +1,5 @@
 import { type ReactNode, useRef, useState } from 'react'
-import { Icon } from './icon.tsx'
+import { Icon } from '../ui/icon.tsx'
 
 interface MenuProps {
   label: string
