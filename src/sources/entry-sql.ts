@@ -74,7 +74,7 @@ export function conditionsOf(
 function filterCondition(condition: Condition): SearchCondition {
   const { path, is, not } = condition
   // Filters have no short names, and `message` is one for `event_message`.
-  const field = requiredField(path === 'message' ? 'metadata.message' : path, [], 'filters')
+  const field = requiredField(path === 'message' ? 'metadata.message' : path, [], 'path')
   const part = fieldTest(field, testOf(condition))
   return not === (is === 'ne') ? part : { kind: 'not', part }
 }

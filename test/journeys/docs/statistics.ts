@@ -1,5 +1,6 @@
 import { get } from 'node:http'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import type { SlowCall } from '../../../src/observability/slow-calls.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { promtoolProblems } from '../../support/metrics.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -117,28 +118,33 @@ export function statisticsJourneys(running: () => RunningService): void {
     })
 
     test('slow and failed requests are listed with their plan, without parameter values', async () => {
-      const failed = await admin('GET', `${query}/watched.slow?text=${secret}`, undefined, {
-        'X-Request-Id': 'the-slow-one',
+      const slow = async () => (await admin('GET', '/api/endpoints/watched.slow/slow')).body as SlowCall[]
+      const listed = await vi.waitFor(async () => {
+        // Sent again, because the engine is not asked for a plan while requests or another plan wait for it.
+        const failed = await admin('GET', `${query}/watched.slow?text=${secret}`, undefined, {
+          'X-Request-Id': 'the-slow-one',
+        })
+        expect([failed.status, failed.body.error.code]).toEqual([504, 'query_timeout'])
+        await running().statistics?.flush()
+        const found = (await slow()).find(({ plan }) => plan !== null)
+        expect(found).toBeDefined()
+        return found as SlowCall
+      }, patient)
+      expect(listed).toMatchObject({
+        status: 504,
+        code: 'query_timeout',
+        request_id: 'the-slow-one',
+        token_id: 'admin',
+        cache: 'none',
       })
-      expect([failed.status, failed.body.error.code]).toEqual([504, 'query_timeout'])
-      await running().statistics?.flush()
-      const slow = () => admin('GET', '/api/endpoints/watched.slow/slow')
-      await vi.waitFor(async () => expect((await slow()).body[0].plan).not.toBeNull(), patient)
-      const { body } = await slow()
-      expect(body).toEqual([
-        expect.objectContaining({
-          status: 504,
-          code: 'query_timeout',
-          request_id: 'the-slow-one',
-          token_id: 'admin',
-          cache: 'none',
-        }),
-      ])
       // It timed out after a second, most of which is engine time.
-      expect(body[0].engine_ms).toBeGreaterThan(500)
-      expect((await recorded('watched.slow'))[0]?.metadata.engine_ms).toBeCloseTo(body[0].engine_ms, 1)
-      expect(body[0].plan.plan).toContain('ReadFromSystemNumbers')
-      expect(JSON.stringify(body)).not.toContain(secret)
+      expect(listed.engine_ms).toBeGreaterThan(500)
+      const times = (await recorded('watched.slow')).map(({ metadata }) =>
+        Number(metadata.engine_ms).toFixed(1),
+      )
+      expect(times).toContain(listed.engine_ms.toFixed(1))
+      expect(listed.plan?.plan).toContain('ReadFromSystemNumbers')
+      expect(JSON.stringify(await slow())).not.toContain(secret)
       expect((await admin('GET', '/api/endpoints/watched.cached/slow')).body).toContainEqual(
         expect.objectContaining({ status: 200, code: null, cache: 'miss' }),
       )
