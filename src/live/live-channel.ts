@@ -1,7 +1,8 @@
 import type { Timers } from '../base/clock.ts'
 import { lowerCase } from '../base/text/lower-case.ts'
+import type { StoredEntry } from '../catalog/stored-entry.ts'
 import type { EventIds } from './event-ids.ts'
-import { LiveEntry, projectInJson, type StoredEntry } from './live-entry.ts'
+import { LiveEntry, projectInJson } from './live-entry.ts'
 import { batchesOf, LiveReader, LiveRing, type LiveSink } from './live-reader.ts'
 
 /** An undefined field matches every entry. */

@@ -1,19 +1,11 @@
 import { lowerCase } from '../base/text/lower-case.ts'
+import type { StoredEntry } from '../catalog/stored-entry.ts'
 
 const beforeProject = '{"project":"'
 const beforeId = '","id":"'
 const beforeTimestamp = '","timestamp":"'
 const beforeMessage = '","event_message":"'
 const beforeMetadata = '","metadata":'
-
-/** The fields of an entry that a search reads. */
-export interface StoredEntry {
-  project: string
-  id: string
-  event_message: string
-  /** As JSON. */
-  metadata: string
-}
 
 /** Of the entry that was searched last: all queries search an entry in turn, and keeping those of all would take memory. */
 let latest: { entry: LiveEntry; stored: StoredEntry } | undefined

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
-import { pathSettings } from './source-admin.ts'
+import { metadataJson, pathSettings } from './source-admin.ts'
 
 interface PathSamplesOptions {
   engine: Engine
@@ -54,7 +54,7 @@ export class PathSamples implements SampledSources {
       this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
       this.#rows<{ path: string; types: string[] }>(
         "SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM (SELECT " +
-          "arrayJoin(CAST(JSONAllPathsWithTypes(CAST(metadata, 'JSON(max_dynamic_paths = 0)')), " +
+          `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), ` +
           `'Array(Tuple(String, String))')) AS p FROM (SELECT metadata FROM ${recent(source)} ` +
           `ORDER BY timestamp DESC LIMIT ${sampledEntries})) GROUP BY path LIMIT ${maxPaths}`,
       ),

@@ -23,6 +23,8 @@ export const pathSettings = {
   input_format_try_infer_dates: 0,
   input_format_try_infer_datetimes: 0,
 }
+/** With these settings, the metadata as a value whose paths the engine lists. */
+export const metadataJson = "CAST(metadata, 'JSON(max_dynamic_paths = 0)')"
 const maxRecent = 1_000
 
 export interface SourcePath {
@@ -133,7 +135,7 @@ export class SourceAdmin {
       `WITH newest AS (SELECT metadata FROM ${database}.\`${source}\` ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
       "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
       '(SELECT count() FROM newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
-      "CAST(metadata, 'JSON(max_dynamic_paths = 0)')), 'Array(Tuple(String, String))')) AS p FROM newest) " +
+      `${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM newest) ` +
       'GROUP BY path ORDER BY path'
     return queryRows(this.#engine, { sql, settings: pathSettings }, limits)
   }

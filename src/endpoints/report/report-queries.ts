@@ -1,3 +1,4 @@
+import { onFirstUse } from '../../base/on-first-use.ts'
 import { parseDefinition } from '../definition/definition.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import { bindQuery } from '../definition/parameters.ts'
@@ -112,12 +113,18 @@ function reportQuery(
   return { definition, version: 1, compiled: bindQuery(query, definition.parameters), columns }
 }
 
+interface ReportQueries {
+  figures: Endpoint
+  codes: Endpoint
+}
+
+/** Compiled when they are first needed, because compiling all of them would delay the start. */
 export const reportQueries = Object.fromEntries(
   Object.entries(reportIntervals).map(([interval, length]) => [
     interval,
-    {
+    onFirstUse(() => ({
       figures: reportQuery('figures', interval, figuresSql(length), figuresColumns, length.cacheSeconds),
       codes: reportQuery('codes', interval, codesSql(length), codesColumns, length.cacheSeconds),
-    },
+    })),
   ]),
-) as Record<ReportInterval, { figures: Endpoint; codes: Endpoint }>
+) as Record<ReportInterval, () => ReportQueries>

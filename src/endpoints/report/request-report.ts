@@ -71,7 +71,7 @@ export class RequestReports {
       const { body } = response.kind === 'cached' ? response.answer.result : response.answer
       return (JSON.parse(body.toString()) as { result: Row[] }).result
     }
-    const { figures, codes } = reportQueries[interval]
+    const { figures, codes } = reportQueries[interval]()
     const [rows, failed] = await Promise.all([rowsOf<FiguresRow>(figures), rowsOf<CodesRow>(codes)])
     return reportOf(interval, rows, failed, this.#clock.now())
   }

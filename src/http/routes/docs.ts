@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import { onFirstUse } from '../../base/on-first-use.ts'
 import { version } from '../../base/version.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type DocumentOptions, documentsOf } from '../openapi/document.ts'
@@ -48,14 +49,6 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
     handler: async (_request, reply) =>
       reply.header('Cache-Control', 'public, max-age=3600').type('text/css; charset=utf-8').send(docsStyle),
   })
-}
-
-function onFirstUse<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }
 
 function variesByToken(reply: FastifyReply): FastifyReply {

@@ -3,7 +3,7 @@ import { matches } from './condition-match.ts'
 import { metadataText } from './metadata-text.ts'
 import { readQuery } from './search-condition.ts'
 
-test('reads each value of an entry once, whatever the number of conditions and queries', () => {
+test('reads each value of an entry once for all conditions and queries', () => {
   let reads = 0
   const entry = {
     project: '',

@@ -1,17 +1,9 @@
 import { lowerCase } from '../../base/text/lower-case.ts'
+import type { StoredEntry } from '../../catalog/stored-entry.ts'
 import { metadataText } from './metadata-text.ts'
 import { type FieldTest, numberPattern } from './parse-query.ts'
 import type { SearchCondition } from './search-condition.ts'
 import type { SearchField } from './search-field.ts'
-
-/** An entry as it was stored. */
-export interface StoredEntry {
-  readonly project: string
-  readonly id: string
-  readonly event_message: string
-  /** As JSON. */
-  readonly metadata: string
-}
 
 /** What queries have read of an entry. Many may read the same, and each reads in the event loop. */
 const reads = new WeakMap<StoredEntry, { texts: Map<string, string | undefined>; length: number }>()

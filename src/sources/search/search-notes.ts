@@ -1,11 +1,12 @@
-import { closestName } from '../../base/text/closest-name.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 import { closestPath } from '../../sql/warnings/closest-path.ts'
+import { metadataJson } from '../source-admin.ts'
 import { type BoundValues, conditionSql, present } from './condition-sql.ts'
 import type { FieldNode } from './parse-query.ts'
 import { type FieldCondition, failingTests, positiveTests, type SearchCondition } from './search-condition.ts'
 
-/** The entries of a time range, whatever the query. */
+/** All entries of a time range, with or without a match. */
 interface SearchedRange {
   table: string
   /** Of a WHERE clause. */
@@ -95,7 +96,7 @@ function missingField(
     ),
   )
   const meant = closestPath(name, [...paths]) ?? short.get(closestName(name, short.keys()) ?? '')
-  return `No entry in this time range has the field "${name}".${meant === undefined ? '' : ` Did you mean "${meant}"?`}`
+  return `No entry in this time range has the field "${name}".${didYouMean(meant && `"${meant}"`)}`
 }
 
 function noMatch({ named, test }: FieldCondition, values: readonly string[]): string {
@@ -112,13 +113,13 @@ function hintOf(typed: string, named: FieldNode | undefined, values: readonly st
   if (named && !named.text.endsWith('"') && values.some((one) => one.startsWith(typed)))
     return ` To match the beginning of values, write ${named.text}*.`
   const meant = closestName(typed, values)
-  return meant === undefined ? '' : ` Did you mean "${meant}"?`
+  return didYouMean(meant && `"${meant}"`)
 }
 
 /** The paths of metadata in some of the newest entries. */
 async function pathsOf({ table, sql, parameters }: SearchedRange, rows: RunRows): Promise<string[]> {
   const found = await rows<{ path: string }>(
-    "SELECT DISTINCT arrayJoin(JSONAllPaths(CAST(metadata, 'JSON(max_dynamic_paths = 0)'))) AS path FROM " +
+    `SELECT DISTINCT arrayJoin(JSONAllPaths(${metadataJson})) AS path FROM ` +
       `(SELECT metadata FROM ${table} WHERE ${sql} ORDER BY timestamp DESC LIMIT ${sampledEntries}) LIMIT ${maxPaths}`,
     parameters,
   )

@@ -35,7 +35,7 @@ function shown({ status, headers, body }: JsonResponse, reference: string) {
 }
 
 describe('an unpublished endpoint', () => {
-  test('does not exist for a token with a project, whatever its scopes are', async () => {
+  test('does not exist for a token with a project, with any scope', async () => {
     const id = await save('hidden.cached', { published: false, cache_seconds: 600 })
     // Fills the cache and the hot lane for the admin.
     for (let i = 0; i < 3; i++) {
