@@ -2,7 +2,9 @@ import { Backups } from '../backup/backups.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
+import { ClusterEngine } from '../catalog/cluster-engine.ts'
 import { Sources } from '../catalog/sources.ts'
+import { singleServer } from '../catalog/topology.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
 import { RemoteEngine } from '../engine/remote-engine.ts'
@@ -28,7 +30,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const topology = { database: engine.database, cluster: settings.clickhouseCluster }
+  const topology = () => (engine instanceof ClusterEngine ? engine.topology : singleServer(engine.database))
   const catalog = new Catalog({ engine, clock, log, topology, shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
@@ -62,14 +64,17 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
 
 function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
-    return new RemoteEngine({
+    const server = {
       url: settings.clickhouseUrl,
       user: settings.clickhouseUser,
       password: settings.clickhousePassword,
       database: settings.clickhouseDatabase,
-      cluster: settings.clickhouseCluster,
       log,
-    })
+    }
+    const { clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
+    return cluster === undefined
+      ? new RemoteEngine(server)
+      : new ClusterEngine({ ...server, cluster, quorum })
   }
   return new EmbeddedEngine({
     dataDir: settings.dataDir,

@@ -35,6 +35,13 @@ const translations: Record<number, (error: ClickHouseError, outcome: RequestOutc
   242: (error) => engineUnavailable('The engine is read-only at the moment.', error),
   243: () => diskFull(),
   252: () => overloaded('The engine has too many parts to merge.'),
+  285: (error) => engineUnavailable('Too few replicas are available at the moment.', error),
+  286: (error) => engineUnavailable('Another insert waits for its replicas.', error),
+  319: (error) => engineUnavailable('The replicas did not confirm the insert.', error),
+  289: (error) => engineUnavailable('A replica lacks the newest entries at the moment.', error),
+  369: (error) => engineUnavailable('All replicas lack the newest entries at the moment.', error),
+  225: (error) => engineUnavailable('The cluster has no connection to its keeper.', error),
+  279: (error) => engineUnavailable('A shard of the cluster cannot be reached.', error),
   999: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
   210: (error) => engineUnavailable('ClickHouse cannot be reached.', error),
   1001: (error) => internal(error),
@@ -102,6 +109,11 @@ export function isDiskTrouble(error: unknown): boolean {
 /** Whether the engine did not respond at all. */
 export function isUnreachable(error: unknown): boolean {
   return engineUnavailable.is(error) && engineCodeOf(error) === undefined
+}
+
+/** Whether an insert was refused, because another one waits for its quorum. */
+export function isQuorumBusy(error: unknown): boolean {
+  return engineCodeOf(error) === 286
 }
 
 /** ClickHouse's code of the error that caused this one. */

@@ -5,14 +5,12 @@ import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, S
 import { isUnreachable } from './engine-errors.ts'
 import { ReadyWaiters, whenReady } from './readiness.ts'
 
-interface RemoteEngineOptions {
+export interface RemoteEngineOptions {
   url: string
   user?: string | undefined
   password?: string | undefined
   /** Created if it does not exist. */
   database: string
-  /** Cluster on which the database is created. */
-  cluster?: string | undefined
   log: Log
   maxResultBytes?: number
   checkEveryMs?: number
@@ -160,17 +158,13 @@ export class RemoteEngine implements Engine {
 }
 
 /** Uses a client without a default database, because a server refuses requests that name a missing one. */
-async function createDatabase(
-  server: ClickHouseServer,
-  { database, cluster }: RemoteEngineOptions,
-): Promise<void> {
+async function createDatabase(server: ClickHouseServer, { database }: RemoteEngineOptions): Promise<void> {
   const { maxResultBytes, graceMs } = defaults
   const limits = { maxResultBytes, graceMs, repeatQueries: false }
   const client = new ClickHouseClient(new ClickHouseHttp(server), limits)
-  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   try {
     await client.command(
-      { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
+      { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`` },
       { deadlineMs: defaults.bootstrapWithinMs },
     )
   } finally {

@@ -21,7 +21,6 @@ export async function checkEngine(settings: Settings, io: CommandIo): Promise<Fi
           user: settings.clickhouseUser,
           password: settings.clickhousePassword,
           database: settings.clickhouseDatabase,
-          cluster: settings.clickhouseCluster,
           log: createLog('silent'),
         })
   try {

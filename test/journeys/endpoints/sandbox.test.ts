@@ -20,7 +20,7 @@ import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { refusedFunctions } from '../../../src/sql/hints/refused-functions.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { readTree } from '../../../src/sql/tree.ts'
-import { many, type OpenEngine, openEngine } from '../../support/engines.ts'
+import { many, type OpenEngine, openEngine, topologyOf } from '../../support/engines.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
 import { hostileSandbox } from './hostile-sandbox.ts'
 import { describePaths } from './metadata-paths.ts'
@@ -76,12 +76,12 @@ const tenantAnswers = () =>
 
 beforeAll(async () => {
   open = await openEngine()
-  const single = { database: open.engine.database, cluster: undefined }
+  const topology = topologyOf(open.engine)
   for (const sql of [
-    ...createOwnTables(single),
+    ...createOwnTables(topology),
     ...builtInSources
       .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
-      .flatMap((source) => createSourceTable(source, single)),
+      .flatMap((source) => createSourceTable(source, topology)),
   ]) {
     await open.engine.command({ sql }, limits)
   }
