@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { openService, type RunningService, type ServiceChoices } from '../../support/service.ts'
@@ -66,6 +66,13 @@ export async function ownRun(page: Page): Promise<void> {
     .locator('.cost')
     .getByText(/ total$/)
     .waitFor()
+}
+
+/** Where an element is, which must be visible. */
+export async function boxOf(element: Locator) {
+  const box = await element.boundingBox()
+  if (!box) throw new Error(`Not visible: ${element}`)
+  return box
 }
 
 /** Fails if the page is wider than its window or has accessibility violations. */
