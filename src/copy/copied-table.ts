@@ -1,5 +1,5 @@
 import type { Source } from '../catalog/source.ts'
-import { database, dropDay, emptyOwnTable, type Topology } from '../catalog/tables.ts'
+import { dropDay, emptyOwnTable, type Topology } from '../catalog/tables.ts'
 import { sqlText } from '../sql/names.ts'
 
 interface KeyColumn {
@@ -42,7 +42,7 @@ export function entriesOf({ name, retention_days: days }: Source): CopiedTable {
   return {
     name,
     title: name,
-    from: `${database}.\`${name}\``,
+    from: `\`${name}\``,
     columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
     key: [text('project'), time('timestamp'), text('id')],
     kept: keptFor('timestamp', days),
@@ -64,7 +64,7 @@ export const ownTables: readonly CopiedTable[] = [
   {
     ...wholeTable('_idempotency'),
     title: 'idempotency keys',
-    from: `${database}._idempotency`,
+    from: '_idempotency',
     columns: ['key', 'at', 'answer'],
     key: [text('key')],
     kept: keptFor('at', 1),
@@ -73,7 +73,7 @@ export const ownTables: readonly CopiedTable[] = [
     ...wholeTable('_token_uses'),
     title: 'token uses',
     // Older uses of a token disappear when parts are merged.
-    from: `(SELECT id, max(at) AS at FROM ${database}._token_uses GROUP BY id)`,
+    from: '(SELECT id, max(at) AS at FROM _token_uses GROUP BY id)',
     columns: ['id', 'at'],
     key: [text('id')],
     kept: keptFor('at', 400),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { namesOf, readBody } from '../catalog/catalog.ts'
 import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
 import { type Source, sourceShape } from '../catalog/source.ts'
-import { catalogOrder, database, emptyOwnTable } from '../catalog/tables.ts'
+import { catalogOrder, emptyOwnTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { CopySides } from './copy-table.ts'
@@ -17,7 +17,7 @@ const maxInsertBytes = 16 * 2 ** 20
 export function readCatalog(engine: Engine, settings: Record<string, number> = {}): Promise<CatalogRow[]> {
   const sql =
     'SELECT entry, kind, id, version, toString(changed_at) AS changed_at, changed_by, deleted, body ' +
-    `FROM ${database}._catalog ORDER BY ${catalogOrder}`
+    `FROM _catalog ORDER BY ${catalogOrder}`
   return queryRows<CatalogRow>(engine, { sql, settings }, limits)
 }
 
@@ -44,11 +44,7 @@ export async function copyCatalog(sides: CopySides, rows: readonly CatalogRow[])
   }
   const settings = topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
   for (const run of inOrder(rows)) {
-    await to.insert(
-      { table: `${database}._catalog`, format: 'JSONEachRow', settings },
-      writeJsonRows(run),
-      limits,
-    )
+    await to.insert({ table: '_catalog', format: 'JSONEachRow', settings }, writeJsonRows(run), limits)
   }
   const copied = await read()
   if (isDeepStrictEqual(copied, rows)) return rows.length

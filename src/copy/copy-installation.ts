@@ -2,7 +2,8 @@ import type { Log } from '../base/log.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
 import { migrate, migrations, readDone, runOnce, shippedColumnsId } from '../catalog/migrations.ts'
 import type { Source } from '../catalog/source.ts'
-import { createSourceTable, database, dropSourceTable } from '../catalog/tables.ts'
+import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { entriesOf, ownTables } from './copied-table.ts'
 import { type CatalogRow, copyCatalog, readCatalog, sourcesOf } from './copy-catalog.ts'
@@ -117,7 +118,7 @@ async function begin(
   current: Source[],
 ): Promise<CopyRecord | undefined> {
   const records = await readCopyRecords(to)
-  refuseForeign(records, origin)
+  refuseForeign(to, records, origin)
   const finished = records.find(({ event }) => event === 'finished')
   if (finished) return finished
   const sources = JSON.stringify(
@@ -126,7 +127,7 @@ async function begin(
   const last = records.at(-1)
   if (last?.sources === sources) return undefined
   const existing = await tableNames(to)
-  if (last === undefined) refuseUsed(existing, await hasCatalog(to, existing))
+  if (last === undefined) await refuseUsed(to, existing)
   // A service changed the sources between two runs. Tables are created again rather than altered.
   const names = existing.filter((name) => !name.startsWith('_')).map((name) => name.replace(/_local$/, ''))
   for (const name of new Set(names)) {
@@ -136,31 +137,26 @@ async function begin(
   }
   await recordCopy(to, topology, { origin, event: 'begun', sources })
   // Another copy may have begun at the same time.
-  refuseForeign(await readCopyRecords(to), origin)
+  refuseForeign(to, await readCopyRecords(to), origin)
   return undefined
 }
 
 const anotherDatabase = 'Choose another with --database, or drop it on the server first.'
 
-function refuseForeign([first]: readonly CopyRecord[], origin: string): void {
+function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], origin: string): void {
   if (first === undefined || first.origin === origin) return
   throw new CopyProblem(
     `The database ${database} of the server is the target of a copy of another data directory. ${anotherDatabase}`,
   )
 }
 
-function refuseUsed(tables: readonly string[], isUsed: boolean): void {
-  if (!isUsed && tables.every((name) => name.startsWith('_'))) return
-  throw new CopyProblem(`The database ${database} of the server is already in use. ${anotherDatabase}`)
+async function refuseUsed(engine: Engine, tables: readonly string[]): Promise<void> {
+  const hasCatalog = tables.includes('_catalog') && (await readCatalog(engine)).length > 0
+  if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
+  throw new CopyProblem(`The database ${engine.database} of the server is already in use. ${anotherDatabase}`)
 }
 
-async function hasCatalog(engine: CopySides['to'], tables: readonly string[]): Promise<boolean> {
-  return tables.includes('_catalog') && (await readCatalog(engine)).length > 0
-}
-
-async function tableNames(engine: CopySides['to']): Promise<string[]> {
-  const sql = 'SELECT name FROM system.tables WHERE database = {database:String} ORDER BY name'
-  return (await queryRows<{ name: string }>(engine, { sql, parameters: { database } }, limits)).map(
-    ({ name }) => name,
-  )
+async function tableNames(engine: Engine): Promise<string[]> {
+  const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase() ORDER BY name'
+  return (await queryRows<{ name: string }>(engine, { sql }, limits)).map(({ name }) => name)
 }

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { engineUnavailable, overloaded } from '../base/errors.ts'
-import { database, type Topology } from '../catalog/tables.ts'
+import type { Topology } from '../catalog/tables.ts'
 import type { Engine, Limits } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import type { CopiedTable } from './copied-table.ts'
@@ -139,7 +139,7 @@ async function insertChunk(
   token: string,
 ): Promise<void> {
   const target = {
-    table: `${database}.${table.name}`,
+    table: table.name,
     columns: table.columns,
     format: 'TabSeparated' as const,
     settings: { insert_deduplication_token: token, max_partitions_per_insert_block: 0 },

@@ -8,7 +8,7 @@ import { readSettings, type Settings } from '../../base/settings.ts'
 import { type CopiedRows, CopyProblem, copyInstallation } from '../../copy/copy-installation.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
-import { RemoteEngine } from '../../engine/remote-engine.ts'
+import { RemoteEngine } from '../../engine/remote/remote-engine.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
@@ -22,6 +22,7 @@ export interface CopyOptions {
   to?: string
   user?: string
   password?: string
+  database?: string
   cluster?: string
   json?: true
 }
@@ -39,6 +40,7 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
     url: settings.clickhouseUrl,
     user: settings.clickhouseUser,
     password: settings.clickhousePassword,
+    database: settings.clickhouseDatabase,
     cluster: settings.clickhouseCluster,
     log,
   })
@@ -48,7 +50,7 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
     const { finishedAt, tables } = await copyInstallation({
       from,
       to,
-      topology: { cluster: settings.clickhouseCluster },
+      topology: { database: to.database, cluster: settings.clickhouseCluster },
       log,
       signal: io.signal,
       now: io.clock.now,
@@ -74,7 +76,10 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
 
 type CopySettings = Settings & { clickhouseUrl: string }
 
-function settingsOf({ from, to, user, password, cluster }: CopyOptions, io: CommandIo): CopySettings {
+function settingsOf(
+  { from, to, user, password, database, cluster }: CopyOptions,
+  io: CommandIo,
+): CopySettings {
   if (/^\w+:\/\//.test(from)) {
     throw usageFailure('--from must be a data directory. A server can only be the target of a copy.')
   }
@@ -83,6 +88,7 @@ function settingsOf({ from, to, user, password, cluster }: CopyOptions, io: Comm
     ...(to !== undefined && { clickhouseUrl: to }),
     ...(user !== undefined && { clickhouseUser: user }),
     ...(password !== undefined && { clickhousePassword: password }),
+    ...(database !== undefined && { clickhouseDatabase: database }),
     ...(cluster !== undefined && { clickhouseCluster: cluster }),
   })
   if ('problems' in reading) {

@@ -22,9 +22,13 @@ export function addCopyCommand(program: Command, io: CommandIo): void {
     .command('copy')
     .description('copy a data directory to a ClickHouse server or cluster')
     .requiredOption('--from <directory>', 'data directory of a stopped service')
-    .option('--to <url>', 'ClickHouse server, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
+    .option('--to <url>', 'ClickHouse server or nodes, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
     .option('--user <user>', 'user of the server')
     .option('--password <password>', 'password of that user')
+    .option(
+      '--database <database>',
+      'database of the server, created if it does not exist (default: wellhead)',
+    )
     .option('--cluster <cluster>', 'name of the cluster (default: a single server)')
     .option('--json', 'print JSON')
     .addHelpText('after', copyHelp)

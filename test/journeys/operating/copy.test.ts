@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
-import { RemoteEngine } from '../../../src/engine/remote-engine.ts'
+import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { type CommandResult, runCommand, startCommand } from '../../support/command.ts'
 import type { EnginePort } from '../../support/engine-port.ts'
@@ -11,6 +11,7 @@ import { openService, type RunningService } from '../../support/service.ts'
 
 /** An installation with the embedded engine moves to a server, in spite of interruptions. Each test continues the last. */
 const directory = scratchDirectory()
+const database = 'moved'
 const adminToken = 'the-admin-token-of-both'
 const limits = { deadlineMs: 120_000 }
 const dayMs = 86_400_000
@@ -28,12 +29,13 @@ const environment: Record<string, string> = {
   WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
   WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
   WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
+  WELLHEAD_CLICKHOUSE_DATABASE: database,
 }
 
 beforeAll(async () => {
   server = await openServer()
   network = await openRelay(Number(new URL(server.url).port))
-  target = new RemoteEngine({ url: server.url, ...remoteCredentials, log })
+  target = new RemoteEngine({ url: server.url, ...remoteCredentials, database, log })
   await target.start()
   const service = await openService({
     dataDir: directory.path,
@@ -86,18 +88,20 @@ async function fill(service: RunningService): Promise<void> {
   await expectStatus(200, admin(service, 'POST', '/api/logs?source=shop_logs', ages))
   const bytes = Buffer.from([0xff, 0x41, 0xc3])
   const row = Buffer.concat([
-    ...['raw', '2026-01-01 00:00:00.000001', 'x', 'm', '{}'].map((field) => Buffer.from(`${field}\t`)),
+    ...['raw', `${new Date(now - dayMs).toISOString().slice(0, 10)} 00:00:00.000001`, 'x', 'm', '{}'].map(
+      (field) => Buffer.from(`${field}\t`),
+    ),
   ])
   await service.engine.insert(
     {
-      table: 'wellhead.shop_logs',
+      table: 'shop_logs',
       columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
       format: 'TabSeparated',
     },
     Buffer.concat([row.subarray(0, 3), bytes, row.subarray(3, -1), bytes, Buffer.from('\n')]),
     limits,
   )
-  await expectStatus(200, admin(service, 'DELETE', '/api/sources/gone_logs?confirm=gone_logs'))
+  await expectStatus(204, admin(service, 'DELETE', '/api/sources/gone_logs?confirm=gone_logs'))
   const query = 'SELECT project, count() AS n FROM shop_logs GROUP BY project ORDER BY project'
   await expectStatus(201, admin(service, 'POST', '/api/endpoints', { name: 'shop.projects', query }))
   const change = { query: query.replace('count() AS n', "countIf(level = 'error') AS n") }
@@ -160,20 +164,22 @@ async function count(sql: string): Promise<number> {
 }
 
 const entriesThere = () =>
-  count("SELECT sum(total_rows) FROM system.tables WHERE database = 'wellhead' AND NOT startsWith(name, '_')")
+  count(
+    "SELECT sum(total_rows) FROM system.tables WHERE database = currentDatabase() AND NOT startsWith(name, '_')",
+  )
 
 test('a network that is cut in the middle ends the copy, which continues later', {
   timeout: 600_000,
 }, async () => {
   const from = embeddedEngine(directory.path)
   await from.start()
-  const to = new RemoteEngine({ url: network.url, ...remoteCredentials, log, checkEveryMs: 50 })
+  const to = new RemoteEngine({ url: network.url, ...remoteCredentials, database, log, checkEveryMs: 50 })
   await to.start()
   let chunks = 0
   const sides = {
     from,
     to,
-    topology: { cluster: undefined },
+    topology: { database, cluster: undefined },
     log,
     signal: new AbortController().signal,
     now: Date.now,
@@ -223,7 +229,7 @@ test('a copy that is killed continues, and ends with each row once', { timeout: 
   })
   child.kill('SIGKILL')
   expect((await result).signal).toBe('SIGKILL')
-  expect(await count('SELECT count() FROM wellhead._catalog')).toBe(0)
+  expect(await count('SELECT count() FROM _catalog')).toBe(0)
   // The engine of the killed process ends a moment later.
   const done = await vi.waitFor(
     async () => {
@@ -262,9 +268,9 @@ test('a service on the server returns what the service on the data directory ret
   try {
     expect(await responses(service)).toEqual(before)
     expect(await sendKeyed(service)).toEqual(keyed)
-    expect(await count("SELECT count() FROM wellhead.shop_logs WHERE id = 'once'")).toBe(1)
-    expect(await count("SELECT countIf(level = 'error') FROM wellhead.shop_logs")).toBe(240)
-    const raw = "SELECT count() FROM wellhead.shop_logs WHERE project = unhex('726177FF41C3')"
+    expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'")).toBe(1)
+    expect(await count("SELECT countIf(level = 'error') FROM shop_logs")).toBe(240)
+    const raw = "SELECT count() FROM shop_logs WHERE project = unhex('726177FF41C3')"
     expect(await count(raw)).toBe(1)
   } finally {
     await service.close()
@@ -279,9 +285,9 @@ test('refuses a database that another installation uses', { timeout: 300_000 }, 
   const copied = await run(args)
   expect(copied).toMatchObject({ code: 1, stdout: '' })
   expect(copied.stderr).toMatch(
-    /^wellhead: The database \w+ of the server is the target of a copy of another/,
+    /^wellhead: The database moved of the server is the target of a copy of another/,
   )
-  await target.command({ sql: 'DROP TABLE wellhead._copy SYNC' }, limits)
+  await target.command({ sql: 'DROP TABLE _copy SYNC' }, limits)
   const used = await run(args)
   expect([used.code, used.stderr]).toEqual([1, expect.stringContaining('is already in use. Choose another')])
   other.remove()
