@@ -206,10 +206,11 @@ test('waits for a service that starts, with the token of a tenant', async () => 
     )
     .toBe(true)
   const tab = await openConsole(stage.browser(), { url }, '/console/endpoints', { token })
+  const service = await starting
   await tab.page.getByRole('link', { name: 'logs.all' }).waitFor()
   await tab.page.getByText('early').waitFor()
   expect(tab.complaints).toEqual([])
   await tab.close()
-  await (await starting).close()
+  await service.close()
   directory.remove()
 })

@@ -131,13 +131,14 @@ describe('searching logs in the console', () => {
       expect(await page.getByRole('button', { name: /entry 21$/ }).count()).toBe(0)
       await expectFit(page)
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-      const copied = async (what: string) => {
+      const copied = async (what: string, start: RegExp) => {
+        const text = () => page.evaluate<string>('navigator.clipboard.readText()')
         await page.getByRole('button', { name: `Copy ${what}` }).click()
-        await page.getByRole('button', { name: 'Copied' }).waitFor()
-        return page.evaluate<string>('navigator.clipboard.readText()')
+        await expect.poll(text).toMatch(start)
+        return text()
       }
-      expect(JSON.parse(await copied('JSON'))).toMatchObject(entries[20] ?? {})
-      const link = new URL(await copied('link'))
+      expect(JSON.parse(await copied('JSON', /^{/))).toMatchObject(entries[20] ?? {})
+      const link = new URL(await copied('link', /^http/))
       expect(Object.fromEntries(link.searchParams)).toEqual({
         ...{ source: 'realtime_logs', project: shop, entry: 'linked-20', at: String(timestamp + 20_000) },
       })
