@@ -5,7 +5,7 @@ import type { Log } from '../../src/base/log.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
-import { RemoteEngine } from '../../src/engine/remote-engine.ts'
+import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -97,7 +97,7 @@ export async function openEngine(): Promise<OpenEngine> {
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(): Promise<EnginePort> {
+export async function openServer(): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -120,6 +120,7 @@ export async function openServer(): Promise<EnginePort> {
   const port = await openEnginePort(socketPath, remoteCredentials)
   return {
     url: port.url,
+    pid: () => server.pid,
     close: async () => {
       await port.close()
       await server.stop()
