@@ -26,14 +26,8 @@ export async function askVersion(client: ClickHouseClient): Promise<string> {
   return version
 }
 
-/**
- * Creates the database where it is missing. If it exists, the other nodes of the cluster got it at the same time; to ask
- * them again would fail while one of them is away.
- */
-export async function createDatabase(
-  client: ClickHouseClient,
-  { database, cluster }: { database: string; cluster?: string | undefined },
-): Promise<void> {
+/** Creates the database on this node. The check needs no grant to create one that exists. */
+export async function createDatabase(client: ClickHouseClient, database: string): Promise<void> {
   const { body } = await client.query(
     {
       sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
@@ -43,9 +37,8 @@ export async function createDatabase(
     { deadlineMs: askWithinMs },
   )
   if (body.toString().trim() !== '0') return
-  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   await client.command(
-    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
+    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`` },
     { deadlineMs: createWithinMs },
   )
 }

@@ -6,7 +6,7 @@ import { isNodeTrouble, isUnreachable } from '../engine-errors.ts'
 import { ReadyWaiters, whenReady } from '../readiness.ts'
 import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
 
-interface RemoteEngineOptions extends NodeOptions {
+export interface RemoteEngineOptions extends NodeOptions {
   /** One or several, separated by commas. */
   url: string
   /** Of all nodes; by default those in the URL. */

@@ -16,8 +16,6 @@ export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'comma
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Cluster on which the database is created. */
-  cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
    * may be addresses of one server.
@@ -184,7 +182,7 @@ export class RemoteNode implements NodeConnection {
     if (ready && version !== before) {
       this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
     }
-    await createDatabase(this.#inspector, this.#options)
+    await createDatabase(this.#inspector, this.database)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
