@@ -5,7 +5,7 @@ import { Catalog } from '../catalog/catalog.ts'
 import { Sources } from '../catalog/sources.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { RemoteEngine } from '../engine/remote-engine.ts'
+import { RemoteEngine } from '../engine/remote/remote-engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
@@ -28,7 +28,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const topology = { cluster: settings.clickhouseCluster }
+  const topology = { database: engine.database, cluster: settings.clickhouseCluster }
   const catalog = new Catalog({ engine, clock, log, topology, shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
@@ -66,6 +66,7 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
       url: settings.clickhouseUrl,
       user: settings.clickhouseUser,
       password: settings.clickhousePassword,
+      database: settings.clickhouseDatabase,
       cluster: settings.clickhouseCluster,
       log,
     })
@@ -83,7 +84,8 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
+  const nodes = state.nodes && { nodes: state.nodes }
   return state.kind === 'ready'
-    ? { ready: true, version: state.engineVersion, restarts: state.restarts }
-    : { ready: false, reason: state.reason, restarts: state.restarts }
+    ? { ready: true, version: state.engineVersion, restarts: state.restarts, ...nodes }
+    : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
 }

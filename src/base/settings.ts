@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
+import { serverAddresses } from './server-addresses.ts'
 
 /** A row of the table of settings, from which flags, help and the check of docs/reference/settings.md come. */
 interface SettingDefinition {
@@ -48,6 +49,14 @@ const originList = z
 
 function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
+function isAddressList(text: string): boolean {
+  try {
+    return serverAddresses(text).length > 0
+  } catch {
+    return false
+  }
 }
 
 /** The memory limit of a container, or the memory of the machine. */
@@ -111,9 +120,11 @@ const definitions = {
   },
   clickhouseUrl: {
     env: 'WELLHEAD_CLICKHOUSE_URL',
-    schema: z.string().refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)),
-    expected: 'an http:// or https:// URL',
-    description: 'ClickHouse server to use. Default: the embedded engine.',
+    schema: z.string().refine(isAddressList),
+    expected:
+      'an http:// or https:// URL, or several separated by commas (write %2C for a comma in a password)',
+    description:
+      'ClickHouse server to use, or several nodes of one cluster, separated by commas. Default: the embedded engine.',
     secret: true,
   },
   clickhouseUser: {
@@ -128,6 +139,14 @@ const definitions = {
     expected: 'a password',
     description: 'Password of that user. Overrides the password in the URL.',
     secret: true,
+  },
+  clickhouseDatabase: {
+    env: 'WELLHEAD_CLICKHOUSE_DATABASE',
+    schema: z.string().regex(/^(?!(?:system|default|information_schema)$)[a-z_]\w{0,63}$/i),
+    default: 'wellhead',
+    expected: 'a name of letters, digits and underscores other than system, default and information_schema',
+    description:
+      'Database on the ClickHouse server, one per group of services. Created if it does not exist.',
   },
   clickhouseCluster: {
     env: 'WELLHEAD_CLICKHOUSE_CLUSTER',
@@ -262,8 +281,8 @@ export function readSettings(
   return { settings: Object.freeze(values) as Settings }
 }
 
-/** Kubernetes sets such variables in every container for a service named wellhead. */
-const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d)/
+/** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */
+const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d|TEST_)/
 const foreignValue = /^tcp:\/\//
 
 /** Variables of the commands that use a service; not settings of the service. */

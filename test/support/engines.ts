@@ -5,8 +5,7 @@ import type { Log } from '../../src/base/log.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
-import { RemoteEngine } from '../../src/engine/remote-engine.ts'
-import { engineDatabase } from '../../src/sql/names.ts'
+import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -69,10 +68,36 @@ export async function openEmbedded(
   }
 }
 
+/** A server that all engines and services of a test file use, instead of an embedded engine each. */
+export interface SharedServer {
+  /** With user and password. */
+  url: string
+  cluster?: string | undefined
+  database: string
+}
+
+let shared: SharedServer | undefined
+
+export function sharedServer(): SharedServer | undefined {
+  return shared
+}
+
+export function shareServer(server: SharedServer): void {
+  shared = server
+}
+
+/** An engine at the place where this test file runs. */
+export async function openEngine(): Promise<OpenEngine> {
+  if (!shared) return openEmbedded()
+  const engine = new RemoteEngine({ ...shared, log, maxResultBytes: 32 * 2 ** 20 })
+  await engine.start()
+  return { engine, close: () => engine.close() }
+}
+
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(): Promise<EnginePort> {
+export async function openServer(): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -81,7 +106,7 @@ export async function openServer(): Promise<EnginePort> {
     host: {
       directory: join(directory.path, 'engine'),
       socketPath,
-      database: engineDatabase,
+      database: 'wellhead',
       memoryBytes: 2 * 2 ** 30,
       sessions: 8,
       maxWaiting: 1000,
@@ -95,6 +120,7 @@ export async function openServer(): Promise<EnginePort> {
   const port = await openEnginePort(socketPath, remoteCredentials)
   return {
     url: port.url,
+    pid: () => server.pid,
     close: async () => {
       await port.close()
       await server.stop()
@@ -109,6 +135,7 @@ export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network
   const engine = new RemoteEngine({
     url: network.url,
     ...remoteCredentials,
+    database: 'elsewhere',
     log,
     maxResultBytes: 32 * 2 ** 20,
   })
