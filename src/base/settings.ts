@@ -140,6 +140,14 @@ const definitions = {
     description: 'Password of that user. Overrides the password in the URL.',
     secret: true,
   },
+  clickhouseDatabase: {
+    env: 'WELLHEAD_CLICKHOUSE_DATABASE',
+    schema: z.string().regex(/^(?!(?:system|default|information_schema)$)[a-z_]\w{0,63}$/i),
+    default: 'wellhead',
+    expected: 'a name of letters, digits and underscores other than system, default and information_schema',
+    description:
+      'Database on the ClickHouse server, one per group of services. Created if it does not exist.',
+  },
   clickhouseCluster: {
     env: 'WELLHEAD_CLICKHOUSE_CLUSTER',
     schema: z.string().regex(/^[A-Za-z_][\w-]*$/),
@@ -273,8 +281,8 @@ export function readSettings(
   return { settings: Object.freeze(values) as Settings }
 }
 
-/** Kubernetes sets such variables in every container for a service named wellhead. */
-const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d)/
+/** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */
+const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d|TEST_)/
 const foreignValue = /^tcp:\/\//
 
 /** Variables of the commands that use a service; not settings of the service. */

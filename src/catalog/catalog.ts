@@ -15,8 +15,9 @@ import {
   type NamesOf,
   type Verdict,
 } from './catalog-replay.ts'
+import { refuseUnfinishedCopy } from './copy-record.ts'
 import { migrate, runOnce } from './migrations.ts'
-import { database, type Topology } from './tables.ts'
+import { catalogOrder, type Topology } from './tables.ts'
 
 interface CatalogOptions {
   engine: Engine
@@ -88,6 +89,7 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
+    if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
@@ -176,14 +178,14 @@ export class Catalog {
   }
 
   async #count(): Promise<number> {
-    const [row] = await this.#query<{ n: string }>(`SELECT count() AS n FROM ${database}._catalog`)
+    const [row] = await this.#query<{ n: string }>(`SELECT count() AS n FROM _catalog`)
     return Number(row?.n)
   }
 
   async #reload(): Promise<void> {
     const stored = await this.#query<CatalogRow>(
       "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
-        `FROM ${database}._catalog ORDER BY _block_number, changed_at, version, id`,
+        `FROM _catalog ORDER BY ${catalogOrder}`,
     )
     const rows = stored.map(readRecord)
     const state = new CatalogState(namesOf)
@@ -235,7 +237,7 @@ export class Catalog {
     }))
     const settings = this.topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
     await this.#options.engine.insert(
-      { table: `${database}._catalog`, format: 'JSONEachRow', settings },
+      { table: '_catalog', format: 'JSONEachRow', settings },
       writeJsonRows(rows),
       limits,
     )

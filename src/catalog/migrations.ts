@@ -6,7 +6,6 @@ import {
   createMigrationsTable,
   createOwnTables,
   createTokenUses,
-  database,
   orderCatalog,
   type Topology,
 } from './tables.ts'
@@ -72,9 +71,10 @@ export async function runOnce(engine: Engine, id: number, work: () => Promise<vo
   await record(engine, id)
 }
 
-async function readDone(engine: Engine): Promise<Set<number>> {
+/** Ids of the migrations that were run on this data. */
+export async function readDone(engine: Engine): Promise<Set<number>> {
   const { body } = await engine.query(
-    { sql: `SELECT DISTINCT id FROM ${database}._migrations ORDER BY id`, format: 'TabSeparatedRaw' },
+    { sql: `SELECT DISTINCT id FROM _migrations ORDER BY id`, format: 'TabSeparatedRaw' },
     limits,
   )
   return new Set(body.toString().split('\n').filter(Boolean).map(Number))
@@ -82,7 +82,7 @@ async function readDone(engine: Engine): Promise<Set<number>> {
 
 async function record(engine: Engine, id: number): Promise<void> {
   await engine.insert(
-    { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
+    { table: '_migrations', columns: ['id'], format: 'JSONEachRow' },
     writeJsonRows([{ id }]),
     limits,
   )

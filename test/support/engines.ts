@@ -6,7 +6,6 @@ import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
 import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
-import { engineDatabase } from '../../src/sql/names.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -69,6 +68,32 @@ export async function openEmbedded(
   }
 }
 
+/** A server that all engines and services of a test file use, instead of an embedded engine each. */
+export interface SharedServer {
+  /** With user and password. */
+  url: string
+  cluster?: string | undefined
+  database: string
+}
+
+let shared: SharedServer | undefined
+
+export function sharedServer(): SharedServer | undefined {
+  return shared
+}
+
+export function shareServer(server: SharedServer): void {
+  shared = server
+}
+
+/** An engine at the place where this test file runs. */
+export async function openEngine(): Promise<OpenEngine> {
+  if (!shared) return openEmbedded()
+  const engine = new RemoteEngine({ ...shared, log, maxResultBytes: 32 * 2 ** 20 })
+  await engine.start()
+  return { engine, close: () => engine.close() }
+}
+
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
@@ -81,7 +106,7 @@ export async function openServer(): Promise<EnginePort & { pid(): number | undef
     host: {
       directory: join(directory.path, 'engine'),
       socketPath,
-      database: engineDatabase,
+      database: 'wellhead',
       memoryBytes: 2 * 2 ** 30,
       sessions: 8,
       maxWaiting: 1000,
@@ -108,9 +133,9 @@ export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network
   const server = await openServer()
   const network = await openRelay(Number(new URL(server.url).port))
   const engine = new RemoteEngine({
-    database: engineDatabase,
     url: network.url,
     ...remoteCredentials,
+    database: 'elsewhere',
     log,
     maxResultBytes: 32 * 2 ** 20,
   })
