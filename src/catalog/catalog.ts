@@ -15,6 +15,7 @@ import {
   type NamesOf,
   type Verdict,
 } from './catalog-replay.ts'
+import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate, runOnce } from './migrations.ts'
 import { database, type Topology } from './tables.ts'
 
@@ -88,6 +89,7 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
+    await refuseForeignOwnTables((sql) => this.read(sql))
     await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()

@@ -5,6 +5,8 @@ import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { isUnreachable } from './engine-errors.ts'
 import { ReadyWaiters, whenReady } from './readiness.ts'
+import { checkServer } from './remote/check-server.ts'
+import { explainServerError, type ServerIdentity, serverFault } from './remote/server-problem.ts'
 
 interface RemoteEngineOptions {
   url: string
@@ -32,6 +34,7 @@ const defaults = {
 export class RemoteEngine implements Engine {
   readonly #client: ClickHouseClient
   readonly #checker: ClickHouseHttp
+  readonly #identity: ServerIdentity
   readonly #log: Log
   readonly #bootstrap: () => Promise<void>
   readonly #checkEveryMs: number
@@ -46,6 +49,7 @@ export class RemoteEngine implements Engine {
     const password = options.password ?? decodeURIComponent(url.password)
     url.username = ''
     url.password = ''
+    this.#identity = { url, user, database: engineDatabase, cluster: options.cluster }
     this.#log = options.log
     this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
     const server = { url, user, password, maxConnections: 1, idleMs: defaults.idleMs, compress: true }
@@ -64,19 +68,16 @@ export class RemoteEngine implements Engine {
 
   /** Rejects if the server cannot be reached, because at the start that is most likely a wrong setting. */
   async start(): Promise<void> {
+    const version = await checkServer(this.#checker, this.#identity)
     await this.#bootstrap()
-    await this.#findServer()
+    this.#becomeReady(version)
     this.#checkLater()
   }
 
   /** Only pings a server that was ready, because even a busy server responds to that. */
   async #findServer(): Promise<void> {
     if (this.#state.kind === 'ready') return this.#ping()
-    const { body } = await this.#client.query(
-      { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
-      { deadlineMs: defaults.pingWithinMs },
-    )
-    this.#becomeReady(body.toString().trim())
+    this.#becomeReady(await checkServer(this.#checker, this.#identity))
   }
 
   async #ping(): Promise<void> {
@@ -102,10 +103,24 @@ export class RemoteEngine implements Engine {
       })
   }
 
+  /** A ping does not tell whether the user may still do what the service needs. */
+  #checkFully(): void {
+    this.#checking ??= checkServer(this.#checker, this.#identity)
+      .then(() => {})
+      .catch((error) => this.#becomeDown(error))
+      .finally(() => {
+        this.#checking = undefined
+      })
+  }
+
   #becomeDown(error: unknown): void {
     if (this.#state.kind === 'closed') return
-    if (this.#state.kind === 'ready') this.#log.error({ err: error }, 'ClickHouse does not respond')
-    this.#state = { kind: 'down', reason: 'ClickHouse does not respond.', restarts: this.#state.restarts }
+    const problem = explainServerError(error, this.#identity)
+    const reason = problem?.reason ?? 'ClickHouse does not respond.'
+    if (this.#state.kind === 'ready') {
+      this.#log.error({ err: error }, problem?.message ?? reason)
+    }
+    this.#state = { kind: 'down', reason, restarts: this.#state.restarts }
   }
 
   #becomeReady(engineVersion: string): void {
@@ -143,7 +158,9 @@ export class RemoteEngine implements Engine {
     } catch (error) {
       // A single connection may break while the server is fine, so check the server.
       if (isUnreachable(error)) this.#check()
-      throw error
+      const fault = serverFault(error, this.#identity)
+      if (fault) this.#checkFully()
+      throw fault ?? error
     }
   }
 
