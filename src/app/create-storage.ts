@@ -5,11 +5,12 @@ import { Catalog } from '../catalog/catalog.ts'
 import { Sources } from '../catalog/sources.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { RemoteEngine } from '../engine/remote-engine.ts'
+import { RemoteEngine } from '../engine/remote/remote-engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { LiveTail } from '../live/live-tail.ts'
+import { engineDatabase } from '../sql/names.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 const beginningOfTime = -(2n ** 62n)
@@ -63,6 +64,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
 function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
     return new RemoteEngine({
+      database: engineDatabase,
       url: settings.clickhouseUrl,
       user: settings.clickhouseUser,
       password: settings.clickhousePassword,

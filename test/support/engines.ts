@@ -5,7 +5,7 @@ import type { Log } from '../../src/base/log.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
-import { RemoteEngine } from '../../src/engine/remote-engine.ts'
+import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { engineDatabase } from '../../src/sql/names.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
@@ -107,6 +107,7 @@ export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network
   const server = await openServer()
   const network = await openRelay(Number(new URL(server.url).port))
   const engine = new RemoteEngine({
+    database: engineDatabase,
     url: network.url,
     ...remoteCredentials,
     log,

@@ -1,4 +1,5 @@
 import { StartProblem } from '../../base/files/data-directory.ts'
+import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
 import { explainServerError, type ServerIdentity } from '../../engine/remote/server-problem.ts'
@@ -29,8 +30,8 @@ export function explainStartProblem(error: unknown, settings: Settings): string 
 /** Undefined without a ClickHouse server. */
 export function serverIdentity(settings: Settings): ServerIdentity | undefined {
   if (settings.clickhouseUrl === undefined) return undefined
-  const url = new URL(settings.clickhouseUrl)
-  const user = settings.clickhouseUser ?? (decodeURIComponent(url.username) || 'default')
+  const [{ url, user: named }] = serverAddresses(settings.clickhouseUrl)
+  const user = settings.clickhouseUser ?? named
   return { url, user, database: engineDatabase, cluster: settings.clickhouseCluster }
 }
 

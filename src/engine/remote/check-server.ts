@@ -11,7 +11,7 @@ import {
   unknownCluster,
 } from './server-problem.ts'
 
-const withinMs = 10_000
+const withinMs = 20_000
 const maxResponseBytes = 2 ** 20
 
 /** Runs a statement without any settings, so that a strict profile does not refuse it. */
@@ -36,7 +36,7 @@ export async function checkServer(http: ClickHouseHttp, server: ServerIdentity):
   try {
     const version = await checkVersion(http, server)
     const missing = await findMissingGrants(http, server)
-    if (missing.length > 0) throw new ServerProblem(server, ...missingGrants(missing, server.user))
+    if (missing.length > 0) throw new ServerProblem(server, missingGrants(missing, server.user))
     await checkCluster(http, server)
     return version
   } catch (error) {
@@ -47,13 +47,13 @@ export async function checkServer(http: ClickHouseHttp, server: ServerIdentity):
 /** Returns the version of a server that is new enough and accepts writes. */
 export async function checkVersion(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
   const version = await askServer(http, 'SELECT version()')
-  if (!/^\d+\.\d+\.[\w.-]+$/.test(version)) throw new ServerProblem(server, ...noClickHouse)
+  if (!/^\d+\.\d+\.[\w.-]+$/.test(version)) throw new ServerProblem(server, noClickHouse)
   if (isOlder(version, oldestVersion)) {
     const advice = `Upgrade it to ${oldestVersion} or newer.`
-    throw new ServerProblem(server, `ClickHouse ${version} is too old.`, advice)
+    throw new ServerProblem(server, [`ClickHouse ${version} is too old.`, advice])
   }
   if ((await askServer(http, "SELECT getSetting('readonly')")) !== '0')
-    throw new ServerProblem(server, ...readOnly)
+    throw new ServerProblem(server, readOnly)
   return version
 }
 
@@ -68,7 +68,8 @@ export async function findMissingGrants(
   http: ClickHouseHttp,
   { database, cluster }: Pick<ServerIdentity, 'database' | 'cluster'>,
 ): Promise<string[]> {
-  const needed = neededGrants(database, cluster)
+  const exists = (await askServer(http, `EXISTS DATABASE \`${database}\``)) === '1'
+  const needed = neededGrants(database, cluster, exists)
   const lacks = async (grants: readonly string[]) =>
     (await askServer(http, `CHECK GRANT ${grants.join(', ')}`)) !== '1'
   if (!(await lacks(needed))) return []
@@ -90,6 +91,6 @@ async function checkCluster(http: ClickHouseHttp, server: ServerIdentity): Promi
     await askServer(http, 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster')
   ).split('\n')
   if (!known.includes(server.cluster)) {
-    throw new ServerProblem(server, ...unknownCluster(server.cluster, known.filter(Boolean)))
+    throw new ServerProblem(server, unknownCluster(server.cluster, known.filter(Boolean)))
   }
 }

@@ -24,10 +24,11 @@ const engines = ['MergeTree', 'ReplacingMergeTree'] as const
 const enginesOfCluster = ['ReplicatedMergeTree', 'ReplicatedReplacingMergeTree'] as const
 
 /** The grants of the service's user, as in `SELECT ON system.parts`. docs/cluster.md and deploy/cluster have the same list. */
-export function neededGrants(database: string, cluster: string | undefined): string[] {
+export function neededGrants(database: string, cluster: string | undefined, exists = false): string[] {
   const isCluster = cluster !== undefined
+  const privileges = inDatabase.filter((privilege) => !exists || privilege !== 'CREATE DATABASE')
   return [
-    `${inDatabase.join(', ')} ON ${quoteName(database)}.*`,
+    `${privileges.join(', ')} ON ${quoteName(database)}.*`,
     ...[...systemTables, ...(isCluster ? systemTablesOfCluster : [])].map(
       (table) => `SELECT ON system.${table}`,
     ),

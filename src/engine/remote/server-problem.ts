@@ -16,15 +16,22 @@ export class ServerProblem extends StartProblem {
   /** Without the address and the user, because anybody can read it in `/ready`. */
   readonly reason: string
   readonly advice: string
+  /** Whether nothing is known about the server itself, because it does not respond. */
+  readonly isAway: boolean
 
-  constructor({ url }: Pick<ServerIdentity, 'url'>, reason: string, advice: string, options?: ErrorOptions) {
+  constructor(
+    { url }: Pick<ServerIdentity, 'url'>,
+    [reason, advice, isAway]: Explanation,
+    options?: ErrorOptions,
+  ) {
     super(`${url.origin}: ${reason} ${advice}`, options)
     this.reason = reason
     this.advice = advice
+    this.isAway = isAway === 'away'
   }
 }
 
-type Explanation = [reason: string, advice: string]
+export type Explanation = readonly [reason: string, advice: string, isAway?: 'away']
 
 const checkUrl = 'Check WELLHEAD_CLICKHOUSE_URL.'
 const checkNetwork = 'Check that ClickHouse is running, the network, and WELLHEAD_CLICKHOUSE_URL.'
@@ -40,7 +47,7 @@ const fullDisk: Explanation = [
   'The disk of the ClickHouse server is full.',
   'Free disk space there, add a disk, or shorten the retention of sources.',
 ]
-const noResponse: Explanation = ['ClickHouse does not respond.', checkNetwork]
+const noResponse: Explanation = ['ClickHouse does not respond.', checkNetwork, 'away']
 
 export const noClickHouse: Explanation = [
   'This is an HTTP server, but not ClickHouse.',
@@ -161,7 +168,7 @@ const maxQuotedLength = 200
 export function explainServerError(error: unknown, server: ServerIdentity): ServerProblem | undefined {
   if (error instanceof ServerProblem) return error
   const explanation = explain(error, server)
-  return explanation && new ServerProblem(server, ...explanation, { cause: error })
+  return explanation && new ServerProblem(server, explanation, { cause: error })
 }
 
 function explain(error: unknown, server: ServerIdentity): Explanation | undefined {
@@ -179,7 +186,7 @@ function explain(error: unknown, server: ServerIdentity): Explanation | undefine
   if (typeof code === 'string') {
     if (code.startsWith('HPE_')) return noClickHouse
     const known = connectionProblems[code.startsWith('ERR_SSL_') ? 'EPROTO' : code]
-    if (known) return known
+    if (known) return [known[0], known[1], 'away']
   }
   return cause === undefined ? undefined : explain(cause, server)
 }
@@ -198,7 +205,11 @@ function explainStatus(status: number, body: string): Explanation {
   }
   if (status === 401 || status === 403) return refusedUser
   if (status >= 502 && status <= 504) {
-    return [`A proxy responded with HTTP status ${status}.`, 'Check that ClickHouse is running behind it.']
+    return [
+      `A proxy responded with HTTP status ${status}.`,
+      'Check that ClickHouse is running behind it.',
+      'away',
+    ]
   }
   return noClickHouse
 }

@@ -1,0 +1,44 @@
+import { isolationSettings } from '../../sql/isolation.ts'
+import type { ClickHouseClient } from '../clickhouse-client.ts'
+import { readJsonRows } from '../json-rows.ts'
+
+const askWithinMs = 5_000
+const createWithinMs = 30_000
+
+/**
+ * Creates the database where it is missing. If it exists, the other nodes of the cluster got it at the same time; to ask
+ * them again would fail while one of them is away.
+ */
+export async function createDatabase(
+  client: ClickHouseClient,
+  { database, cluster }: { database: string; cluster?: string | undefined },
+): Promise<void> {
+  const { body } = await client.query(
+    {
+      sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
+      parameters: { name: database },
+      format: 'TabSeparatedRaw',
+    },
+    { deadlineMs: askWithinMs },
+  )
+  if (body.toString().trim() !== '0') return
+  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
+  await client.command(
+    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
+    { deadlineMs: createWithinMs },
+  )
+}
+
+/** The isolation settings that the server does not have. It refuses requests with them, and lacks what they turn off. */
+export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {
+  const names = Object.keys(isolationSettings)
+  const { body } = await client.query(
+    {
+      sql: `SELECT name FROM system.settings WHERE name IN (${names.map((name) => `'${name}'`).join(', ')})`,
+      format: 'JSONEachRow',
+    },
+    { deadlineMs: askWithinMs },
+  )
+  const known = new Set(readJsonRows<{ name: string }>(body).map(({ name }) => name))
+  return new Set(names.filter((name) => !known.has(name)))
+}
