@@ -85,7 +85,8 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
+  const nodes = state.nodes && { nodes: state.nodes }
   return state.kind === 'ready'
-    ? { ready: true, version: state.engineVersion, restarts: state.restarts }
-    : { ready: false, reason: state.reason, restarts: state.restarts }
+    ? { ready: true, version: state.engineVersion, restarts: state.restarts, ...nodes }
+    : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
 }

@@ -15,7 +15,10 @@ export function serverAddresses(text: string): [ServerAddress, ...ServerAddress[
   let first: ServerAddress | undefined
   for (const part of text.split(',')) {
     const url = new URL(part.trim())
-    if (!/^https?:$/.test(url.protocol)) throw new Error('The address is not an http:// or https:// URL.')
+    // A URL may have a host such as "a;b".
+    if (!/^https?:$/.test(url.protocol) || !/^[\w.:[\]-]+$/.test(url.hostname)) {
+      throw new Error('The address is not an http:// or https:// URL with the name of a host.')
+    }
     const named = url.username !== '' || url.password !== ''
     const user = named || !first ? decodeURIComponent(url.username) || 'default' : first.user
     const password = named || !first ? decodeURIComponent(url.password) : first.password

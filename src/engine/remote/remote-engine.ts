@@ -33,7 +33,8 @@ export class RemoteEngine implements Engine {
       const credentials = { user: user ?? address.user, password: password ?? address.password }
       return new RemoteNode({ ...address, ...credentials }, options, (node) => this.#onChange(node))
     })
-    this.#state = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0 }
+    const nodes = this.#nodes.map(({ state }) => state)
+    this.#state = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0, nodes }
   }
 
   /** Rejects if no node can be used, because at the start that is most likely a wrong setting. */
