@@ -10,7 +10,6 @@ import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { LiveTail } from '../live/live-tail.ts'
-import { engineDatabase } from '../sql/names.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 const beginningOfTime = -(2n ** 62n)
@@ -29,7 +28,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const topology = { cluster: settings.clickhouseCluster }
+  const topology = { database: engine.database, cluster: settings.clickhouseCluster }
   const catalog = new Catalog({ engine, clock, log, topology, shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
@@ -64,10 +63,10 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
 function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
     return new RemoteEngine({
-      database: engineDatabase,
       url: settings.clickhouseUrl,
       user: settings.clickhouseUser,
       password: settings.clickhousePassword,
+      database: settings.clickhouseDatabase,
       cluster: settings.clickhouseCluster,
       log,
     })

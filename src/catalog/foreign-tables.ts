@@ -1,6 +1,17 @@
 import { StartProblem } from '../base/files/data-directory.ts'
 import { sqlText } from '../sql/names.ts'
 
+export class ForeignTable extends StartProblem {
+  readonly reason: string
+  readonly advice = 'Rename that table, or choose another database with WELLHEAD_CLICKHOUSE_DATABASE.'
+
+  constructor(reason: string) {
+    super(reason)
+    this.reason = reason
+    this.message = `${reason} ${this.advice}`
+  }
+}
+
 type Columns = Readonly<Record<string, string>>
 
 /** Names and types of the columns that every table of a source has. */
@@ -76,10 +87,7 @@ async function refuseOthers(read: Read, expected: ReadonlyMap<string, Expected>)
   for (const { database, table, engine, columns } of found) {
     const difference = findDifference(expected.get(table) as Expected, engine, new Map(columns))
     if (difference !== undefined) {
-      throw new StartProblem(
-        `Table ${database}.${table} has another schema: ${difference}. ` +
-          'Rename that table, or choose another database with WELLHEAD_CLICKHOUSE_DATABASE.',
-      )
+      throw new ForeignTable(`Table ${database}.${table} has another schema: ${difference}.`)
     }
   }
 }

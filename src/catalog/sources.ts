@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
-import { StartProblem } from '../base/files/data-directory.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
-import { refuseForeignTables } from './foreign-tables.ts'
+import { ForeignTable, refuseForeignTables } from './foreign-tables.ts'
 import { shippedColumnsId } from './migrations.ts'
 import {
   maxTypedColumns,
@@ -144,7 +143,7 @@ export class Sources {
     // A new source must not contain the entries of an old one.
     if (this.#leftovers.has(source.name)) await this.#drop(source.name)
     await this.#refuseForeign([source.name]).catch((error) => {
-      if (!(error instanceof StartProblem)) throw error
+      if (!(error instanceof ForeignTable)) throw error
       throw invalidParameter(
         'name',
         `A table of another program has the name ${source.name}. Choose another name.`,

@@ -3,7 +3,6 @@ import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
 import { explainServerError, type ServerIdentity } from '../../engine/remote/server-problem.ts'
-import { engineDatabase } from '../../sql/names.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {
@@ -32,7 +31,7 @@ export function serverIdentity(settings: Settings): ServerIdentity | undefined {
   if (settings.clickhouseUrl === undefined) return undefined
   const [{ url, user: named }] = serverAddresses(settings.clickhouseUrl)
   const user = settings.clickhouseUser ?? named
-  return { url, user, database: engineDatabase, cluster: settings.clickhouseCluster }
+  return { url, user, database: settings.clickhouseDatabase, cluster: settings.clickhouseCluster }
 }
 
 function explainEngine({ reason, message }: EngineStartError, { dataDir }: Settings): string {

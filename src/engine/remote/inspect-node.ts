@@ -1,6 +1,7 @@
 import { isolationSettings } from '../../sql/isolation.ts'
 import type { ClickHouseClient } from '../clickhouse-client.ts'
 import { readJsonRows } from '../json-rows.ts'
+import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
 const askWithinMs = 5_000
 const createWithinMs = 30_000
@@ -11,8 +12,9 @@ const createWithinMs = 30_000
  */
 export async function createDatabase(
   client: ClickHouseClient,
-  { database, cluster }: { database: string; cluster?: string | undefined },
+  server: ServerIdentity,
 ): Promise<void> {
+  const { database, cluster } = server
   const { body } = await client.query(
     {
       sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
@@ -23,10 +25,12 @@ export async function createDatabase(
   )
   if (body.toString().trim() !== '0') return
   const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
-  await client.command(
-    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
-    { deadlineMs: createWithinMs },
-  )
+  const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}`
+  await client.command({ sql }, { deadlineMs: createWithinMs }).catch((error: Error) => {
+    const [line = ''] = error.message.split('\n')
+    const reason = `ClickHouse cannot create the database ${database}: ${line.replace(/\.$/, '')}.`
+    throw explainServerError(error, server) ?? new ServerProblem(server, [reason, `Run as an administrator: ${sql}`])
+  })
 }
 
 /** The isolation settings that the server does not have. It refuses requests with them, and lacks what they turn off. */

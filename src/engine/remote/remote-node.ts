@@ -183,7 +183,7 @@ export class RemoteNode implements NodeConnection {
     if (ready && !isUnchecked) return
     // Serves nobody until it is known what the new version shows.
     if (version !== before) this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
-    await createDatabase(this.#inspector, this.#options)
+    await createDatabase(this.#inspector, this.#identity)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
