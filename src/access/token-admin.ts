@@ -5,7 +5,6 @@ import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { Access, NewSession } from './access.ts'
@@ -69,7 +68,7 @@ export class TokenAdmin {
   async #readUses(): Promise<void> {
     const { body } = await this.#options.engine.query(
       {
-        sql: `SELECT id, toUnixTimestamp64Milli(max(at)) AS at FROM ${database}._token_uses GROUP BY id`,
+        sql: `SELECT id, toUnixTimestamp64Milli(max(at)) AS at FROM _token_uses GROUP BY id`,
         format: 'JSONEachRow',
         settings: { output_format_json_quote_64bit_integers: 0 },
       },
@@ -212,7 +211,7 @@ export class TokenAdmin {
     if (news.length === 0) return
     try {
       await this.#options.engine.insert(
-        { table: `${database}._token_uses`, format: 'JSONEachRow' },
+        { table: '_token_uses', format: 'JSONEachRow' },
         writeJsonRows(news.map(({ id, at }) => ({ id, at: (at / 1000).toFixed(3) }))),
         limits,
       )

@@ -28,7 +28,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const topology = { cluster: settings.clickhouseCluster }
+  const topology = { database: engine.database, cluster: settings.clickhouseCluster }
   const catalog = new Catalog({ engine, clock, log, topology, shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
@@ -66,6 +66,7 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
       url: settings.clickhouseUrl,
       user: settings.clickhouseUser,
       password: settings.clickhousePassword,
+      database: settings.clickhouseDatabase,
       cluster: settings.clickhouseCluster,
       log,
     })

@@ -5,7 +5,6 @@ import { basename, dirname, join } from 'node:path'
 import type { Engine } from '../engine/engine.ts'
 import { readJsonRows } from '../engine/json-rows.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
-import { engineDatabase } from '../sql/names.ts'
 import {
   BackupProblem,
   checksumsName,
@@ -126,8 +125,7 @@ export async function checkRestored(engine: Engine, manifest: Manifest): Promise
     {
       sql:
         'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +
-        'WHERE active AND database = {database:String} GROUP BY table',
-      parameters: { database: engineDatabase },
+        'WHERE active AND database = currentDatabase() GROUP BY table',
       format: 'JSONEachRow',
     },
     { deadlineMs: 600_000 },

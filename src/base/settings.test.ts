@@ -22,6 +22,7 @@ describe('readSettings', () => {
     expect(settingsOf({})).toEqual({
       host: '127.0.0.1',
       port: 4000,
+      clickhouseDatabase: 'wellhead',
       dataDir: resolve('data'),
       engineMemory: expect.toSatisfy(
         (bytes: number) => bytes >= 2 ** 29 && bytes <= Math.max(2 ** 29, totalmem() / 2),
@@ -62,6 +63,7 @@ describe('readSettings', () => {
       WELLHEAD_CLICKHOUSE_URL: 'https://user:secret@ch.example.com:8443/logs',
       WELLHEAD_CLICKHOUSE_USER: 'reader',
       WELLHEAD_CLICKHOUSE_PASSWORD: ' with spaces ',
+      WELLHEAD_CLICKHOUSE_DATABASE: 'logs_2',
       WELLHEAD_CLICKHOUSE_CLUSTER: 'main-2',
       WELLHEAD_ENGINE_MEMORY: '4GiB',
       WELLHEAD_ENGINE_NODE: '/opt/node',
@@ -79,6 +81,7 @@ describe('readSettings', () => {
       clickhouseUrl: 'https://user:secret@ch.example.com:8443/logs',
       clickhouseUser: 'reader',
       clickhousePassword: ' with spaces ',
+      clickhouseDatabase: 'logs_2',
       clickhouseCluster: 'main-2',
       engineMemory: 4 * 2 ** 30,
       cacheMemory: 128 * 2 ** 20,
@@ -135,6 +138,19 @@ describe('readSettings', () => {
       'WELLHEAD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     ])
   })
+
+  test.each([
+    ['System'],
+    ['default'],
+    ['INFORMATION_SCHEMA'],
+    ['1st'],
+    ['a-b'],
+    ['a.b'],
+    ['a`'],
+    ['a'.repeat(65)],
+  ])('refuses the database %s', (WELLHEAD_CLICKHOUSE_DATABASE) =>
+    expect(problemsOf({ WELLHEAD_CLICKHOUSE_DATABASE })).toHaveLength(1),
+  )
 
   test('never shows a secret in a problem', () => {
     const problems = problemsOf(

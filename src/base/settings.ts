@@ -129,6 +129,14 @@ const definitions = {
     description: 'Password of that user. Overrides the password in the URL.',
     secret: true,
   },
+  clickhouseDatabase: {
+    env: 'WELLHEAD_CLICKHOUSE_DATABASE',
+    schema: z.string().regex(/^(?!(?:system|default|information_schema)$)[a-z_]\w{0,63}$/i),
+    default: 'wellhead',
+    expected: 'a name of letters, digits and underscores other than system, default and information_schema',
+    description:
+      'Database on the ClickHouse server, one per group of services. Created if it does not exist.',
+  },
   clickhouseCluster: {
     env: 'WELLHEAD_CLICKHOUSE_CLUSTER',
     schema: z.string().regex(/^[A-Za-z_][\w-]*$/),

@@ -16,7 +16,7 @@ import {
   type Verdict,
 } from './catalog-replay.ts'
 import { migrate, runOnce } from './migrations.ts'
-import { database, type Topology } from './tables.ts'
+import type { Topology } from './tables.ts'
 
 interface CatalogOptions {
   engine: Engine
@@ -176,14 +176,14 @@ export class Catalog {
   }
 
   async #count(): Promise<number> {
-    const [row] = await this.#query<{ n: string }>(`SELECT count() AS n FROM ${database}._catalog`)
+    const [row] = await this.#query<{ n: string }>(`SELECT count() AS n FROM _catalog`)
     return Number(row?.n)
   }
 
   async #reload(): Promise<void> {
     const stored = await this.#query<CatalogRow>(
       "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
-        `FROM ${database}._catalog ORDER BY _block_number, changed_at, version, id`,
+        `FROM _catalog ORDER BY _block_number, changed_at, version, id`,
     )
     const rows = stored.map(readRecord)
     const state = new CatalogState(namesOf)
@@ -235,7 +235,7 @@ export class Catalog {
     }))
     const settings = this.topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
     await this.#options.engine.insert(
-      { table: `${database}._catalog`, format: 'JSONEachRow', settings },
+      { table: '_catalog', format: 'JSONEachRow', settings },
       writeJsonRows(rows),
       limits,
     )

@@ -2,7 +2,7 @@ import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outwardJson, queryRows } from '../engine/json-rows.ts'
 import { sourceShape } from './source.ts'
-import { createSourceTable, database, type Topology } from './tables.ts'
+import { createSourceTable, type Topology } from './tables.ts'
 
 /** A statement may copy a whole day of entries. */
 const limits = { deadlineMs: 24 * 3_600_000 }
@@ -28,7 +28,7 @@ export async function keepMetadataAsText(engine: Engine, topology: Topology, log
         'Use another database, or go back to 0.1.0.',
     )
   }
-  const schemas = await tableSchemas(engine)
+  const schemas = await tableSchemas(engine, topology)
   for (const table of old) {
     const source = table.replace(/^_json_/, '')
     const create = schemas.get(source)
@@ -115,7 +115,7 @@ async function daysOf(engine: Engine, table: string): Promise<Day[]> {
   const rows = await select<{ day: string; n: string }>(
     engine,
     'SELECT partition_id AS day, sum(rows) AS n FROM system.parts WHERE active AND rows > 0 ' +
-      `AND database = '${database}' AND table = '${table}' GROUP BY day ORDER BY day`,
+      `AND database = currentDatabase() AND table = '${table}' GROUP BY day ORDER BY day`,
   )
   return rows.map(({ day, n }) => ({ day, rows: Number(n) }))
 }
@@ -123,22 +123,25 @@ async function daysOf(engine: Engine, table: string): Promise<Day[]> {
 async function oldTables(engine: Engine): Promise<string[]> {
   const rows = await select<{ table: string }>(
     engine,
-    `SELECT table FROM system.columns WHERE database = '${database}' AND name = 'metadata' AND type LIKE 'JSON%' ORDER BY table`,
+    `SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'metadata' AND type LIKE 'JSON%' ORDER BY table`,
   )
   return rows.map(({ table }) => table)
 }
 
 /** By source: returns the statement that creates its new table under a given name. */
-async function tableSchemas(engine: Engine): Promise<Map<string, (name: string) => string>> {
+async function tableSchemas(
+  engine: Engine,
+  topology: Topology,
+): Promise<Map<string, (name: string) => string>> {
   const rows = await select<{ body: string; gone: boolean }>(
     engine,
-    `SELECT argMax(body, version) AS body, argMax(deleted, version) AS gone FROM ${database}._catalog WHERE kind = 'source' GROUP BY id`,
+    `SELECT argMax(body, version) AS body, argMax(deleted, version) AS gone FROM _catalog WHERE kind = 'source' GROUP BY id`,
   )
   const sources = rows.filter(({ gone }) => !gone).map(({ body }) => sourceShape.parse(JSON.parse(body)))
   return new Map(
     sources.map((source) => [
       source.name,
-      (name) => createSourceTable({ ...source, name }, { cluster: undefined })[0] as string,
+      (name) => createSourceTable({ ...source, name }, topology)[0] as string,
     ]),
   )
 }
@@ -154,5 +157,5 @@ async function run(engine: Engine, sql: string, settings: Record<string, number>
 }
 
 function path(table: string): string {
-  return `${database}.\`${table}\``
+  return `\`${table}\``
 }

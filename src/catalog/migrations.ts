@@ -6,7 +6,6 @@ import {
   createMigrationsTable,
   createOwnTables,
   createTokenUses,
-  database,
   orderCatalog,
   type Topology,
 } from './tables.ts'
@@ -74,7 +73,7 @@ export async function runOnce(engine: Engine, id: number, work: () => Promise<vo
 
 async function readDone(engine: Engine): Promise<Set<number>> {
   const { body } = await engine.query(
-    { sql: `SELECT DISTINCT id FROM ${database}._migrations ORDER BY id`, format: 'TabSeparatedRaw' },
+    { sql: `SELECT DISTINCT id FROM _migrations ORDER BY id`, format: 'TabSeparatedRaw' },
     limits,
   )
   return new Set(body.toString().split('\n').filter(Boolean).map(Number))
@@ -82,7 +81,7 @@ async function readDone(engine: Engine): Promise<Set<number>> {
 
 async function record(engine: Engine, id: number): Promise<void> {
   await engine.insert(
-    { table: `${database}._migrations`, columns: ['id'], format: 'JSONEachRow' },
+    { table: '_migrations', columns: ['id'], format: 'JSONEachRow' },
     writeJsonRows([{ id }]),
     limits,
   )

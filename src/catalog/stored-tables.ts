@@ -1,6 +1,5 @@
 import type { Engine, Limits } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { database } from './tables.ts'
 
 /** The stored parts of one source. */
 export interface StoredTable {
@@ -14,9 +13,9 @@ export interface StoredTable {
 export async function readStoredTables(engine: Engine, limits: Limits): Promise<Map<string, StoredTable>> {
   const sql =
     "SELECT replaceRegexpOne(table, '_local$', '') AS source, count() AS parts, sum(rows) AS rows, sum(bytes_on_disk) AS bytes " +
-    'FROM system.parts WHERE active AND database = {database:String} GROUP BY source'
+    'FROM system.parts WHERE active AND database = currentDatabase() GROUP BY source'
   type Row = Record<keyof StoredTable | 'source', string>
-  const tables = await queryRows<Row>(engine, { sql, parameters: { database } }, limits)
+  const tables = await queryRows<Row>(engine, { sql }, limits)
   return new Map(
     tables.map(({ source, parts, rows, bytes }) => [
       source,

@@ -1,10 +1,9 @@
-import { engineDatabase, sqlText } from '../sql/names.ts'
+import { sqlText } from '../sql/names.ts'
 import type { NewSource, TypedColumn } from './source.ts'
-
-export const database = engineDatabase
 
 /** A single server, or a cluster: there, schema statements run on every node. */
 export interface Topology {
+  database: string
   cluster: string | undefined
 }
 
@@ -62,14 +61,14 @@ function localName(table: string, topology: Topology): string {
 function mergeTree(topology: Topology, table: string): string {
   return topology.cluster === undefined
     ? 'MergeTree'
-    : `ReplicatedMergeTree('/clickhouse/tables/{shard}/${database}/${table}', '{replica}')`
+    : `ReplicatedMergeTree('/clickhouse/tables/{shard}/${topology.database}/${table}', '{replica}')`
 }
 
 function distributed(table: string, sharding: string, topology: Topology): string[] {
   if (topology.cluster === undefined) return []
   return [
-    `CREATE TABLE IF NOT EXISTS ${database}.\`${table}\`${onCluster(topology)} AS ${database}.\`${table}_local\` ` +
-      `ENGINE = Distributed('${topology.cluster}', '${database}', '${table}_local', ${sharding})`,
+    `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${table}\`${onCluster(topology)} AS ${topology.database}.\`${table}_local\` ` +
+      `ENGINE = Distributed('${topology.cluster}', '${topology.database}', '${table}_local', ${sharding})`,
   ]
 }
 
@@ -93,7 +92,7 @@ export function createSourceTable(source: NewSource, topology: Topology): string
     settings.push(`non_replicated_deduplication_window = ${rememberedInserts}`)
   else settings.push(`replicated_deduplication_window = ${rememberedInserts}`)
   return [
-    `CREATE TABLE IF NOT EXISTS ${database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
+    `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
       `ENGINE = ${mergeTree(topology, name)} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
@@ -102,14 +101,14 @@ export function createSourceTable(source: NewSource, topology: Topology): string
 
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
   return [
-    `ALTER TABLE ${database}.\`${localName(name, topology)}\`${onCluster(topology)} MODIFY TTL ${retention(days)}`,
+    `ALTER TABLE ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} MODIFY TTL ${retention(days)}`,
   ]
 }
 
 /** Selects the existing typed columns of each source, with their comments. */
 export const readTypedColumns =
   "SELECT replaceRegexpOne(table, '_local$', '') AS source, groupUniqArrayIf((name, comment), default_kind = 'MATERIALIZED') AS columns " +
-  `FROM system.columns WHERE database = '${database}' AND table NOT LIKE '\\\\_%' GROUP BY source`
+  `FROM system.columns WHERE database = currentDatabase() AND table NOT LIKE '\\\\_%' GROUP BY source`
 
 /** A column whose content changes is in both lists. */
 interface TypedColumnChange {
@@ -119,7 +118,7 @@ interface TypedColumnChange {
 
 function alter(table: string, actions: string[], topology: Topology): string[] {
   if (actions.length === 0) return []
-  return [`ALTER TABLE ${database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
+  return [`ALTER TABLE ${topology.database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
 }
 
 /** Changes typed columns. The engine computes the values of a new one from the text until they are stored. */
@@ -162,7 +161,8 @@ export function fillTypedColumns(name: string, added: readonly TypedColumn[], to
 }
 
 export function dropSourceTable(name: string, topology: Topology): string[] {
-  const drop = (table: string) => `DROP TABLE IF EXISTS ${database}.\`${table}\`${onCluster(topology)}`
+  const drop = (table: string) =>
+    `DROP TABLE IF EXISTS ${topology.database}.\`${table}\`${onCluster(topology)}`
   return topology.cluster === undefined ? [drop(name)] : [drop(name), drop(localName(name, topology))]
 }
 
@@ -177,9 +177,9 @@ function ownTable(
   const engine =
     topology.cluster === undefined
       ? `${kind}MergeTree`
-      : `Replicated${kind}MergeTree('/clickhouse/tables/${database}/${table}', '{shard}-{replica}')`
+      : `Replicated${kind}MergeTree('/clickhouse/tables/${topology.database}/${table}', '{shard}-{replica}')`
   return [
-    `CREATE TABLE IF NOT EXISTS ${database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
+    `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
 }
 
@@ -211,7 +211,7 @@ export function createOwnTables(topology: Topology): string[] {
 
 /** Adds the position of each change in the log, which survives merges, and its name. */
 export function orderCatalog(topology: Topology): string[] {
-  const alter = `ALTER TABLE ${database}._catalog${onCluster(topology)}`
+  const alter = `ALTER TABLE ${topology.database}._catalog${onCluster(topology)}`
   return [
     `${alter} ADD COLUMN IF NOT EXISTS entry String`,
     `${alter} MODIFY SETTING enable_block_number_column = 1`,

@@ -14,7 +14,6 @@ import {
   queryTimeout,
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { engineDatabase } from '../sql/names.ts'
 import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
 import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
@@ -78,6 +77,7 @@ export function engineLibraryVersion(): string {
 
 /** ClickHouse in a child process, reached over a local socket. */
 export class EmbeddedEngine implements Engine {
+  readonly database = 'wellhead'
   readonly #options: EmbeddedEngineOptions
   readonly #process: EngineProcess
   readonly #client: ClickHouseClient
@@ -97,7 +97,7 @@ export class EmbeddedEngine implements Engine {
       host: {
         directory: join(options.dataDir, 'engine'),
         socketPath,
-        database: engineDatabase,
+        database: this.database,
         memoryBytes: options.memoryBytes,
         sessions: Math.max(8, cpus().length * 2),
         maxWaiting: defaults.maxWaiting,

@@ -2,6 +2,8 @@ import type { TraceContext } from '../base/tracing.ts'
 
 /** ClickHouse, embedded or remote. */
 export interface Engine {
+  /** Holds all tables of the service. Statements that name no database use it. */
+  readonly database: string
   query(statement: Statement, limits: Limits): Promise<QueryResult>
   /** Resolves when the rows are on disk. */
   insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary>

@@ -1,5 +1,4 @@
 import type { Log } from '../base/log.ts'
-import { engineDatabase } from '../sql/names.ts'
 import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
@@ -10,6 +9,8 @@ interface RemoteEngineOptions {
   url: string
   user?: string | undefined
   password?: string | undefined
+  /** Created if it does not exist. */
+  database: string
   /** Cluster on which the database is created. */
   cluster?: string | undefined
   log: Log
@@ -30,6 +31,7 @@ const defaults = {
 
 /** A ClickHouse server or cluster that is run by others. */
 export class RemoteEngine implements Engine {
+  readonly database: string
   readonly #client: ClickHouseClient
   readonly #checker: ClickHouseHttp
   readonly #log: Log
@@ -46,14 +48,15 @@ export class RemoteEngine implements Engine {
     const password = options.password ?? decodeURIComponent(url.password)
     url.username = ''
     url.password = ''
+    this.database = options.database
     this.#log = options.log
     this.#checkEveryMs = options.checkEveryMs ?? defaults.checkEveryMs
     const server = { url, user, password, maxConnections: 1, idleMs: defaults.idleMs, compress: true }
-    this.#bootstrap = () => createEngineDatabase(server, options.cluster)
+    this.#bootstrap = () => createDatabase(server, options)
     // On a connection of its own, so that a check does not wait for running queries.
     this.#checker = new ClickHouseHttp(server)
     this.#client = new ClickHouseClient(
-      new ClickHouseHttp({ ...server, database: engineDatabase, maxConnections: defaults.maxConnections }),
+      new ClickHouseHttp({ ...server, database: this.database, maxConnections: defaults.maxConnections }),
       {
         maxResultBytes: options.maxResultBytes ?? defaults.maxResultBytes,
         graceMs: defaults.graceMs,
@@ -157,14 +160,17 @@ export class RemoteEngine implements Engine {
 }
 
 /** Uses a client without a default database, because a server refuses requests that name a missing one. */
-async function createEngineDatabase(server: ClickHouseServer, cluster?: string): Promise<void> {
+async function createDatabase(
+  server: ClickHouseServer,
+  { database, cluster }: RemoteEngineOptions,
+): Promise<void> {
   const { maxResultBytes, graceMs } = defaults
   const limits = { maxResultBytes, graceMs, repeatQueries: false }
   const client = new ClickHouseClient(new ClickHouseHttp(server), limits)
   const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   try {
     await client.command(
-      { sql: `CREATE DATABASE IF NOT EXISTS ${engineDatabase}${where}` },
+      { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
       { deadlineMs: defaults.bootstrapWithinMs },
     )
   } finally {

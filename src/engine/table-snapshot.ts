@@ -1,7 +1,6 @@
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
-import { engineDatabase } from '../sql/names.ts'
 import type { Engine } from './engine.ts'
 import { unlessMissing } from './host/durability/disk.ts'
 import { insertLogFolder } from './host/durability/insert-log.ts'
@@ -50,7 +49,7 @@ export async function snapshotTables(engine: Engine, storeDirectory: string): Pr
   await release()
   try {
     const tables: FrozenTable[] = []
-    await copyInto(directory, storeDirectory, `metadata/${engineDatabase}.sql`)
+    await copyInto(directory, storeDirectory, `metadata/${engine.database}.sql`)
     for (const table of await listTables(engine)) {
       const frozen = await freezeTable(engine, table, storeDirectory, directory)
       if (frozen) tables.push(frozen)
@@ -79,9 +78,9 @@ async function listTables(engine: Engine, name?: string): Promise<TableRow[]> {
     {
       sql:
         'SELECT name, toString(uuid) AS uuid, engine, metadata_path FROM system.tables ' +
-        "WHERE database = {database:String} AND ({name:String} = '' OR name = {name:String}) " +
+        "WHERE database = currentDatabase() AND ({name:String} = '' OR name = {name:String}) " +
         "ORDER BY startsWith(name, '_') DESC, name",
-      parameters: { database: engineDatabase, name: name ?? '' },
+      parameters: { name: name ?? '' },
       format: 'JSONEachRow',
     },
     limits,
@@ -109,10 +108,7 @@ async function freezeTable(
     }
     // Before and after the parts, because a mutation may end or begin in between.
     await copyMutations(join(storeDirectory, files), join(directory, files))
-    await engine.command(
-      { sql: `ALTER TABLE ${engineDatabase}.\`${name}\` FREEZE WITH NAME '${snapshotName}'` },
-      limits,
-    )
+    await engine.command({ sql: `ALTER TABLE \`${name}\` FREEZE WITH NAME '${snapshotName}'` }, limits)
     // After the parts: the next start removes log entries without rows. In the other order, an insert could be in a part
     // but not in the log, and a retry would be stored twice.
     const [from, to] = [join(storeDirectory, files), join(directory, files)]

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { engineUnavailable, rateLimited } from '../base/errors.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
 import { Lines } from './lines.ts'
@@ -164,7 +163,7 @@ export class Committer {
       // Each day is a partition, and entries may be of any day.
       max_partitions_per_insert_block: 0,
     }
-    const target = { table: `${database}.${source}`, columns, format: 'JSONEachRow' as const, settings }
+    const target = { table: source, columns, format: 'JSONEachRow' as const, settings }
     for (let attempt = 1; ; attempt++) {
       try {
         await engine.insert(target, lines.between(from, to), { deadlineMs: 60_000 })

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 
@@ -68,11 +67,7 @@ export class IdempotencyKeys {
     const result = await work(token)
     const at = this.#clock.now()
     const row = { key: token, at: (at / 1000).toFixed(3), answer: JSON.stringify(result) }
-    await this.#engine.insert(
-      { table: `${database}._idempotency`, format: 'JSONEachRow' },
-      writeJsonRows([row]),
-      limits,
-    )
+    await this.#engine.insert({ table: '_idempotency', format: 'JSONEachRow' }, writeJsonRows([row]), limits)
     this.#results.delete(token)
     this.#results.set(token, { at, result })
     if (this.#results.size > maxKeys) {
@@ -84,7 +79,7 @@ export class IdempotencyKeys {
 
   #read<Row>(columns: string, rest: string, parameters: Record<string, string | number>): Promise<Row[]> {
     const statement = {
-      sql: `SELECT ${columns} FROM ${database}._idempotency WHERE at > fromUnixTimestamp64Milli({since:Int64}) ${rest}`,
+      sql: `SELECT ${columns} FROM _idempotency WHERE at > fromUnixTimestamp64Milli({since:Int64}) ${rest}`,
       parameters: { ...parameters, since: this.#clock.now() - keptMs },
       settings: { output_format_json_quote_64bit_integers: 0 },
     }

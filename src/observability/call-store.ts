@@ -3,7 +3,6 @@ import type { Arrivals } from '../catalog/arrivals.ts'
 import { builtInSources, callsSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { Engine } from '../engine/engine.ts'
-import { engineDatabase } from '../sql/names.ts'
 
 export interface CallStoreOptions {
   engine: Engine
@@ -32,7 +31,7 @@ export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreO
     try {
       await engine.insert(
         {
-          table: `${engineDatabase}.${callsSource}`,
+          table: callsSource,
           columns,
           format: 'JSONEachRow',
           settings: { insert_deduplication_token: token },

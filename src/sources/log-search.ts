@@ -3,7 +3,6 @@ import { entryNotFound, WellheadError } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
@@ -257,7 +256,7 @@ export class LogSearch {
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
       ...(project !== undefined && {
         ...isolationSettings,
-        ...rowFilterSettings([source.name], { project }),
+        ...rowFilterSettings(engine.database, [source.name], { project }),
       }),
       max_memory_usage: maxMemoryBytes,
     }
@@ -274,7 +273,7 @@ export class LogSearch {
 }
 
 function tableOf({ name }: Source): string {
-  return `${database}.\`${name}\``
+  return `\`${name}\``
 }
 
 function byCount(one: ValueCount, other: ValueCount): number {

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
 import { formatMicros } from '../base/text/timestamps.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
@@ -96,7 +95,7 @@ export class PathSamples implements SampledSources {
 const dayMicros = 86_400_000_000n
 
 function recent(source: string): string {
-  return `${database}.\`${source}\` WHERE timestamp > {since:DateTime64(6, 'UTC')}`
+  return `\`${source}\` WHERE timestamp > {since:DateTime64(6, 'UTC')}`
 }
 
 /** Concurrent callers share one run; a failed one counts as unknown until the next attempt. */

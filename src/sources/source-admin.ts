@@ -3,7 +3,6 @@ import { readShape } from '../base/validation.ts'
 import { callsSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { newSourceShape, type Source, sourceChangeShape } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
 import { entryRow } from './entry-sql.ts'
@@ -132,10 +131,10 @@ export class SourceAdmin {
 
   async #paths(source: string): Promise<Pick<SourcePath, 'path' | 'types' | 'entries' | 'sampled'>[]> {
     const sql =
-      `WITH newest AS (SELECT metadata FROM ${database}.\`${source}\` ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
+      `WITH _newest AS (SELECT metadata FROM \`${source}\` ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
       "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
-      '(SELECT count() FROM newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
-      `${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM newest) ` +
+      '(SELECT count() FROM _newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
+      `${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM _newest) ` +
       'GROUP BY path ORDER BY path'
     return queryRows(this.#engine, { sql, settings: pathSettings }, limits)
   }
@@ -144,7 +143,7 @@ export class SourceAdmin {
     const sql =
       'SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
       'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM ' +
-      `(SELECT metadata, timestamp FROM ${database}.\`${source}\` ORDER BY timestamp DESC LIMIT ${exampleEntries}) ` +
+      `(SELECT metadata, timestamp FROM \`${source}\` ORDER BY timestamp DESC LIMIT ${exampleEntries}) ` +
       `WHERE length(metadata) <= ${maxExampleEntryBytes}) WHERE bytes <= ${maxExampleBytes}`
     const rows = await queryRows<{ metadata: string }>(this.#engine, { sql }, limits)
     return pathExamples(rows.map(({ metadata }) => metadata))
@@ -154,9 +153,9 @@ export class SourceAdmin {
   async #filled(source: string): Promise<Map<string, number>> {
     const sql =
       "SELECT extract(command, 'MATERIALIZE COLUMN `?(\\\\w+)') AS column, max(parts_to_do) AS left, " +
-      '(SELECT count() FROM system.parts WHERE active AND database = {database:String} AND table IN ({source:String}, {local:String})) AS parts ' +
-      "FROM system.mutations WHERE NOT is_done AND column != '' AND database = {database:String} AND table IN ({source:String}, {local:String}) GROUP BY column"
-    const parameters = { database, source, local: `${source}_local` }
+      '(SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table IN ({source:String}, {local:String})) AS parts ' +
+      "FROM system.mutations WHERE NOT is_done AND column != '' AND database = currentDatabase() AND table IN ({source:String}, {local:String}) GROUP BY column"
+    const parameters = { source, local: `${source}_local` }
     const rows = await queryRows<{ column: string; left: number; parts: number }>(
       this.#engine,
       { sql, parameters, settings: outwardJson },
@@ -176,7 +175,7 @@ export class SourceAdmin {
     }
     const { body } = await this.#engine.query(
       {
-        sql: `SELECT ${entryRow} FROM ${database}.\`${source.name}\` ORDER BY timestamp DESC, id DESC LIMIT {count:UInt32}`,
+        sql: `SELECT ${entryRow} FROM \`${source.name}\` ORDER BY timestamp DESC, id DESC LIMIT {count:UInt32}`,
         parameters: { count },
         format: textRows.format,
         settings: { ...outwardJson, ...textRows.array },

@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { readStoredTables } from '../catalog/stored-tables.ts'
-import { database } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 
@@ -111,7 +110,7 @@ export class SourceUsage {
         const parts = group.map(
           (name) =>
             `SELECT '${name}' AS source, intDiv(toUnixTimestamp(timestamp), ${bucketSeconds}) AS bucket, count() AS n ` +
-            `FROM ${database}.\`${name}\` WHERE timestamp >= toDateTime64({from:Int64}, 6, 'UTC') GROUP BY bucket`,
+            `FROM \`${name}\` WHERE timestamp >= toDateTime64({from:Int64}, 6, 'UTC') GROUP BY bucket`,
         )
         const statement = { sql: parts.join(' UNION ALL '), parameters: { from: first * bucketSeconds } }
         return queryRows<{ source: string; bucket: number; n: number }>(engine, statement, { deadlineMs })

@@ -1,4 +1,4 @@
-import { engineDatabase, sqlText } from './names.ts'
+import { sqlText } from './names.ts'
 
 /**
  * Keeps the engine from running one part of a query on rows that another part filters out. It would otherwise merge the
@@ -66,7 +66,7 @@ interface RowFilter {
  * Restricts a query to some rows of each table, however it reads them. Callers pass every name that could be a source:
  * one that is being deleted is no longer listed, but its table may still exist.
  */
-export function rowFilterSettings(tables: Iterable<string>, { project, range }: RowFilter) {
+export function rowFilterSettings(database: string, tables: Iterable<string>, { project, range }: RowFilter) {
   const conditions: string[] = []
   if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)
   if (range) {
@@ -76,13 +76,15 @@ export function rowFilterSettings(tables: Iterable<string>, { project, range }: 
   }
   // On a cluster, the rows are in local tables behind those that queries name.
   return tableFilterSettings(
+    database,
     [...tables].flatMap((table) => [table, `${table}_local`]),
     conditions.join(' AND '),
   )
 }
 
-export function tableFilterSettings(tables: readonly string[], condition: string) {
-  const filters = tables.map((table) => `${sqlText(`${engineDatabase}.${table}`)}:${sqlText(condition)}`)
+/** Names the database, because other nodes of a cluster have another default. */
+export function tableFilterSettings(database: string, tables: readonly string[], condition: string) {
+  const filters = tables.map((table) => `${sqlText(`${database}.${table}`)}:${sqlText(condition)}`)
   return { additional_table_filters: `{${filters.join(',')}}` }
 }
 

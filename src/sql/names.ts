@@ -1,6 +1,3 @@
-/** The database that holds all tables of the service. */
-export const engineDatabase = 'wellhead'
-
 /** A value as a string of SQL. */
 export function sqlText(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

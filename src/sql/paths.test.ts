@@ -195,7 +195,6 @@ describe('a typed column', () => {
     ['edge_logs ARRAY JOIN l AS metadata', 'metadata.request.path::String', path],
     ['(SELECT * FROM edge_logs)', 'metadata.request.path::String', path],
     ['numbers(3)', 'metadata.request.path::String', path],
-    ['other.edge_logs', 'metadata.request.path::String', path],
   ])('of %s does not serve %s', (from, given, expected) => expect(condition(given, from)).toBe(expected))
 
   test('is not read from a subquery with the name of a source', () => {

@@ -1,4 +1,3 @@
-import { engineDatabase } from './names.ts'
 import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
 
 /** A table that a SELECT reads. */
@@ -135,9 +134,8 @@ function readTables(
       table.name = identifierOf(tokens[at])
       table.alias = table.name
       table.qualifier = tokens[at]?.text
-      // With several parts, only a source of the service's own database is valid.
-      if (first + 2 < at || (first < at && identifierOf(tokens[first]) !== engineDatabase))
-        table.name = undefined
+      // SQL that names a database is refused later, so it does not matter which one it is.
+      if (first + 2 < at) table.name = undefined
       for (let part = first; part <= at; part++) tableTokens.add(part)
       at++
       if (isSymbol(tokens[at], '(')) {

@@ -9,7 +9,6 @@ import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
-import { engineDatabase } from '../sql/names.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
@@ -111,7 +110,7 @@ export class Workbench {
       const { name } = (await this.#request('GET', `/api/sources/${encodeURIComponent(source)}`)).body
       if (!this.#permanent.has(name)) {
         await this.#truncate(name)
-        await this.#command(`ALTER TABLE ${engineDatabase}.\`${name}\` REMOVE TTL`)
+        await this.#command(`ALTER TABLE \`${name}\` REMOVE TTL`)
         this.#permanent.add(name)
       }
       this.#filled.add(name)
@@ -142,7 +141,7 @@ export class Workbench {
   /** Bypasses the intake, which rejects entries that are older than the retention of their source. */
   async #insert(source: string, rows: readonly Buffer[]): Promise<void> {
     const insert = {
-      table: `${engineDatabase}.${source}`,
+      table: source,
       format: 'JSONEachRow',
       settings: { max_partitions_per_insert_block: 0 },
     } as const
@@ -179,7 +178,7 @@ export class Workbench {
   }
 
   #truncate(source: string): Promise<unknown> {
-    return this.#command(`TRUNCATE TABLE ${engineDatabase}.\`${source}\``)
+    return this.#command(`TRUNCATE TABLE \`${source}\``)
   }
 
   #command(sql: string): Promise<unknown> {

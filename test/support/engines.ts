@@ -6,7 +6,6 @@ import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
 import { RemoteEngine } from '../../src/engine/remote-engine.ts'
-import { engineDatabase } from '../../src/sql/names.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -81,7 +80,7 @@ export async function openServer(): Promise<EnginePort> {
     host: {
       directory: join(directory.path, 'engine'),
       socketPath,
-      database: engineDatabase,
+      database: 'wellhead',
       memoryBytes: 2 * 2 ** 30,
       sessions: 8,
       maxWaiting: 1000,
@@ -109,6 +108,7 @@ export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network
   const engine = new RemoteEngine({
     url: network.url,
     ...remoteCredentials,
+    database: 'elsewhere',
     log,
     maxResultBytes: 32 * 2 ** 20,
   })

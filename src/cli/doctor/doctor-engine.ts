@@ -20,6 +20,7 @@ export async function checkEngine(settings: Settings, io: CommandIo): Promise<Fi
           url,
           user: settings.clickhouseUser,
           password: settings.clickhousePassword,
+          database: settings.clickhouseDatabase,
           cluster: settings.clickhouseCluster,
           log: createLog('silent'),
         })

@@ -228,7 +228,7 @@ export class EndpointRunner {
     if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
     const tables = new Set([...this.#options.sources(), ...endpoint.compiled.possibleSources])
     const settings = isIsolated ? isolationSettings : filterOrderSettings
-    return { ...settings, ...rowFilterSettings(tables, { project, range }) }
+    return { ...settings, ...rowFilterSettings(this.#options.engine.database, tables, { project, range }) }
   }
 
   /** The engine does not report an invalid expression if no row is matched against it. */

@@ -8,7 +8,6 @@ import { isSandboxFunction } from '../../sql/functions.ts'
 import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
-import { engineDatabase } from '../../sql/names.ts'
 import { pathEdits } from '../../sql/paths.ts'
 import { codeTokens, possibleSources } from '../../sql/tokens.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
@@ -216,8 +215,7 @@ async function checkViews(
 async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> {
   const { body } = await engine.query(
     {
-      sql: 'SELECT name FROM system.tables WHERE database = {database:String}',
-      parameters: { database: engineDatabase },
+      sql: 'SELECT name FROM system.tables WHERE database = currentDatabase()',
       format: 'TabSeparatedRaw',
     },
     limits,
@@ -237,7 +235,7 @@ function describe(
   const settings = {
     ...isolationSettings,
     ...callerSqlSettings,
-    ...tableFilterSettings(filtered, '0'),
+    ...tableFilterSettings(engine.database, filtered, '0'),
     max_threads: 1,
     max_memory_usage: 2 ** 28,
   }

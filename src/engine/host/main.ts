@@ -38,7 +38,7 @@ async function loadSessions(directory: string, database: string, connectionArgs:
     try {
       await checkSession(session)
       await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
-      await session.run(`USE ${database}`, 'Null')
+      await session.use(database)
       return session
     } catch (error) {
       void session.close()

@@ -9,7 +9,7 @@ import type { EngineSession, SessionResult } from './session.ts'
 import { SessionPool } from './session-pool.ts'
 import { type InsertTarget, inspectStatement, parseInsert, quote, type Statement } from './statement.ts'
 
-interface QueryRunnerOptions extends Pick<HostOptions, 'sessions' | 'maxWaiting' | 'graceMs'> {
+interface QueryRunnerOptions extends Pick<HostOptions, 'database' | 'sessions' | 'maxWaiting' | 'graceMs'> {
   /** Session that stops the queries of the others. */
   control: EngineSession
   open: () => Promise<EngineSession>
@@ -86,6 +86,7 @@ export class QueryRunner {
     }
     stop.addEventListener('abort', onStop, { once: true })
     try {
+      await session.use(request.database ?? this.#options.database)
       if ('table' in work) return await this.#insert(session, request, work, tag)
       return await runStatement(session, request, work, tag)
     } finally {
@@ -97,11 +98,12 @@ export class QueryRunner {
 
   async #insert(
     session: EngineSession,
-    { rows, settings }: EngineRequest,
+    { rows, settings, database = this.#options.database }: EngineRequest,
     target: InsertTarget,
     tag: string,
   ): Promise<SessionResult> {
-    const pending = await this.#witness.begin(target.table, session)
+    const table = target.table.includes('.') ? target.table : `${database}.${target.table}`
+    const pending = await this.#witness.begin(table, session)
     const tagged = { ...Object.fromEntries(settings), log_comment: tag }
     const inserted = await session.insert(target, rows as Buffer, tagged).catch(async (error) => {
       const isGone =

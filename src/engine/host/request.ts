@@ -8,6 +8,8 @@ export interface EngineRequest {
   rows: Buffer | undefined
   format: string
   queryId: string
+  /** Default database of the statement; undefined for that of the host. */
+  database: string | undefined
   readOnly: boolean
   settings: Map<string, string>
   parameters: Map<string, string>
@@ -15,7 +17,6 @@ export interface EngineRequest {
 
 /** Options of the transport, or without effect in a session of the host. */
 const ignored = new Set([
-  'database',
   'buffer_size',
   'wait_end_of_query',
   'enable_http_compression',
@@ -78,6 +79,7 @@ export async function readRequest(message: IncomingMessage): Promise<EngineReque
     rows: undefined,
     format: 'TabSeparated',
     queryId: '',
+    database: undefined,
     readOnly: false,
     settings: new Map(),
     parameters: new Map(),
@@ -94,6 +96,7 @@ export async function readRequest(message: IncomingMessage): Promise<EngineReque
 function setField(request: EngineRequest, name: string, value: string): void {
   if (name === 'query') request.sql = value
   else if (name === 'query_id') request.queryId = value
+  else if (name === 'database') request.database = value
   else if (name === 'readonly') request.readOnly = value !== '0'
   else if (name === 'default_format') {
     if (!/^\w+$/.test(value)) throw exceptions.badRequest(`Invalid format "${value}".`)

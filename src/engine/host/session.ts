@@ -1,4 +1,5 @@
 import { Session } from 'chdb'
+import { sqlName } from '../../sql/names.ts'
 import { foreignOutput, measuredFormat, measuredRows, type RowForm } from './measured-rows.ts'
 import type { InsertTarget } from './statement.ts'
 
@@ -28,6 +29,7 @@ const operations = new Set<Promise<unknown>>()
  */
 export class EngineSession {
   readonly #session: Session
+  #database: string | undefined
   /** Set to make the current query the last one. */
   spoiled = false
 
@@ -41,6 +43,13 @@ export class EngineSession {
       const result = await this.#session.queryAsync(sql, { format })
       return { ...noCounts, bytes: result.bytes(), elapsedSeconds: result.elapsed }
     })
+  }
+
+  /** Sets the default database. */
+  async use(database: string): Promise<void> {
+    if (database === this.#database) return
+    await this.run(`USE ${sqlName(database)}`, 'Null')
+    this.#database = database
   }
 
   /** Runs a client's statement and makes sure that the result has no output of another query. */

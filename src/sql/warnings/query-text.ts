@@ -1,4 +1,3 @@
-import { engineDatabase } from '../names.ts'
 import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
 import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
@@ -173,9 +172,10 @@ export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse |
   if (isSymbol(tokens[at + 1], '.') || isSymbol(tokens[at + 1], '(')) return undefined
   if (!isSymbol(tokens[at - 1], '.')) return { name, qualifier: undefined }
   const qualifier = identifierOf(tokens[at - 2])
+  // With three parts it is a path of metadata, unless the second is a table: then the first is its database.
   const isLonger = isSymbol(tokens[at - 3], '.')
-  if (isLonger && !(identifierOf(tokens[at - 4]) === engineDatabase && !isSymbol(tokens[at - 5], '.')))
-    return undefined
+  const isTable = scopes.of[at]?.tables.some((table) => table.name === qualifier)
+  if (isLonger && (!isTable || isSymbol(tokens[at - 5], '.'))) return undefined
   return { name, qualifier }
 }
 

@@ -19,7 +19,6 @@ import {
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { refusedFunctions } from '../../../src/sql/hints/refused-functions.ts'
 import { isolationSettings } from '../../../src/sql/isolation.ts'
-import { engineDatabase } from '../../../src/sql/names.ts'
 import { readTree } from '../../../src/sql/tree.ts'
 import { many, type OpenEngine, openEmbedded } from '../../support/engines.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
@@ -29,7 +28,7 @@ import { tenantStatements } from './tenant-statements.ts'
 
 const limits = { deadlineMs: 60_000 }
 const sources = new Set(builtInSources.map(({ name }) => name))
-const tenantA = [...sources].map((source) => `'${engineDatabase}.${source}':'project = \\'a\\''`)
+const tenantA = [...sources].map((source) => `'wellhead.${source}':'project = \\'a\\''`)
 const tenantSettings = { ...isolationSettings, additional_table_filters: `{${tenantA.join()}}` }
 
 /** All items, or every fourth where the engine is emulated. */
@@ -60,7 +59,7 @@ async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): P
 
 async function store(project: string): Promise<void> {
   for (const [source, entries] of Object.entries(sandboxEntries(project))) {
-    const table = `${engineDatabase}.${source}`
+    const table = `wellhead.${source}`
     const rows = Buffer.from(entries.map((entry) => JSON.stringify(entry)).join('\n'))
     const settings = { date_time_input_format: 'best_effort' }
     await open.engine.insert({ table, format: 'JSONEachRow', settings }, rows, limits)
@@ -74,9 +73,9 @@ const tenantAnswers = () =>
 
 beforeAll(async () => {
   open = await openEmbedded()
-  const single = { cluster: undefined }
+  const single = { database: 'wellhead', cluster: undefined }
   for (const sql of [
-    `CREATE DATABASE IF NOT EXISTS ${engineDatabase}`,
+    `CREATE DATABASE IF NOT EXISTS wellhead`,
     ...createOwnTables(single),
     ...builtInSources
       .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
@@ -116,7 +115,7 @@ describe('tenants', () => {
   })
 
   test('queries read the same rows whatever values others have, although parts have statistics', async () => {
-    const table = `${engineDatabase}.measured`
+    const table = `wellhead.measured`
     for (const sql of [
       `CREATE TABLE ${table} (project String, value Float64) ENGINE = MergeTree ORDER BY project`,
       `INSERT INTO ${table} SELECT if(number < 5, 'a', 'b'), number FROM numbers(1000)`,

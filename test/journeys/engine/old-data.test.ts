@@ -25,6 +25,7 @@ function endingAfter(engine: Engine, statements: number): Engine {
     return run()
   }
   return {
+    database: engine.database,
     query: (...given) => counted(() => engine.query(...given)),
     insert: (...given) => counted(() => engine.insert(...given)),
     command: (...given) => counted(() => engine.command(...given)),
@@ -41,7 +42,11 @@ beforeAll(async () => {
     // Before and after each step of migrating the first day of a source.
     for (const statements of [4, 9, 13, 15, 17, 20]) {
       await expect(
-        keepMetadataAsText(endingAfter(engine, statements), { cluster: undefined }, log),
+        keepMetadataAsText(
+          endingAfter(engine, statements),
+          { database: 'wellhead', cluster: undefined },
+          log,
+        ),
       ).rejects.toThrow('interrupted')
       interruptions++
     }

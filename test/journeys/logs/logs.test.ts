@@ -344,7 +344,7 @@ describe('sending logs', () => {
   })
 
   test('runs migrations once and in order, and refuses data of a newer version', async () => {
-    const topology = { cluster: undefined }
+    const topology = { database: 'wellhead', cluster: undefined }
     const quiet = createLog('silent')
     const table = (id: number) => ({
       id,

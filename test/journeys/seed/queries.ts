@@ -141,7 +141,8 @@ export function withSeedEngine(): void {
     for (const source of builtInSources) {
       // The times of the tests are theirs; the retention goes by the time of the machine.
       const kept = { ...source, retention_days: 3650 }
-      for (const sql of createSourceTable(kept, { cluster: undefined })) await engine.command({ sql }, limits)
+      for (const sql of createSourceTable(kept, { database: 'wellhead', cluster: undefined }))
+        await engine.command({ sql }, limits)
     }
   })
   afterAll(() => opened?.close())
