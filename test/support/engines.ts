@@ -5,6 +5,7 @@ import type { Log } from '../../src/base/log.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
+import type { HostOptions } from '../../src/engine/host/protocol.ts'
 import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
@@ -71,7 +72,7 @@ export async function openEmbedded(
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(): Promise<EnginePort> {
+export async function openServer(choices: Pick<HostOptions, 'grants'> = {}): Promise<EnginePort> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -85,6 +86,7 @@ export async function openServer(): Promise<EnginePort> {
       sessions: 8,
       maxWaiting: 1000,
       graceMs: 1000 * defaultPatience,
+      ...choices,
     },
     log,
     patience: defaultPatience,

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import type { SqlSession } from './session.ts'
 
 /** The engine's user has no grants for files, the network, other servers or dictionaries. */
-const grants =
-  'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM'
+const defaultGrants = [
+  'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM ON *.*',
+]
 
 const sessionSettings = {
   // Values are part of the statement, so this also limits the size of a value.
@@ -60,12 +61,13 @@ interface EngineConfig {
   memoryBytes: number
   atRest?: boolean
   clusters?: Readonly<Record<string, number>> | undefined
+  grants?: readonly string[] | undefined
 }
 
 /** Writes the engine's configuration files and returns the arguments of a session that reads them. */
 export function writeEngineConfig(
   directory: string,
-  { memoryBytes, atRest, clusters }: EngineConfig,
+  { memoryBytes, atRest, clusters, grants = defaultGrants }: EngineConfig,
 ): string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const usersPath = join(directory, 'users.xml')

@@ -10,10 +10,7 @@ const createWithinMs = 30_000
  * Creates the database where it is missing. If it exists, the other nodes of the cluster got it at the same time; to ask
  * them again would fail while one of them is away.
  */
-export async function createDatabase(
-  client: ClickHouseClient,
-  server: ServerIdentity,
-): Promise<void> {
+export async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
   const { database, cluster } = server
   const { body } = await client.query(
     {
@@ -29,7 +26,10 @@ export async function createDatabase(
   await client.command({ sql }, { deadlineMs: createWithinMs }).catch((error: Error) => {
     const [line = ''] = error.message.split('\n')
     const reason = `ClickHouse cannot create the database ${database}: ${line.replace(/\.$/, '')}.`
-    throw explainServerError(error, server) ?? new ServerProblem(server, [reason, `Run as an administrator: ${sql}`])
+    throw (
+      explainServerError(error, server) ??
+      new ServerProblem(server, [reason, `Run as an administrator: ${sql}`])
+    )
   })
 }
 
