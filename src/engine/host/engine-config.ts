@@ -47,8 +47,7 @@ function elements(values: Record<string, string>): string {
 /** The engine never listens on it. With this port in a cluster, it takes a replica for itself. */
 const ownPort = 9000
 
-const distributedGrant =
-  '<query>GRANT TABLE ENGINE ON Distributed</query><query>GRANT READ, WRITE ON REMOTE</query>'
+const distributedGrants = ['TABLE ENGINE ON Distributed', 'READ, WRITE ON REMOTE']
 
 /** Clusters by name, each with a number of shards; this engine is the only replica of each shard. */
 function clusterConfig(clusters: Readonly<Record<string, number>>): string {
@@ -70,6 +69,7 @@ export function writeEngineConfig(
   { memoryBytes, atRest, clusters, grants = defaultGrants }: EngineConfig,
 ): string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const granted = [...grants, ...(clusters ? distributedGrants : [])]
   const usersPath = join(directory, 'users.xml')
   const configPath = join(directory, 'config.xml')
   writeFileSync(
@@ -77,7 +77,7 @@ export function writeEngineConfig(
     `<clickhouse><profiles><default>${elements(sessionSettings)}</default></profiles><quotas><default/></quotas>` +
       '<users><default><password></password><networks><ip>127.0.0.1</ip><ip>::1</ip></networks>' +
       '<profile>default</profile><quota>default</quota>' +
-      `<grants><query>GRANT ${grants} ON *.*</query>${clusters ? distributedGrant : ''}</grants></default></users></clickhouse>`,
+      `<grants>${granted.map((grant) => `<query>GRANT ${grant}</query>`).join('')}</grants></default></users></clickhouse>`,
     { mode: 0o600 },
   )
   writeFileSync(

@@ -178,7 +178,7 @@ test('a start reports a port where nothing listens, a host that does not exist, 
 
 test('a start reports problems of TLS', async () => {
   const server = await openScriptedServer(() => undefined)
-  const secure = await openScriptedServer(() => undefined, selfSigned)
+  const secure = await openScriptedServer(() => undefined, { tls: selfSigned })
   onTestFinished(() => {
     server.close()
     secure.close()

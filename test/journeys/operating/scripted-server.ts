@@ -1,15 +1,15 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 /** Text, or an exception as ClickHouse sends it. */
 export type Response = string | { code: number; text: string } | { status: number; body: string }
 
-/** A script gets a statement, and falls back to a healthy ClickHouse 25.3 where it returns undefined. */
-export type Script = (sql: string) => Response | undefined
+/** Where a script returns undefined, the server behind it responds, or a healthy ClickHouse 25.3. */
+export type Script = (sql: string, parameters: URLSearchParams) => Response | undefined
 
-const healthy: Script = (sql) => {
+function healthy(sql: string): string {
   if (sql === 'SELECT version()') return '25.3.14.14\n'
   if (/^SELECT getSetting/.test(sql)) return '0\n'
   if (/^(?:CHECK GRANT|EXISTS DATABASE)/.test(sql)) return '1\n'
@@ -20,13 +20,25 @@ const healthy: Script = (sql) => {
 /** A small HTTP server that responds as ClickHouse does, on a loopback port. */
 export async function openScriptedServer(
   script: Script,
-  tls?: { key: string; cert: string },
+  { tls, behind }: { tls?: { key: string; cert: string }; behind?: string } = {},
 ): Promise<{ url: string; close(): void }> {
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const sql = Buffer.concat(chunks).toString()
-    const { status, headers, body } = formOf(script(sql) ?? (healthy(sql) as string))
+    const sent = Buffer.concat(chunks)
+    const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
+    const scripted = script(searchParams.get('query') ?? sent.toString(), searchParams)
+    if (scripted === undefined && behind !== undefined) {
+      const { method, headers, url: path } = request
+      const forwarded = forward(behind + path, { method, headers }, (reply) => {
+        response.writeHead(reply.statusCode ?? 500, reply.headers)
+        reply.pipe(response)
+      })
+      forwarded.on('error', () => response.destroy())
+      forwarded.end(sent)
+      return
+    }
+    const { status, headers, body } = formOf(scripted ?? healthy(sent.toString()))
     response.writeHead(status, headers).end(body)
   }
   const server = tls ? createTlsServer(tls, onRequest) : createServer(onRequest)
