@@ -281,8 +281,8 @@ export function readSettings(
   return { settings: Object.freeze(values) as Settings }
 }
 
-/** Kubernetes sets such variables in every container for a service named wellhead. */
-const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d)/
+/** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */
+const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d|TEST_)/
 const foreignValue = /^tcp:\/\//
 
 /** Variables of the commands that use a service; not settings of the service. */

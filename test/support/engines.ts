@@ -69,10 +69,38 @@ export async function openEmbedded(
   }
 }
 
+/** A server that all engines and services of a test file use, instead of an embedded engine each. */
+export interface SharedServer {
+  /** With user and password. */
+  url: string
+  cluster?: string | undefined
+  database: string
+}
+
+let shared: SharedServer | undefined
+
+export function sharedServer(): SharedServer | undefined {
+  return shared
+}
+
+export function shareServer(server: SharedServer): void {
+  shared = server
+}
+
+/** An engine at the place where this test file runs. */
+export async function openEngine(): Promise<OpenEngine> {
+  if (!shared) return openEmbedded()
+  const engine = new RemoteEngine({ ...shared, log, maxResultBytes: 32 * 2 ** 20 })
+  await engine.start()
+  return { engine, close: () => engine.close() }
+}
+
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(choices: Pick<HostOptions, 'grants'> = {}): Promise<EnginePort> {
+export async function openServer(
+  choices: Pick<HostOptions, 'grants'> = {},
+): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -96,6 +124,7 @@ export async function openServer(choices: Pick<HostOptions, 'grants'> = {}): Pro
   const port = await openEnginePort(socketPath, remoteCredentials)
   return {
     url: port.url,
+    pid: () => server.pid,
     close: async () => {
       await port.close()
       await server.stop()

@@ -331,6 +331,15 @@ describe('nodes', () => {
     expect(checks).toHaveLength(3)
     await one.close()
     await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
+    // A return does not make it forgotten.
+    await one.reopen()
+    await vi.waitFor(() => expect(engine.state()).toHaveProperty('leak'))
+    leaking.clear()
+    await one.close()
+    await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
+    await one.reopen()
+    await vi.waitFor(() => expect(engine.state().nodes?.[0]?.ready).toBe(true))
+    expect(engine.state()).not.toHaveProperty('leak')
   })
 
   test('are named by host and port, and nothing says their passwords', async () => {

@@ -41,6 +41,8 @@ const defaults = {
   idleMs: 2_500,
 } as const
 
+export const unreached = 'ClickHouse was not reached yet.'
+
 /** Why a request was ended: its node stopped responding, and another responds. */
 const moved = Symbol('moved')
 
@@ -70,7 +72,7 @@ export class RemoteNode implements NodeConnection {
     const { database, cluster } = options
     this.#identity = { url: address.url, user: address.user, database, cluster }
     const node = nameOf(address.url)
-    this.#state = { node, ready: false, restarts: 0, reason: 'ClickHouse was not reached yet.' }
+    this.#state = { node, ready: false, restarts: 0, reason: unreached }
     this.#log = options.log.child({ node })
     const { idleMs, maxConnections, graceMs } = defaults
     const maxResultBytes = options.maxResultBytes ?? defaults.maxResultBytes
@@ -182,7 +184,9 @@ export class RemoteNode implements NodeConnection {
     const isUnchecked = version !== before || leakBefore !== undefined
     if (ready && !isUnchecked) return
     // Serves nobody until it is known what the new version shows.
-    if (version !== before) this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
+    if (ready && version !== before) {
+      this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
+    }
     await createDatabase(this.#inspector, this.#identity)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
@@ -197,24 +201,24 @@ export class RemoteNode implements NodeConnection {
   }
 
   #becomeDown(error: unknown): void {
-    const isNews = this.#state.ready || this.#state.reason !== reasonOf(error)
-    if (isNews && !this.#closed)
-      this.#log[this.#state.ready ? 'error' : 'warn']({ err: error }, reasonOf(error))
-    this.#become({ ready: false, reason: reasonOf(error) })
+    const { ready, reason: before } = this.#state
+    const reason = reasonOf(error)
+    // At the start, the caller reports it.
+    if (before !== unreached && (ready || before !== reason) && !this.#closed) {
+      this.#log[ready ? 'error' : 'warn']({ err: error }, (error as Error).message)
+    }
+    this.#become({ ready: false, reason })
   }
 
   #become(next: Pick<NodeState, 'ready' | 'version' | 'reason' | 'leak'>): void {
     if (this.#closed) return
-    const { node, restarts, version } = this.#state
-    const returns = next.ready && !this.#state.ready && version !== undefined
-    if (next.ready && !this.#state.ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
+    const { node, ready, restarts, version, leak } = this.#state
+    if (next.ready && !ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
     if (next.leak !== undefined) this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants')
-    this.#state = {
-      node,
-      restarts: restarts + (returns ? 1 : 0),
-      ...(version !== undefined && { version }),
-      ...next,
-    }
+    const earlier = { ...(version !== undefined && { version }), ...(leak !== undefined && { leak }) }
+    this.#state = next.ready
+      ? { node, restarts: restarts + (!ready && version !== undefined ? 1 : 0), ...next }
+      : { node, restarts, ...earlier, ...next }
     this.#onChange(this)
   }
 

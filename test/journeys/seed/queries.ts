@@ -7,7 +7,7 @@ import type { EndpointDefinition } from '../../../src/endpoints/definition/defin
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
-import { type OpenEngine, openEmbedded } from '../../support/engines.ts'
+import { type OpenEngine, openEngine } from '../../support/engines.ts'
 
 /** The three saved queries on the real engine, with a time of call that each test chooses. */
 export const limits = { deadlineMs: 120_000 }
@@ -136,12 +136,12 @@ export function seedEngine(): Engine {
 /** One engine for all the tests of a file. */
 export function withSeedEngine(): void {
   beforeAll(async () => {
-    opened = await openEmbedded()
+    opened = await openEngine()
     engine = opened.engine
     for (const source of builtInSources) {
       // The times of the tests are theirs; the retention goes by the time of the machine.
       const kept = { ...source, retention_days: 3650 }
-      for (const sql of createSourceTable(kept, { database: 'wellhead', cluster: undefined }))
+      for (const sql of createSourceTable(kept, { database: engine.database, cluster: undefined }))
         await engine.command({ sql }, limits)
     }
   })
