@@ -18,6 +18,7 @@ import {
   type Verdict,
 } from './catalog-replay.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
+import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate, runOnce } from './migrations.ts'
 import { catalogOrder } from './tables.ts'
 import type { Topology } from './topology.ts'
@@ -98,6 +99,7 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
+    await refuseForeignOwnTables((sql) => this.read(sql))
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#exclusive(() => this.#reload())

@@ -164,7 +164,12 @@ describe('a start', () => {
 })
 
 test('the engine can parse every statement of a replicated cluster', async () => {
-  const topology = { ...topologyOf(service.engine), database: 'wellhead', replicated: true, shards: 'shards 1,1' }
+  const topology = {
+    ...topologyOf(service.engine),
+    database: 'wellhead',
+    replicated: true,
+    shards: 'shards 1,1',
+  }
   const column = { column: 'path', path: 'request.path', type: 'text', searched: true } as const
   const number = { column: 'status', path: 'status', type: 'number', searched: false } as const
   const source: Source = {

@@ -219,7 +219,11 @@ test('after a kill of one of two engines, queries that need no data of it succee
   for (const url of [server.url, other.url]) {
     const e = engineOf(url)
     await e.start()
-    console.log(String((await e.query({ sql: 'SELECT serverUUID(), hostName(), version()', format: 'TSV' }, limits)).body))
+    console.log(
+      String(
+        (await e.query({ sql: 'SELECT serverUUID(), hostName(), version()', format: 'TSV' }, limits)).body,
+      ),
+    )
     await e.close()
   }
   const killed = other.pid() as number
