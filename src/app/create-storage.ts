@@ -2,12 +2,10 @@ import { Backups } from '../backup/backups.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
-import { ClusterEngine } from '../catalog/cluster-engine.ts'
+import { serverEngine, topologyOf } from '../catalog/cluster-engine.ts'
 import { Sources } from '../catalog/sources.ts'
-import { singleServer } from '../catalog/topology.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { RemoteEngine } from '../engine/remote-engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
@@ -30,8 +28,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const topology = () => (engine instanceof ClusterEngine ? engine.topology : singleServer(engine.database))
-  const catalog = new Catalog({ engine, clock, log, topology, shared })
+  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
   const sources = new Sources(catalog, clock, (name) => {
@@ -64,17 +61,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
 
 function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
-    const server = {
-      url: settings.clickhouseUrl,
-      user: settings.clickhouseUser,
-      password: settings.clickhousePassword,
-      database: settings.clickhouseDatabase,
-      log,
-    }
-    const { clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
-    return cluster === undefined
-      ? new RemoteEngine(server)
-      : new ClusterEngine({ ...server, cluster, quorum })
+    return serverEngine(settings, settings.clickhouseUrl, { log })
   }
   return new EmbeddedEngine({
     dataDir: settings.dataDir,
@@ -89,7 +76,8 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
+  const nodes = state.nodes && { nodes: state.nodes }
   return state.kind === 'ready'
-    ? { ready: true, version: state.engineVersion, restarts: state.restarts }
-    : { ready: false, reason: state.reason, restarts: state.restarts }
+    ? { ready: true, version: state.engineVersion, restarts: state.restarts, ...nodes }
+    : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
 }

@@ -17,7 +17,10 @@ import {
   type NamesOf,
   type Verdict,
 } from './catalog-replay.ts'
+import { refuseUnfinishedCopy } from './copy-record.ts'
+import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate, runOnce } from './migrations.ts'
+import { catalogOrder } from './tables.ts'
 import type { Topology } from './topology.ts'
 
 interface CatalogOptions {
@@ -96,6 +99,8 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
+    await refuseForeignOwnTables((sql) => this.read(sql))
+    if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
@@ -199,7 +204,7 @@ export class Catalog {
   async #reload(): Promise<void> {
     const stored = await this.#query<CatalogRow>(
       "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
-        `FROM _catalog ORDER BY _block_number, changed_at, version, id`,
+        `FROM _catalog ORDER BY ${catalogOrder}`,
     )
     const rows = stored.map(readRecord)
     const state = new CatalogState(namesOf)

@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts'
-import type { InsertInto, Limits, QueryResult, Statement, Summary } from '../engine/engine.ts'
-import { RemoteEngine, type RemoteEngineOptions } from '../engine/remote-engine.ts'
+import type { Settings } from '../base/settings.ts'
+import type { Engine, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine/engine.ts'
+import { RemoteEngine, type RemoteEngineOptions } from '../engine/remote/remote-engine.ts'
 import { insertSettings, quorumOf, readSettings, schemaSettings } from './cluster-settings.ts'
 import { createDatabase } from './tables.ts'
 import { type ClusterLayout, findLayout, singleServer, type Topology } from './topology.ts'
@@ -64,4 +65,27 @@ export class ClusterEngine extends RemoteEngine {
     const settings = this.#open && schemaSettings(this.#open.layout)
     return super.command({ ...statement, settings: { ...settings, ...statement.settings } }, limits)
   }
+}
+
+/** The ClickHouse server or cluster of the settings. */
+export function serverEngine(
+  settings: Settings,
+  url: string,
+  { log, findLeak }: Pick<RemoteEngineOptions, 'log' | 'findLeak'>,
+): RemoteEngine {
+  const { clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
+  const server = {
+    url,
+    user: settings.clickhouseUser,
+    password: settings.clickhousePassword,
+    database: settings.clickhouseDatabase,
+    log,
+    findLeak,
+  }
+  return cluster === undefined ? new RemoteEngine(server) : new ClusterEngine({ ...server, cluster, quorum })
+}
+
+/** Of an engine that has started. */
+export function topologyOf(engine: Engine): Topology {
+  return engine instanceof ClusterEngine ? engine.topology : singleServer(engine.database)
 }

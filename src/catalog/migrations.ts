@@ -66,7 +66,8 @@ export async function runOnce(engine: Engine, id: number, work: () => Promise<vo
   await record(engine, id)
 }
 
-async function readDone(engine: Engine): Promise<Set<number>> {
+/** Ids of the migrations that were run on this data. */
+export async function readDone(engine: Engine): Promise<Set<number>> {
   const { body } = await engine.query(
     { sql: `SELECT DISTINCT id FROM _migrations ORDER BY id`, format: 'TabSeparatedRaw' },
     limits,

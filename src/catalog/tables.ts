@@ -185,6 +185,11 @@ export function dropSourceTable(name: string, topology: Topology): string[] {
   return topology.cluster === undefined ? [drop(name)] : [drop(name), drop(localName(name, topology))]
 }
 
+/** Removes the entries of one day, written YYYY-MM-DD. */
+export function dropDay(name: string, day: string, topology: Topology): string[] {
+  return alter(localName(name, topology), [`DROP PARTITION ${sqlText(day)}`], topology)
+}
+
 /** Internal tables; no source can have such a name. On a cluster, every node has all of their rows. */
 function ownTable(
   topology: Topology,
@@ -228,6 +233,9 @@ export function createOwnTables(topology: Topology): string[] {
   ]
 }
 
+/** The order of the changes in the catalog. */
+export const catalogOrder = '_block_number, changed_at, version, id'
+
 /** Adds the position of each change in the log, which survives merges, and its name. */
 export function orderCatalog(topology: Topology): string[] {
   const alter = `ALTER TABLE ${topology.database}._catalog${onCluster(topology)}`
@@ -246,4 +254,19 @@ export function createTokenUses(topology: Topology): string[] {
     'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
     'Replacing',
   )
+}
+
+/** The progress of a copy from another installation to this one. */
+export function createCopyTable(topology: Topology): string[] {
+  return ownTable(
+    topology,
+    '_copy',
+    "at DateTime64(6, 'UTC') DEFAULT now64(6), origin String, event String, sources String",
+    'ORDER BY at',
+  )
+}
+
+/** Removes all rows of an internal table. */
+export function emptyOwnTable(table: string, topology: Topology): string[] {
+  return [`TRUNCATE TABLE ${topology.database}.\`${table}\`${onCluster(topology)}`]
 }

@@ -3,11 +3,11 @@ import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { ClusterEngine } from '../../src/catalog/cluster-engine.ts'
-import { singleServer, type Topology } from '../../src/catalog/topology.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
-import { RemoteEngine } from '../../src/engine/remote-engine.ts'
+import type { HostOptions } from '../../src/engine/host/protocol.ts'
+import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -101,19 +101,18 @@ export async function openEngine(): Promise<OpenEngine> {
   return { engine, close: () => engine.close() }
 }
 
-export function topologyOf(engine: Engine): Topology {
-  return engine instanceof ClusterEngine ? engine.topology : singleServer(engine.database)
-}
-
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
-interface ServerChoices {
+interface ServerChoices extends Pick<HostOptions, 'grants'> {
   /** Name of a cluster in which the server is the only node. */
   cluster?: string
 }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer({ cluster }: ServerChoices = {}): Promise<EnginePort> {
+export async function openServer({
+  cluster,
+  ...choices
+}: ServerChoices = {}): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -129,6 +128,7 @@ export async function openServer({ cluster }: ServerChoices = {}): Promise<Engin
       graceMs: 1000 * defaultPatience,
       // The second one has the same server as two shards, to see which of them a query asks.
       ...(cluster !== undefined && { clusters: { [cluster]: 1, [`${cluster}_twice`]: 2 } }),
+      ...choices,
     },
     log,
     patience: defaultPatience,
@@ -138,6 +138,7 @@ export async function openServer({ cluster }: ServerChoices = {}): Promise<Engin
   const port = await openEnginePort(socketPath, remoteCredentials)
   return {
     url: port.url,
+    pid: () => server.pid,
     close: async () => {
       await port.close()
       await server.stop()

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import type { SqlSession } from './session.ts'
 
 /** The engine's user has no grants for files, the network, other servers or dictionaries. */
-const grants =
-  'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM'
+const defaultGrants = [
+  'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM ON *.*',
+]
 
 const sessionSettings = {
   // Values are part of the statement, so this also limits the size of a value.
@@ -46,8 +47,7 @@ function elements(values: Record<string, string>): string {
 /** The engine never listens on it. With this port in a cluster, it takes a replica for itself. */
 const ownPort = 9000
 
-const distributedGrant =
-  '<query>GRANT TABLE ENGINE ON Distributed</query><query>GRANT READ, WRITE ON REMOTE</query>'
+const distributedGrants = ['TABLE ENGINE ON Distributed', 'READ, WRITE ON REMOTE']
 
 /** Clusters by name, each with a number of shards; this engine is the only replica of each shard. */
 function clusterConfig(clusters: Readonly<Record<string, number>>): string {
@@ -60,14 +60,16 @@ interface EngineConfig {
   memoryBytes: number
   atRest?: boolean
   clusters?: Readonly<Record<string, number>> | undefined
+  grants?: readonly string[] | undefined
 }
 
 /** Writes the engine's configuration files and returns the arguments of a session that reads them. */
 export function writeEngineConfig(
   directory: string,
-  { memoryBytes, atRest, clusters }: EngineConfig,
+  { memoryBytes, atRest, clusters, grants = defaultGrants }: EngineConfig,
 ): string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const granted = [...grants, ...(clusters ? distributedGrants : [])]
   const usersPath = join(directory, 'users.xml')
   const configPath = join(directory, 'config.xml')
   writeFileSync(
@@ -75,7 +77,7 @@ export function writeEngineConfig(
     `<clickhouse><profiles><default>${elements(sessionSettings)}</default></profiles><quotas><default/></quotas>` +
       '<users><default><password></password><networks><ip>127.0.0.1</ip><ip>::1</ip></networks>' +
       '<profile>default</profile><quota>default</quota>' +
-      `<grants><query>GRANT ${grants} ON *.*</query>${clusters ? distributedGrant : ''}</grants></default></users></clickhouse>`,
+      `<grants>${granted.map((grant) => `<query>GRANT ${grant}</query>`).join('')}</grants></default></users></clickhouse>`,
     { mode: 0o600 },
   )
   writeFileSync(

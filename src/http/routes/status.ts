@@ -5,14 +5,6 @@ import type { Metrics } from '../../observability/metrics.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { json, routesOf, text } from './route.ts'
 
-/** State of the engine in /ready and /api/status. */
-export interface EngineStatus {
-  ready: boolean
-  reason?: string
-  version?: string
-  restarts: number
-}
-
 export interface StatusRoutes {
   engineStatus: () => EngineStatus
   /** Whether the process is about to stop. */
@@ -32,11 +24,19 @@ const state = {
   reason: z.string().exactOptional().describe('Why not.'),
 }
 const readiness = z.object(state)
-const engine: z.ZodType<EngineStatus> = z.object({
-  ...state,
-  version: z.string().exactOptional(),
-  restarts: z.int(),
+const engineState = { ...state, version: z.string().exactOptional(), restarts: z.int() }
+const node = z.object({
+  node: z.string().describe('Host and port.'),
+  ...engineState,
+  leak: z.string().exactOptional().describe('What one tenant can see of another there.'),
 })
+const engine = z.object({
+  ...engineState,
+  nodes: z.array(node).readonly().exactOptional().describe('The nodes of a ClickHouse server or cluster.'),
+})
+/** State of the engine in /ready and /api/status. */
+export type EngineStatus = z.output<typeof engine>
+
 const status = z.looseObject({
   version: z.string().describe('Version of the service.'),
   ...state,

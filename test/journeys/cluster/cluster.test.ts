@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ClusterEngine } from '../../../src/catalog/cluster-engine.ts'
+import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { queryRows } from '../../../src/engine/json-rows.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { ask } from '../../support/callers.ts'
-import { log, sharedServer, topologyOf } from '../../support/engines.ts'
+import { log, sharedServer } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { runOnCluster } from './run-on-cluster.ts'
 
@@ -164,7 +164,12 @@ describe('a start', () => {
 })
 
 test('the engine can parse every statement of a replicated cluster', async () => {
-  const topology = { ...topologyOf(service.engine), database: 'wellhead', replicated: true, shards: 'shards 1,1' }
+  const topology = {
+    ...topologyOf(service.engine),
+    database: 'wellhead',
+    replicated: true,
+    shards: 'shards 1,1',
+  }
   const column = { column: 'path', path: 'request.path', type: 'text', searched: true } as const
   const number = { column: 'status', path: 'status', type: 'number', searched: false } as const
   const source: Source = {

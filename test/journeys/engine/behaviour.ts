@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
+import { rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { emulated, many, type OpenEngine } from '../../support/engines.ts'
 
 /** Hundreds of concurrent queries take an emulated engine a minute. */
@@ -70,11 +72,22 @@ export function describeEngine<O extends OpenEngine>(
       expect(await text('SELECT {n:Nullable(String)} IS NULL', { n: null })).toBe('1\n')
     })
 
-    test('a parameter may be a megabyte long', async () => {
-      const value = `'\\\n${'ü'.repeat(500_000)}`
-      expect(await text('SELECT hex(SHA256({value:String})), length({value:String})', { value })).toBe(
-        `${(await import('node:crypto')).createHash('sha256').update(value).digest('hex').toUpperCase()}\t${Buffer.byteLength(value)}\n`,
-      )
+    test('a parameter may have 64 KiB, whatever its characters, and the statement 256 KiB', async () => {
+      for (const value of [`'\\\n${'ü'.repeat(32_000)}`, '\\'.repeat(65_536)]) {
+        const sha = createHash('sha256').update(value).digest('hex').toUpperCase()
+        const long = ` /* ${'😀'.repeat(64_000)} */`
+        expect(
+          await text(`SELECT hex(SHA256({value:String})), length({value:String})${long}`, { value }),
+        ).toBe(`${sha}\t${Buffer.byteLength(value)}\n`)
+      }
+    })
+
+    test('filters of hundreds of tables reach the engine', async () => {
+      const tables = Array.from({ length: 1_000 }, (_, index) => `source_${index}_of_many`)
+      const filters = rowFilterSettings(engine.database, tables, { project: `it's "x" \\ ü` })
+      const sql = "SELECT length(toString(getSetting('additional_table_filters')))"
+      const { body } = await engine.query({ sql, format: 'TabSeparatedRaw', settings: filters }, limits)
+      expect(Number(body.toString())).toBeGreaterThan(100_000)
     })
 
     test('a missing parameter is an error, even if an earlier query had it', async () => {

@@ -1,8 +1,9 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
-import { many, topologyOf } from '../../support/engines.ts'
+import { many } from '../../support/engines.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeLogCallers } from './callers.ts'
@@ -234,7 +235,7 @@ describe('sending logs', () => {
     const { body } = await service.engine.query(
       {
         // Every insert gets the next block number, which merges keep.
-        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = 'postgrest_logs' AND active",
+        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table IN ('postgrest_logs', 'postgrest_logs_local') AND active",
         format: 'TabSeparatedRaw',
       },
       { deadlineMs: 60_000 },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openEngine, type SharedServer, sharedServer, shareServer, topologyOf } from '../../support/engines.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
+import { openEngine, type SharedServer, sharedServer, shareServer } from '../../support/engines.ts'
 
 interface OpenedServer extends Omit<SharedServer, 'database'> {
   close?(): Promise<void>

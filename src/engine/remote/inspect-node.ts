@@ -1,0 +1,46 @@
+import { isolationSettings } from '../../sql/isolation.ts'
+import type { ClickHouseClient } from '../clickhouse-client.ts'
+import { readJsonRows } from '../json-rows.ts'
+import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
+
+const askWithinMs = 5_000
+const createWithinMs = 30_000
+
+/** Creates the database on this node. The check needs no grant to create one that exists. */
+export async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
+  const { database } = server
+  const { body } = await client.query(
+    {
+      sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
+      parameters: { name: database },
+      format: 'TabSeparatedRaw',
+    },
+    { deadlineMs: askWithinMs },
+  )
+  if (body.toString().trim() !== '0') return
+  const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``
+  await client.command({ sql }, { deadlineMs: createWithinMs }).catch((error: Error) => {
+    const [line = ''] = error.message.split('\n')
+    const reason = `ClickHouse cannot create the database ${database}: ${line.replace(/\.$/, '')}.`
+    throw (
+      explainServerError(error, server) ??
+      new ServerProblem(server, [reason, `Run as an administrator: ${sql}`])
+    )
+  })
+}
+
+/** Settings of which some are newer than the oldest release. */
+const newer = [...Object.keys(isolationSettings), 'json_type_escape_dots_in_keys']
+
+/** Those that the server does not have. It refuses requests with them, and lacks what they change. */
+export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {
+  const { body } = await client.query(
+    {
+      sql: `SELECT name FROM system.settings WHERE name IN (${newer.map((name) => `'${name}'`).join(', ')})`,
+      format: 'JSONEachRow',
+    },
+    { deadlineMs: askWithinMs },
+  )
+  const known = new Set(readJsonRows<{ name: string }>(body).map(({ name }) => name))
+  return new Set(newer.filter((name) => !known.has(name)))
+}
