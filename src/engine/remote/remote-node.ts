@@ -9,9 +9,7 @@ import { engineCodeOf, isUnreachable } from '../engine-errors.ts'
 import { askVersion, createDatabase, findUnknownSettings } from './inspect-node.ts'
 
 /** Runs statements on exactly one node. */
-export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'command'> {
-  readonly database: string
-}
+export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
 
 export interface NodeOptions {
   /** Created if it does not exist. */
