@@ -6,15 +6,12 @@ import { readJsonRows } from '../json-rows.ts'
 /** The oldest supported release of ClickHouse. */
 const oldest = [25, 3] as const
 
-const askWithinMs = 5_000
-const createWithinMs = 30_000
+/** The node responded to a ping, so it is busy at most. */
+const limits = { deadlineMs: 30_000 }
 
 /** Throws if the version is not supported. */
 export async function askVersion(client: ClickHouseClient): Promise<string> {
-  const { body } = await client.query(
-    { sql: 'SELECT version()', format: 'TabSeparatedRaw' },
-    { deadlineMs: askWithinMs },
-  )
+  const { body } = await client.query({ sql: 'SELECT version()', format: 'TabSeparatedRaw' }, limits)
   const version = body.toString().trim()
   const [year = 0, month = 0] = version.split('.').map(Number)
   if (year < oldest[0] || (year === oldest[0] && month < oldest[1])) {
@@ -40,14 +37,11 @@ export async function createDatabase(
       parameters: { name: database },
       format: 'TabSeparatedRaw',
     },
-    { deadlineMs: askWithinMs },
+    limits,
   )
   if (body.toString().trim() !== '0') return
   const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
-  await client.command(
-    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
-    { deadlineMs: createWithinMs },
-  )
+  await client.command({ sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` }, limits)
 }
 
 /** Settings of which some are newer than the oldest release. */
@@ -60,7 +54,7 @@ export async function findUnknownSettings(client: ClickHouseClient): Promise<Rea
       sql: `SELECT name FROM system.settings WHERE name IN (${newer.map((name) => `'${name}'`).join(', ')})`,
       format: 'JSONEachRow',
     },
-    { deadlineMs: askWithinMs },
+    limits,
   )
   const known = new Set(readJsonRows<{ name: string }>(body).map(({ name }) => name))
   return new Set(newer.filter((name) => !known.has(name)))

@@ -5,7 +5,7 @@ import type { ServerAddress } from '../../base/server-addresses.ts'
 import { ClickHouseClient } from '../clickhouse-client.ts'
 import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
-import { engineCodeOf, isUnreachable } from '../engine-errors.ts'
+import { engineCodeOf, isUnreachable, toWellheadError } from '../engine-errors.ts'
 import { askVersion, createDatabase, findUnknownSettings } from './inspect-node.ts'
 
 /** Runs statements on exactly one node. */
@@ -164,13 +164,11 @@ export class RemoteNode implements NodeConnection {
     return this.#checking
   }
 
-  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
+  /** Mostly only a ping, because even a busy server responds to that. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
-    if (ready) {
-      await this.#ping()
-      if (performance.now() < this.#inspectAt) return
-    }
+    await this.#ping()
+    if (ready && performance.now() < this.#inspectAt) return
     const version = await askVersion(this.#inspector).catch((error) => {
       if (ready && before !== undefined && !isRefusal(error)) return before
       throw error
@@ -192,7 +190,13 @@ export class RemoteNode implements NodeConnection {
     const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
     const { response, cancel } = this.#checker.send(ping)
     const timer = setTimeout(cancel, defaults.pingWithinMs)
-    await response.finally(() => clearTimeout(timer))
+    try {
+      await response
+    } catch (error) {
+      throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #becomeDown(error: unknown): void {

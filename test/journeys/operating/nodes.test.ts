@@ -165,7 +165,7 @@ test('while nodes go and come under load, requests get their rows and entries ar
   expect(served).toBeGreaterThan(0)
 
   expect(await (await service.call('/api/status')).json()).toMatchObject({
-    engine: { ready: true, restarts: 2, nodes: [{ ready: true }, { ready: true }] },
+    engine: { ready: true, nodes: [{ ready: true }, { ready: true }] },
   })
   await service.close()
   for (const relay of relays) await relay.cut()
@@ -219,16 +219,6 @@ test('after a kill of one of two engines, queries that need no data of it succee
   await both.start()
   const select = () =>
     both.query({ sql: 'SELECT 1', format: 'TabSeparatedRaw' }, limits).then(({ body }) => body.toString())
-  for (const url of [server.url, other.url]) {
-    const e = engineOf(url)
-    await e.start()
-    console.log(
-      String(
-        (await e.query({ sql: 'SELECT serverUUID(), hostName(), version()', format: 'TSV' }, limits)).body,
-      ),
-    )
-    await e.close()
-  }
   const killed = other.pid() as number
   let stop = false
   const results: string[] = []
