@@ -10,7 +10,7 @@ const oldest = [25, 3] as const
 const limits = { deadlineMs: 30_000 }
 
 /** Throws if the version is not supported. */
-export async function askVersion(client: ClickHouseClient): Promise<string> {
+export async function askVersion(client: ClickHouseClient, deadlineMs = limits.deadlineMs): Promise<string> {
   const { body } = await client.query({ sql: 'SELECT version()', format: 'TabSeparatedRaw' }, limits)
   const version = body.toString().trim()
   const [year = 0, month = 0] = version.split('.').map(Number)

@@ -129,9 +129,11 @@ export class RemoteNode implements NodeConnection {
       return await send({ ...limits, signal: own.signal })
     } catch (error) {
       if (own.signal.reason === moved) throw engineUnavailable('ClickHouse stopped responding.')
-      if (refusedUser.has(engineCodeOf(error) ?? 0)) this.#inspectAt = 0
-      // A single connection may break while the server is fine, so check the server.
-      if (isUnreachable(error) || this.#inspectAt === 0) void this.#check()
+      // A single connection may break while the server is fine, but it may also have restarted with another version.
+      if (isUnreachable(error) || isRefusal(error)) {
+        this.#inspectAt = 0
+        void this.#check()
+      }
       throw error
     } finally {
       this.#requests.delete(own)
@@ -169,7 +171,7 @@ export class RemoteNode implements NodeConnection {
     const { ready, version: before, leak: leakBefore } = this.#state
     await this.#ping()
     if (ready && performance.now() < this.#inspectAt) return
-    const version = await askVersion(this.#inspector).catch((error) => {
+    const version = await askVersion(this.#inspector, ready ? defaults.pingWithinMs : undefined).catch((error) => {
       if (ready && before !== undefined && !isRefusal(error)) return before
       throw error
     })
