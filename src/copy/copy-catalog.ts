@@ -5,6 +5,7 @@ import { type Source, sourceShape } from '../catalog/source.ts'
 import { catalogOrder, emptyOwnTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { CopyProblem } from './copy-problem.ts'
 import type { CopySides } from './copy-table.ts'
 
 /** A row of the catalog; the body is JSON text. */
@@ -48,7 +49,7 @@ export async function copyCatalog(sides: CopySides, rows: readonly CatalogRow[])
   }
   const copied = await read()
   if (isDeepStrictEqual(copied, rows)) return rows.length
-  throw new Error(
+  throw new CopyProblem(
     `The catalog of the server differs from that of the data directory: ${copied.length} of ${rows.length} changes are there. ` +
       'Run the command again.',
   )
