@@ -55,7 +55,9 @@ const breakOff: Reply = (response) => {
 const exception =
   (code: number): Reply =>
   (response) =>
-    response.writeHead(500, { 'X-ClickHouse-Exception-Code': code }).end(`Code: ${code}. DB::Exception: No. (NO)`)
+    response
+      .writeHead(500, { 'X-ClickHouse-Exception-Code': code })
+      .end(`Code: ${code}. DB::Exception: No. (NO)`)
 
 /** The first request gets one reply, later ones another, whichever nodes they reach. */
 function inOrder(first: Reply, later: Reply = ok): Reply {
@@ -88,7 +90,9 @@ async function openEngine(...replies: Reply[]) {
 
 const limits = { deadlineMs: 60_000 }
 const select = (engine: RemoteEngine, own: object = {}) =>
-  engine.query({ sql: 'SELECT 1', format: 'TabSeparated' }, { ...limits, ...own }).then(({ body }) => `${body}`)
+  engine
+    .query({ sql: 'SELECT 1', format: 'TabSeparated' }, { ...limits, ...own })
+    .then(({ body }) => `${body}`)
 const insert = (engine: RemoteEngine, settings: Record<string, string> = {}) =>
   engine.insert({ table: 't', format: 'JSONEachRow', settings }, Buffer.from('{}\n'), limits)
 const unavailable = { code: 'engine_unavailable', status: 503 }
@@ -327,6 +331,15 @@ describe('nodes', () => {
     expect(checks).toHaveLength(3)
     await one.close()
     await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
+    // A return does not make it forgotten.
+    await one.reopen()
+    await vi.waitFor(() => expect(engine.state()).toHaveProperty('leak'))
+    leaking.clear()
+    await one.close()
+    await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
+    await one.reopen()
+    await vi.waitFor(() => expect(engine.state().nodes?.[0]?.ready).toBe(true))
+    expect(engine.state()).not.toHaveProperty('leak')
   })
 
   test('are named by host and port, and nothing says their passwords', async () => {
