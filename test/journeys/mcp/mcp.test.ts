@@ -64,6 +64,8 @@ describe('tools of endpoints', () => {
     const names = tools.map(({ name }) => name)
     expect(names).toEqual([...names].sort())
     expect(names).toEqual(expect.arrayContaining(['logs_all', 'tool_entries', 'tool_many']))
+    // Tools that write are off by default.
+    expect(names).not.toContain('save_endpoint')
     expect(tools.find(({ name }) => name === 'tool_entries')).toMatchObject({
       title: 'tool.entries',
       description: expect.stringContaining('Entries of a project.'),
