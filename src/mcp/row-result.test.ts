@@ -58,7 +58,11 @@ describe('a result for a model', () => {
       n: 1,
     }
     const { rows, note, complete } = shown(
-      Buffer.from(jsonLines([row, { n: 2 }]).toString().replace(JSON.stringify(deep), nested)),
+      Buffer.from(
+        jsonLines([row, { n: 2 }])
+          .toString()
+          .replace(JSON.stringify(deep), nested),
+      ),
     )
     expect([rows.length, complete]).toEqual([2, false])
     expect(Object.keys(rows[0] ?? {})).toEqual(Object.keys(row))
