@@ -94,6 +94,7 @@ describe('readSettings', () => {
       statistics: false,
       metrics: 'open',
       logLevel: 'debug',
+      mcpWrite: false,
       logFormat: 'json',
     })
   })
