@@ -5,7 +5,7 @@ import { Catalog } from '../catalog/catalog.ts'
 import { Sources } from '../catalog/sources.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { RemoteEngine } from '../engine/remote-engine.ts'
+import { RemoteEngine } from '../engine/remote/remote-engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
@@ -84,7 +84,8 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
+  const nodes = state.nodes && { nodes: state.nodes }
   return state.kind === 'ready'
-    ? { ready: true, version: state.engineVersion, restarts: state.restarts }
-    : { ready: false, reason: state.reason, restarts: state.restarts }
+    ? { ready: true, version: state.engineVersion, restarts: state.restarts, ...nodes }
+    : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
 }

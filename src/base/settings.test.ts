@@ -159,7 +159,7 @@ describe('readSettings', () => {
     )
     expect(problems).toEqual([
       'WELLHEAD_ADMIN_TOKEN must be at least 16 printable characters without spaces.',
-      'WELLHEAD_CLICKHOUSE_URL must be an http:// or https:// URL.',
+      'WELLHEAD_CLICKHOUSE_URL must be an http:// or https:// URL, or several separated by commas (write %2C for a comma in a password).',
     ])
     expect(problemsOf({}, { adminToken: 'hush hush hush hush' }).join()).not.toContain('hush')
   })
@@ -208,7 +208,7 @@ describe('readSettings', () => {
     },
   )
 
-  test.each(['clickhouse.example.com', 'tcp://host:9000', 'file:///etc/passwd', 'http://', '/path'])(
+  test.each(['clickhouse.example.com', 'tcp://host:9000', 'file:///etc/passwd', 'http://', '/path', 'http://a,', 'http://a b'])(
     'rejects "%s" as the URL of a ClickHouse server',
     (url) => {
       expect(problemsOf({ WELLHEAD_CLICKHOUSE_URL: url })).toHaveLength(1)

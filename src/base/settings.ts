@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
+import { serverAddresses } from './server-addresses.ts'
 
 /** A row of the table of settings, from which flags, help and the check of docs/reference/settings.md come. */
 interface SettingDefinition {
@@ -48,6 +49,14 @@ const originList = z
 
 function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
+function isAddressList(text: string): boolean {
+  try {
+    return serverAddresses(text).length > 0
+  } catch {
+    return false
+  }
 }
 
 /** The memory limit of a container, or the memory of the machine. */
@@ -111,9 +120,11 @@ const definitions = {
   },
   clickhouseUrl: {
     env: 'WELLHEAD_CLICKHOUSE_URL',
-    schema: z.string().refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)),
-    expected: 'an http:// or https:// URL',
-    description: 'ClickHouse server to use. Default: the embedded engine.',
+    schema: z.string().refine(isAddressList),
+    expected:
+      'an http:// or https:// URL, or several separated by commas (write %2C for a comma in a password)',
+    description:
+      'ClickHouse server to use, or several nodes of one cluster, separated by commas. Default: the embedded engine.',
     secret: true,
   },
   clickhouseUser: {

@@ -116,7 +116,8 @@ function isClosed(error: unknown): boolean {
   return (code === 'ECONNRESET' || code === 'EPIPE') && !(error instanceof BrokenResponse)
 }
 
-class BrokenResponse extends Error {}
+/** The connection broke after a part of the response was received. */
+export class BrokenResponse extends Error {}
 
 function readResponse(
   response: IncomingMessage,

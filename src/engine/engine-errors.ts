@@ -10,13 +10,14 @@ import {
   tooLarge,
   WellheadError,
 } from '../base/errors.ts'
-import { ClickHouseError } from './clickhouse-http.ts'
+import { BrokenResponse, ClickHouseError } from './clickhouse-http.ts'
 
 export interface RequestOutcome {
   deadlineMs: number
   ended: 'by-deadline' | 'by-caller' | 'by-engine'
 }
 
+const shardAway = 'A node of the cluster cannot be reached.'
 const readsTooMuch = 'The query reads more than the engine allows. Select less.'
 
 /** Codes of ClickHouse that are not mistakes in SQL. */
@@ -29,17 +30,31 @@ const translations: Record<number, (error: ClickHouseError, outcome: RequestOutc
   160: () => tooLarge(readsTooMuch),
   307: () => tooLarge(readsTooMuch),
   396: () => tooLarge('The result is larger than the engine allows. Select less.'),
-  202: () => overloaded('The engine has too many queries waiting.'),
+  202: (error) => withCause(overloaded('The engine has too many queries waiting.'), error),
+  203: (error) => withCause(overloaded('The engine has too many connections.'), error),
   193: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),
   516: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),
   242: (error) => engineUnavailable('The engine is read-only at the moment.', error),
   243: () => diskFull(),
   252: () => overloaded('The engine has too many parts to merge.'),
+  225: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
+  285: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
+  286: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
+  319: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
   999: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
-  210: (error) => engineUnavailable('ClickHouse cannot be reached.', error),
+  198: (error) => engineUnavailable(shardAway, error),
+  209: (error) => engineUnavailable(shardAway, error),
+  210: (error) => engineUnavailable(shardAway, error),
+  279: (error) => engineUnavailable(shardAway, error),
+  289: (error) => engineUnavailable('The node has not received all entries yet.', error),
+  236: (error) => engineUnavailable('The engine stopped the query.', error),
   1001: (error) => internal(error),
   1002: (error) => internal(error),
 }
+
+/** ClickHouse uses one code for a text that ends early and for a node that dies during a query. */
+const endOfData = 32
+const lostNode = /while receiving packet from /
 
 /** Converts any error of a request into an error of the catalogue. */
 export function toWellheadError(error: unknown, outcome: RequestOutcome): WellheadError {
@@ -48,6 +63,7 @@ export function toWellheadError(error: unknown, outcome: RequestOutcome): Wellhe
   if (outcome.ended === 'by-caller') return queryCancelled()
   if (error instanceof ClickHouseError) {
     const safe = withoutValues(error)
+    if (error.code === endOfData && lostNode.test(error.message)) return engineUnavailable(shardAway, safe)
     return storageError(safe) ?? translations[error.code]?.(safe, outcome) ?? sqlError(error)
   }
   return engineUnavailable('The engine is not available at the moment.', error)
@@ -104,6 +120,18 @@ export function isUnreachable(error: unknown): boolean {
   return engineUnavailable.is(error) && engineCodeOf(error) === undefined
 }
 
+/**
+ * Codes of a node that runs but cannot serve now, while another may: too many queries or connections, no way to other nodes
+ * or to the keeper, a read-only table, a replica that lags, a shutdown, a password that only this node refuses.
+ */
+const nodeTroubles = new Set([192, 193, 194, 198, 202, 203, 209, 210, 225, 236, 242, 279, 289, 319, 516, 999])
+
+/** Whether another node may serve the request: nothing was received of the response, or this node cannot serve. */
+export function isNodeTrouble(error: unknown): boolean {
+  if (isUnreachable(error)) return !((error as Error).cause instanceof BrokenResponse)
+  return nodeTroubles.has(engineCodeOf(error) ?? 0) || isDiskTrouble(error)
+}
+
 /** ClickHouse's code of the error that caused this one. */
 export function engineCodeOf(error: unknown): number | undefined {
   return causeOf(error)?.code
@@ -124,11 +152,14 @@ export function isUnreadableRow(error: unknown): boolean {
   return unreadableRow.has(engineCodeOf(error) ?? 0)
 }
 
+function withCause(error: WellheadError, cause: ClickHouseError): WellheadError {
+  error.cause = cause
+  return error
+}
+
 function sqlError(error: ClickHouseError): WellheadError {
   const { message } = error
   const position = /\(line (\d+), col (\d+)\)/.exec(message)
   const at = position ? { line: Number(position[1]), column: Number(position[2]) } : undefined
-  const made = invalidQuery(message, at)
-  made.cause = withoutValues(error)
-  return made
+  return withCause(invalidQuery(message, at), withoutValues(error))
 }

@@ -59,6 +59,29 @@ export interface QueryResult extends Summary {
   readonly body: Buffer
 }
 
-export type EngineState =
-  | { readonly kind: 'ready'; readonly engineVersion: string; readonly restarts: number }
+export type EngineState = (
+  | {
+      readonly kind: 'ready'
+      readonly engineVersion: string
+      readonly restarts: number
+      /** What one tenant can see of another, while any reachable node shows it. */
+      readonly leak?: string
+    }
   | { readonly kind: 'starting' | 'down' | 'closed'; readonly reason: string; readonly restarts: number }
+) & {
+  /** The servers of a remote engine. */
+  readonly nodes?: readonly NodeState[]
+}
+
+export interface NodeState {
+  /** Host and port. */
+  readonly node: string
+  readonly ready: boolean
+  readonly version?: string
+  /** How often it became ready again. */
+  readonly restarts: number
+  /** Why it is not ready. */
+  readonly reason?: string
+  /** What one tenant can see of another there. */
+  readonly leak?: string
+}

@@ -35,6 +35,7 @@ describe('metrics', () => {
       'wellhead_calls_unrecorded_total 4',
       'wellhead_cache_refreshes_total{result="failed"} 5',
       'wellhead_engine_up 0',
+      'wellhead_engine_node_up{node="ch-1:8123"} 1',
       'wellhead_engine_restarts_total 7',
       'wellhead_queue_waiting 2',
       'wellhead_source_entries{source="edge_logs"} 2',

@@ -11,7 +11,7 @@ export interface MetricSources {
   statistics: { read(): void; readonly dropped: number } | undefined
   cache: () => Record<'bytes' | 'maxBytes' | 'entries' | 'refreshed' | 'refreshFailures' | 'evicted', number>
   queue: () => { running: number; waiting: number }
-  engine: () => { ready: boolean; version?: string; restarts: number }
+  engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
   intake: () => { pendingBytes: number }
   liveStreams: () => number
   storage: () => Promise<StoredSource[]>
@@ -232,6 +232,15 @@ export class Metrics {
     gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)
     gauge('wellhead_queue_waiting', 'Queries waiting for a slot.', () => queue().waiting)
     gauge('wellhead_engine_up', 'Whether the engine is ready.', () => (engine().ready ? 1 : 0))
+    new Gauge<'node'>({
+      name: 'wellhead_engine_node_up',
+      help: 'Whether a ClickHouse node is ready.',
+      labelNames: ['node'],
+      registers,
+      collect() {
+        for (const { node, ready } of engine().nodes ?? []) this.set({ node }, ready ? 1 : 0)
+      },
+    })
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
     gauge(

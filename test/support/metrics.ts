@@ -9,7 +9,7 @@ export function idleMetrics(exists: (name: string) => boolean = () => true): Met
     statistics: { read: () => {}, dropped: 4 },
     cache: () => ({ bytes: 1, maxBytes: 2, entries: 3, refreshed: 4, refreshFailures: 5, evicted: 6 }),
     queue: () => ({ running: 1, waiting: 2 }),
-    engine: () => ({ ready: false, restarts: 7 }),
+    engine: () => ({ ready: false, restarts: 7, nodes: [{ node: 'ch-1:8123', ready: true }] }),
     intake: () => ({ pendingBytes: 8 }),
     liveStreams: () => 2,
     storage: async () => [{ source: 'edge_logs', parts: 1, rows: 2, bytes: 3 }],

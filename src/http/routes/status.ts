@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { version } from '../../base/version.ts'
+import type { NodeState } from '../../engine/engine.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { json, routesOf, text } from './route.ts'
@@ -11,6 +12,8 @@ export interface EngineStatus {
   reason?: string
   version?: string
   restarts: number
+  /** Nodes of a ClickHouse cluster. */
+  nodes?: readonly NodeState[]
 }
 
 export interface StatusRoutes {
@@ -32,10 +35,15 @@ const state = {
   reason: z.string().exactOptional().describe('Why not.'),
 }
 const readiness = z.object(state)
+const engineState = { ...state, version: z.string().exactOptional(), restarts: z.int() }
+const node = z.object({
+  node: z.string().describe('Host and port.'),
+  ...engineState,
+  leak: z.string().exactOptional().describe('What one tenant can see of another there.'),
+})
 const engine: z.ZodType<EngineStatus> = z.object({
-  ...state,
-  version: z.string().exactOptional(),
-  restarts: z.int(),
+  ...engineState,
+  nodes: z.array(node).readonly().exactOptional().describe('The nodes of a ClickHouse server or cluster.'),
 })
 const status = z.looseObject({
   version: z.string().describe('Version of the service.'),

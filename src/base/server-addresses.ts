@@ -1,0 +1,33 @@
+/** A ClickHouse server, and who uses it. */
+export interface ServerAddress {
+  /** Without user and password. */
+  url: URL
+  user: string
+  password: string
+}
+
+/**
+ * Reads comma-separated URLs. An address without a user has the one of the first address. Throws if one of them is not an
+ * http:// or https:// URL.
+ */
+export function serverAddresses(text: string): [ServerAddress, ...ServerAddress[]] {
+  const byUrl = new Map<string, ServerAddress>()
+  let first: ServerAddress | undefined
+  for (const part of text.split(',')) {
+    const url = new URL(part.trim())
+    // A URL may have a host such as "a;b".
+    if (!/^https?:$/.test(url.protocol) || !/^[\w.:[\]-]+$/.test(url.hostname)) {
+      throw new Error('The address is not an http:// or https:// URL with the name of a host.')
+    }
+    const named = url.username !== '' || url.password !== ''
+    const user = named || !first ? decodeURIComponent(url.username) || 'default' : first.user
+    const password = named || !first ? decodeURIComponent(url.password) : first.password
+    url.username = ''
+    url.password = ''
+    url.pathname = url.pathname.replace(/\/+$/, '')
+    const address = { url, user, password }
+    first ??= address
+    if (!byUrl.has(url.href)) byUrl.set(url.href, address)
+  }
+  return [...byUrl.values()] as [ServerAddress, ...ServerAddress[]]
+}

@@ -1,0 +1,130 @@
+import { queryTimeout } from '../../base/errors.ts'
+import { serverAddresses } from '../../base/server-addresses.ts'
+import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine.ts'
+import { isNodeTrouble, isUnreachable } from '../engine-errors.ts'
+import { ReadyWaiters, whenReady } from '../readiness.ts'
+import { type NodeOptions, RemoteNode } from './remote-node.ts'
+
+interface RemoteEngineOptions extends NodeOptions {
+  /** One or several, separated by commas. */
+  url: string
+  /** Of all nodes; by default those in the URL. */
+  user?: string | undefined
+  password?: string | undefined
+}
+
+/** A statement that crashes servers must not reach all of them. */
+const maxUnanswered = 2
+
+/** A ClickHouse server, or the nodes of a cluster, run by others. */
+export class RemoteEngine implements Engine {
+  readonly database: string
+  readonly #nodes: readonly RemoteNode[]
+  readonly #waiters = new ReadyWaiters()
+  #state: EngineState
+  /** Counts requests, so that equally busy nodes take turns. */
+  #turn = 0
+
+  constructor(options: RemoteEngineOptions) {
+    const { url, user, password } = options
+    this.database = options.database
+    this.#nodes = serverAddresses(url).map((address) => {
+      const credentials = { user: user ?? address.user, password: password ?? address.password }
+      return new RemoteNode({ ...address, ...credentials }, options, (node) => this.#onChange(node))
+    })
+    const nodes = this.#nodes.map(({ state }) => state)
+    this.#state = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0, nodes }
+  }
+
+  /** Rejects if no node can be used, because at the start that is most likely a wrong setting. */
+  async start(): Promise<void> {
+    const failures: unknown[] = []
+    const starting = this.#nodes.map((node) => node.start().catch((error) => failures.push(error)))
+    await Promise.all(starting)
+    // A server that responds says more than one that is away.
+    const telling = failures.find((error) => !isUnreachable(error)) ?? failures[0]
+    if (failures.length === this.#nodes.length) throw telling
+  }
+
+  #onChange(changed: RemoteNode): void {
+    const nodes = this.#nodes.map(({ state }) => state)
+    const restarts = nodes.reduce((sum, node) => sum + node.restarts, 0)
+    const ready = nodes.filter((node) => node.ready)
+    const [{ version: engineVersion = '' } = {}] = ready
+    const leak = ready.find((node) => node.leak !== undefined)?.leak
+    const down = { kind: 'down', reason: changed.state.reason ?? '' } as const
+    this.#state = {
+      ...(ready.length > 0 ? { kind: 'ready', engineVersion, ...(leak !== undefined && { leak }) } : down),
+      restarts,
+      nodes,
+    }
+    if (ready.length > 0) this.#waiters.resolve()
+    if (ready.length > 0 && !changed.state.ready) changed.moveRequests()
+  }
+
+  state(): EngineState {
+    return this.#state
+  }
+
+  query(statement: Statement, limits: Limits): Promise<QueryResult> {
+    return this.#run(limits, true, (node, rest) => node.query(statement, rest))
+  }
+
+  /** With a token, the cluster stores the rows once, whichever nodes receive them. */
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+    const isOnce = target.settings?.insert_deduplication_token !== undefined
+    return this.#run(limits, isOnce, (node, rest) => node.insert(target, rows, rest))
+  }
+
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+    return this.#run(limits, false, (node, rest) => node.command(statement, rest))
+  }
+
+  /** Tries a repeatable request on the next node if one could not serve it. */
+  async #run<T>(
+    limits: Limits,
+    repeatable: boolean,
+    send: (node: RemoteNode, limits: Limits) => Promise<T>,
+  ): Promise<T> {
+    const until = performance.now() + limits.deadlineMs
+    const tried = new Set<RemoteNode>()
+    let unanswered = 0
+    let failure: unknown
+    for (;;) {
+      const rest = { ...limits, deadlineMs: until - performance.now() }
+      if (rest.deadlineMs <= 0) throw failure ?? queryTimeout(limits.deadlineMs / 1000)
+      const node = this.#choose(tried)
+      if (!node && failure !== undefined) throw failure
+      if (!node) {
+        // Clients should not retry in a tight loop while all nodes are away.
+        await whenReady(rest, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
+        continue
+      }
+      try {
+        return await node.run(rest, repeatable, (own) => send(node, own))
+      } catch (error) {
+        if (isUnreachable(error)) unanswered++
+        if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error
+        tried.add(node)
+        failure ??= error
+      }
+    }
+  }
+
+  /** The ready node with the fewest requests; a slow one gets fewer, and one that returns gets no more than the others have. */
+  #choose(tried: ReadonlySet<RemoteNode>): RemoteNode | undefined {
+    const start = this.#turn++ % this.#nodes.length
+    const inTurn = [...this.#nodes.slice(start), ...this.#nodes.slice(0, start)]
+    const usable = inTurn.filter((node) => node.state.ready && !tried.has(node))
+    return usable.reduce<RemoteNode | undefined>(
+      (best, node) => (best && best.load <= node.load ? best : node),
+      undefined,
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#state = { kind: 'closed', reason: 'Closed.', restarts: this.#state.restarts }
+    this.#waiters.reject(new Error('The engine is closed.'))
+    for (const node of this.#nodes) node.close()
+  }
+}

@@ -1,0 +1,239 @@
+import { engineUnavailable } from '../../base/errors.ts'
+import { StartProblem } from '../../base/files/data-directory.ts'
+import type { Log } from '../../base/log.ts'
+import type { ServerAddress } from '../../base/server-addresses.ts'
+import { ClickHouseClient } from '../clickhouse-client.ts'
+import { ClickHouseHttp } from '../clickhouse-http.ts'
+import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
+import { engineCodeOf, isUnreachable } from '../engine-errors.ts'
+import { askVersion, createDatabase, findUnknownSettings } from './inspect-node.ts'
+
+/** Runs statements on exactly one node. */
+export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'command'> {
+  readonly database: string
+}
+
+export interface NodeOptions {
+  /** Created if it does not exist. */
+  database: string
+  /** Cluster on which the database is created. */
+  cluster?: string | undefined
+  /**
+   * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
+   * may be addresses of one server.
+   */
+  findLeak?: ((node: NodeConnection) => Promise<string | undefined>) | undefined
+  log: Log
+  maxResultBytes?: number
+  checkEveryMs?: number
+}
+
+const defaults = {
+  maxResultBytes: 128 * 2 ** 20,
+  graceMs: 1_000,
+  checkEveryMs: 1_000,
+  pingWithinMs: 5_000,
+  /** A server may be replaced by a newer one between two pings. */
+  inspectEveryMs: 60_000,
+  maxConnections: 100,
+  /** Servers keep an idle connection for 3 s or longer. */
+  idleMs: 2_500,
+} as const
+
+/** Codes of a server that refuses the user or the password. */
+const refusedUser = new Set([192, 193, 194, 516])
+
+/** Why a request was ended: its node stopped responding, and another responds. */
+const moved = Symbol('moved')
+
+/** One server: its connections, and whether it can be used. */
+export class RemoteNode implements NodeConnection {
+  readonly database: string
+  readonly #options: NodeOptions
+  readonly #onChange: (node: RemoteNode) => void
+  readonly #log: Log
+  readonly #client: ClickHouseClient
+  readonly #checker: ClickHouseHttp
+  readonly #inspector: ClickHouseClient
+  /** Requests under way, each with whether it can run on another node instead. */
+  readonly #requests = new Map<AbortController, boolean>()
+  #state: NodeState
+  #closed = false
+  #unknownSettings: ReadonlySet<string> = new Set()
+  #inspectAt = 0
+  #timer: NodeJS.Timeout | undefined
+  #checking: Promise<unknown> | undefined
+
+  constructor(address: ServerAddress, options: NodeOptions, onChange: (node: RemoteNode) => void) {
+    this.#options = options
+    this.#onChange = onChange
+    this.database = options.database
+    const node = nameOf(address.url)
+    this.#state = { node, ready: false, restarts: 0, reason: 'ClickHouse was not reached yet.' }
+    this.#log = options.log.child({ node })
+    const { idleMs, maxConnections, graceMs } = defaults
+    const maxResultBytes = options.maxResultBytes ?? defaults.maxResultBytes
+    const limits = { maxResultBytes, graceMs, repeatQueries: true }
+    const server = { ...address, idleMs, compress: true }
+    this.#client = new ClickHouseClient(
+      new ClickHouseHttp({ ...server, database: this.database, maxConnections }),
+      limits,
+    )
+    // On a connection of its own, so that a check does not wait for running queries; without a default database, because
+    // a server refuses requests that name a missing one.
+    this.#checker = new ClickHouseHttp({ ...server, maxConnections: 1 })
+    this.#inspector = new ClickHouseClient(this.#checker, limits)
+  }
+
+  /** Rejects if the node cannot be used now. It is checked until it can. */
+  async start(): Promise<void> {
+    const failure = await this.#check()
+    if (failure !== undefined) throw failure
+  }
+
+  get state(): NodeState {
+    return this.#state
+  }
+
+  /** Number of requests under way. */
+  get load(): number {
+    return this.#requests.size
+  }
+
+  query(statement: Statement, limits: Limits): Promise<QueryResult> {
+    return this.#client.query(this.#withKnownSettings(statement), limits)
+  }
+
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+    return this.#client.insert(target, rows, limits)
+  }
+
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+    return this.#client.command(this.#withKnownSettings(statement), limits)
+  }
+
+  #withKnownSettings<S extends Pick<Statement, 'settings'>>(statement: S): S {
+    if (this.#unknownSettings.size === 0 || !statement.settings) return statement
+    const known = Object.entries(statement.settings).filter(([name]) => !this.#unknownSettings.has(name))
+    return { ...statement, settings: Object.fromEntries(known) }
+  }
+
+  /** Counts the request, and notices what its failure says about the node. */
+  async run<T>(limits: Limits, movable: boolean, send: (limits: Limits) => Promise<T>): Promise<T> {
+    const own = new AbortController()
+    const onAbort = () => own.abort()
+    if (limits.signal?.aborted) onAbort()
+    limits.signal?.addEventListener('abort', onAbort, { once: true })
+    this.#requests.set(own, movable)
+    try {
+      return await send({ ...limits, signal: own.signal })
+    } catch (error) {
+      if (own.signal.reason === moved) throw engineUnavailable('ClickHouse stopped responding.')
+      if (refusedUser.has(engineCodeOf(error) ?? 0)) this.#inspectAt = 0
+      // A single connection may break while the server is fine, so check the server.
+      if (isUnreachable(error) || this.#inspectAt === 0) void this.#check()
+      throw error
+    } finally {
+      this.#requests.delete(own)
+      limits.signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Ends the requests that can run on another node. Nothing was received of their responses. */
+  moveRequests(): void {
+    for (const [request, movable] of this.#requests) if (movable) request.abort(moved)
+  }
+
+  /** Resolves with the reason why the node cannot be used. */
+  #check(): Promise<unknown> {
+    clearTimeout(this.#timer)
+    this.#checking ??= this.#examine()
+      .catch((error: unknown) => {
+        this.#becomeDown(error)
+        return error
+      })
+      .finally(() => {
+        this.#checking = undefined
+        if (this.#closed) return
+        this.#timer = setTimeout(
+          () => void this.#check(),
+          this.#options.checkEveryMs ?? defaults.checkEveryMs,
+        )
+        this.#timer.unref()
+      })
+    return this.#checking
+  }
+
+  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
+  async #examine(): Promise<void> {
+    const { ready, version: before, leak: leakBefore } = this.#state
+    if (ready) {
+      await this.#ping()
+      if (performance.now() < this.#inspectAt) return
+    }
+    const version = await askVersion(this.#inspector).catch((error) => {
+      if (ready && before !== undefined && !isRefusal(error)) return before
+      throw error
+    })
+    this.#inspectAt = performance.now() + defaults.inspectEveryMs
+    const isUnchecked = version !== before || leakBefore !== undefined
+    if (ready && !isUnchecked) return
+    // Serves nobody until it is known what the new version shows.
+    if (version !== before) this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
+    await createDatabase(this.#inspector, this.#options)
+    this.#unknownSettings = await findUnknownSettings(this.#inspector)
+    const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
+    this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
+  }
+
+  async #ping(): Promise<void> {
+    const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
+    const { response, cancel } = this.#checker.send(ping)
+    const timer = setTimeout(cancel, defaults.pingWithinMs)
+    await response.finally(() => clearTimeout(timer))
+  }
+
+  #becomeDown(error: unknown): void {
+    const isNews = this.#state.ready || this.#state.reason !== reasonOf(error)
+    if (isNews && !this.#closed) this.#log[this.#state.ready ? 'error' : 'warn']({ err: error }, reasonOf(error))
+    this.#become({ ready: false, reason: reasonOf(error) })
+  }
+
+  #become(next: Pick<NodeState, 'ready' | 'version' | 'reason' | 'leak'>): void {
+    if (this.#closed) return
+    const { node, restarts, version } = this.#state
+    const returns = next.ready && !this.#state.ready && version !== undefined
+    if (next.ready && !this.#state.ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
+    if (next.leak !== undefined) this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants')
+    this.#state = {
+      node,
+      restarts: restarts + (returns ? 1 : 0),
+      ...(version !== undefined && { version }),
+      ...next,
+    }
+    this.#onChange(this)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#client.close()
+    this.#inspector.close()
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof StartProblem || refusedUser.has(engineCodeOf(error) ?? 0)
+}
+
+/** Anyone can read it, so it names no host, user or statement. */
+function reasonOf(error: unknown): string {
+  if (error instanceof StartProblem) return error.message
+  if (isRefusal(error)) return 'ClickHouse refused the user or the password.'
+  return engineCodeOf(error) === undefined ? 'ClickHouse does not respond.' : 'ClickHouse cannot be used.'
+}
+
+/** Host and port, and the path if there is one. */
+function nameOf({ hostname, port, protocol, pathname }: URL): string {
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}${pathname.replace(/\/$/, '')}`
+}
