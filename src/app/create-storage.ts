@@ -2,6 +2,7 @@ import { Backups } from '../backup/backups.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
+import { findLeak } from '../catalog/find-leak.ts'
 import { Sources } from '../catalog/sources.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -68,6 +69,7 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
       password: settings.clickhousePassword,
       database: settings.clickhouseDatabase,
       cluster: settings.clickhouseCluster,
+      findLeak: (node) => findLeak(node, settings.clickhouseCluster),
       log,
     })
   }
@@ -85,7 +87,14 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
   const nodes = state.nodes && { nodes: state.nodes }
+  const { leak } = state.kind === 'ready' ? state : {}
   return state.kind === 'ready'
-    ? { ready: true, version: state.engineVersion, restarts: state.restarts, ...nodes }
+    ? {
+        ready: true,
+        version: state.engineVersion,
+        restarts: state.restarts,
+        ...(leak !== undefined && { leak }),
+        ...nodes,
+      }
     : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
 }

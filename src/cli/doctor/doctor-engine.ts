@@ -17,7 +17,7 @@ export async function checkEngine(settings: Settings, io: CommandIo): Promise<Fi
     url === undefined
       ? offlineEngine(settings, io, { dataDir: directory })
       : new RemoteEngine({
-                url,
+          url,
           user: settings.clickhouseUser,
           password: settings.clickhousePassword,
           database: settings.clickhouseDatabase,

@@ -55,7 +55,9 @@ const breakOff: Reply = (response) => {
 const exception =
   (code: number): Reply =>
   (response) =>
-    response.writeHead(500, { 'X-ClickHouse-Exception-Code': code }).end(`Code: ${code}. DB::Exception: No. (NO)`)
+    response
+      .writeHead(500, { 'X-ClickHouse-Exception-Code': code })
+      .end(`Code: ${code}. DB::Exception: No. (NO)`)
 
 /** The first request gets one reply, later ones another, whichever nodes they reach. */
 function inOrder(first: Reply, later: Reply = ok): Reply {
@@ -88,7 +90,9 @@ async function openEngine(...replies: Reply[]) {
 
 const limits = { deadlineMs: 60_000 }
 const select = (engine: RemoteEngine, own: object = {}) =>
-  engine.query({ sql: 'SELECT 1', format: 'TabSeparated' }, { ...limits, ...own }).then(({ body }) => `${body}`)
+  engine
+    .query({ sql: 'SELECT 1', format: 'TabSeparated' }, { ...limits, ...own })
+    .then(({ body }) => `${body}`)
 const insert = (engine: RemoteEngine, settings: Record<string, string> = {}) =>
   engine.insert({ table: 't', format: 'JSONEachRow', settings }, Buffer.from('{}\n'), limits)
 const unavailable = { code: 'engine_unavailable', status: 503 }
@@ -327,6 +331,28 @@ describe('nodes', () => {
     expect(checks).toHaveLength(3)
     await one.close()
     await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
+    // The version was checked before, but not found safe.
+    await one.reopen()
+    await vi.waitFor(() => expect(engine.state()).toHaveProperty('leak'))
+    await one.close()
+    await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
+    leaking.clear()
+    await one.reopen()
+    await vi.waitFor(() => expect(engine.state().nodes?.[0]?.ready).toBe(true))
+    expect(engine.state()).not.toHaveProperty('leak')
+    expect(checks).toHaveLength(5)
+  })
+
+  test('that leak say so once in the log', async () => {
+    const lines: string[] = []
+    const engine = engineOf([await openNode(ok)], {
+      findLeak: async () => 'A join shows rows of others.',
+      log: pino({}, { write: (line) => void lines.push(line) }),
+    })
+    await engine.start()
+    await vi.waitFor(() => expect(engine.state()).toHaveProperty('leak'))
+    const said = lines.filter((line) => line.includes('A join shows rows of others.'))
+    expect(said).toEqual([expect.stringContaining('ClickHouse does not isolate tenants')])
   })
 
   test('are named by host and port, and nothing says their passwords', async () => {

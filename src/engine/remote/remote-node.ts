@@ -60,6 +60,8 @@ export class RemoteNode implements NodeConnection {
   #state: NodeState
   #closed = false
   #unknownSettings: ReadonlySet<string> = new Set()
+  /** The version that was checked, and shows tenants nothing of each other. */
+  #verifiedVersion: string | undefined
   #inspectAt = 0
   #timer: NodeJS.Timeout | undefined
   #checking: Promise<unknown> | undefined
@@ -166,7 +168,7 @@ export class RemoteNode implements NodeConnection {
 
   /** Mostly only pings a node that was ready, because even a busy server responds to that. */
   async #examine(): Promise<void> {
-    const { ready, version: before, leak: leakBefore } = this.#state
+    const { ready, version: before } = this.#state
     if (ready) {
       await this.#ping()
       if (performance.now() < this.#inspectAt) return
@@ -176,13 +178,15 @@ export class RemoteNode implements NodeConnection {
       throw error
     })
     this.#inspectAt = performance.now() + defaults.inspectEveryMs
-    const isUnchecked = version !== before || leakBefore !== undefined
-    if (ready && !isUnchecked) return
+    const isVerified = version === this.#verifiedVersion
+    if (ready && isVerified) return
     // Serves nobody until it is known what the new version shows.
     if (version !== before) this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
     await createDatabase(this.#inspector, this.#options)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
-    const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
+    // A leak is looked for until it is gone, also if the node was away meanwhile.
+    const leak = isVerified ? undefined : await this.#options.findLeak?.(this)
+    this.#verifiedVersion = leak === undefined ? version : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
   }
 
@@ -195,7 +199,8 @@ export class RemoteNode implements NodeConnection {
 
   #becomeDown(error: unknown): void {
     const isNews = this.#state.ready || this.#state.reason !== reasonOf(error)
-    if (isNews && !this.#closed) this.#log[this.#state.ready ? 'error' : 'warn']({ err: error }, reasonOf(error))
+    if (isNews && !this.#closed)
+      this.#log[this.#state.ready ? 'error' : 'warn']({ err: error }, reasonOf(error))
     this.#become({ ready: false, reason: reasonOf(error) })
   }
 
@@ -204,7 +209,9 @@ export class RemoteNode implements NodeConnection {
     const { node, restarts, version } = this.#state
     const returns = next.ready && !this.#state.ready && version !== undefined
     if (next.ready && !this.#state.ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
-    if (next.leak !== undefined) this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants')
+    if (next.leak !== undefined && next.leak !== this.#state.leak) {
+      this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants, so they are refused')
+    }
     this.#state = {
       node,
       restarts: restarts + (returns ? 1 : 0),

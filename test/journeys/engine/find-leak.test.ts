@@ -1,0 +1,110 @@
+import { readdirSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findLeak } from '../../../src/catalog/find-leak.ts'
+import { own, probesOf, readProbesOf } from '../../../src/catalog/leak-probes.ts'
+import type { Engine, Statement } from '../../../src/engine/engine.ts'
+import { rowFilterSettings } from '../../../src/sql/isolation.ts'
+import { openEmbedded } from '../../support/engines.ts'
+
+type Settings = NonNullable<Statement['settings']>
+
+let open: Awaited<ReturnType<typeof openEmbedded>>
+const limits = { deadlineMs: 60_000 }
+
+beforeAll(async () => {
+  open = await openEmbedded()
+  await open.engine.command({ sql: `CREATE DATABASE IF NOT EXISTS ${open.engine.database}` }, limits)
+})
+afterAll(() => open?.close())
+
+/** The engine as a server that treats some settings in its own way. */
+function serverThat(
+  alter: (settings: Settings, sql: string) => Settings,
+): Pick<Engine, 'query' | 'insert' | 'command' | 'database'> {
+  const { engine } = open
+  return {
+    database: engine.database,
+    command: (statement, own) => engine.command(statement, own),
+    insert: (target, rows, own) => engine.insert(target, rows, own),
+    query: (statement, own) =>
+      engine.query({ ...statement, settings: alter(statement.settings ?? {}, statement.sql) }, own),
+  }
+}
+
+const without = (name: string) => (settings: Settings) =>
+  Object.fromEntries(Object.entries(settings).filter(([other]) => other !== name))
+/** As a profile that does not allow changing the setting. */
+const insisting = (name: string) => (settings: Settings) => ({ ...settings, [name]: 1 })
+
+const tables = async () => {
+  const sql = "SELECT name FROM system.tables WHERE name LIKE '\\\\_barrier%' ORDER BY name"
+  const { body } = await open.engine.query({ sql, format: 'TabSeparatedRaw' }, limits)
+  return body.toString().split('\n').filter(Boolean)
+}
+
+test('the engine shows tenants nothing of each other', async () => {
+  expect(await findLeak(open.engine)).toBeUndefined()
+})
+
+test('every way to see foreign rows shows them without the filter', async () => {
+  const ways = [...probesOf('t'), ...readProbesOf('t')].map((probe) => probe.in)
+  expect(await findLeak(serverThat(without('additional_table_filters')))).toBe(
+    `Rows of other tenants show in ${ways.join(', ')}.`,
+  )
+})
+
+test.each([
+  ['query_plan_merge_filters', 'Rows of other tenants show in an error after another condition.'],
+  [
+    'enable_join_runtime_filters',
+    'Rows of other tenants show in an error of a join that filters while it reads.',
+  ],
+  ['use_skip_indexes', 'Rows of other tenants show in the number of rows that an index skips.'],
+])('a server that insists on %s is found', async (setting, sentence) => {
+  expect(await findLeak(serverThat(insisting(setting)))).toBe(sentence)
+})
+
+test('a check that shows nothing even without the filter proves nothing', async () => {
+  const filtering = serverThat((settings, sql) => {
+    const [table] = /_barrier_\w+/.exec(sql) ?? []
+    const filters = rowFilterSettings(open.engine.database, [`${table}`], { project: own })
+    return { ...filters, ...settings }
+  })
+  expect(await findLeak(filtering)).toMatch(
+    /^The check shows nothing even without a filter in a plain query, /,
+  )
+})
+
+test('a server that refuses the settings is not trusted', async () => {
+  expect(await findLeak(serverThat(insisting('no_such_setting')))).toMatch(
+    /^ClickHouse refuses queries of tenants: .*no_such_setting/,
+  )
+})
+
+test('a server that does not respond is neither trusted nor accused', async () => {
+  const query = async () => Promise.reject(new Error('away'))
+  await expect(findLeak({ ...serverThat((settings) => settings), query })).rejects.toThrow('away')
+  expect(await tables()).toEqual([])
+})
+
+test('checks at the same time do not disturb each other, and leave no tables', async () => {
+  const broken = serverThat(insisting('use_skip_indexes'))
+  const found = await Promise.all([findLeak(open.engine), findLeak(broken), findLeak(open.engine)])
+  expect(found).toEqual([undefined, expect.stringContaining('an index'), undefined])
+  expect(await tables()).toEqual([])
+})
+
+test('removes tables of checks that were killed, but not those of others that run', async () => {
+  const { engine, dataDir } = open
+  for (const name of ['_barrier_old', '_barrier_new']) {
+    await engine.command({ sql: `CREATE TABLE ${name} (a String) ENGINE = MergeTree ORDER BY a` }, limits)
+  }
+  const file = readdirSync(dataDir, { recursive: true }).find((path) =>
+    `${path}`.endsWith('/_barrier_old.sql'),
+  )
+  utimesSync(join(dataDir, `${file}`), new Date('2020-01-01'), new Date('2020-01-01'))
+  await findLeak(engine)
+  expect(await tables()).toEqual(['_barrier_new'])
+  await engine.command({ sql: 'DROP TABLE _barrier_new' }, limits)
+})
