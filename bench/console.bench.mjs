@@ -82,7 +82,7 @@ async function firstViews(browser, url, token) {
   const rows = []
   for (const [name, path, given, ready] of [
     ['sign in', '/', undefined, 'h1'],
-    ['overview', '/', token, '.spark'],
+    ['overview', '/', token, '.chart canvas'],
     ['logs', '/console/explore', token, '.entry'],
     ['an endpoint, with its editor', '/console/endpoints/logs.all', token, '.cm-content'],
   ]) {

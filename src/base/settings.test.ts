@@ -208,12 +208,17 @@ describe('readSettings', () => {
     },
   )
 
-  test.each(['clickhouse.example.com', 'tcp://host:9000', 'file:///etc/passwd', 'http://', '/path', 'http://a,', 'http://a b'])(
-    'rejects "%s" as the URL of a ClickHouse server',
-    (url) => {
-      expect(problemsOf({ WELLHEAD_CLICKHOUSE_URL: url })).toHaveLength(1)
-    },
-  )
+  test.each([
+    'clickhouse.example.com',
+    'tcp://host:9000',
+    'file:///etc/passwd',
+    'http://',
+    '/path',
+    'http://a,',
+    'http://a b',
+  ])('rejects "%s" as the URL of a ClickHouse server', (url) => {
+    expect(problemsOf({ WELLHEAD_CLICKHOUSE_URL: url })).toHaveLength(1)
+  })
 })
 
 describe('origins', () => {

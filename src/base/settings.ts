@@ -154,6 +154,12 @@ const definitions = {
     expected: 'the name of a cluster',
     description: 'Name of the ClickHouse cluster. Default: a single server.',
   },
+  clickhouseQuorum: {
+    env: 'WELLHEAD_CLICKHOUSE_QUORUM',
+    ...wholeNumber(1, 100),
+    description:
+      'Number of replicas that store entries before they are acknowledged. Default: 2, or 1 if a shard has one replica.',
+  },
   engineMemory: {
     env: 'WELLHEAD_ENGINE_MEMORY',
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),
@@ -281,8 +287,8 @@ export function readSettings(
   return { settings: Object.freeze(values) as Settings }
 }
 
-/** Kubernetes sets such variables in every container for a service named wellhead. */
-const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d)/
+/** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */
+const foreignVariable = /^WELLHEAD_(?:SERVICE_|PORT_\d|TEST_)/
 const foreignValue = /^tcp:\/\//
 
 /** Variables of the commands that use a service; not settings of the service. */

@@ -19,8 +19,17 @@ interface Sight {
 
 const limits = { deadlineMs: 30_000 }
 const prefix = '_barrier_'
+const leftAfterMs = 3_600_000
 const accessDenied = 497
 const maxQuotedLength = 200
+
+/** Other shards do not have the table. Subqueries run as in requests. */
+const onCluster = {
+  skip_unavailable_shards: 1,
+  optimize_skip_unused_shards: 0,
+  distributed_product_mode: 'global',
+  max_parallel_replicas: 1,
+} as const
 
 /** Codes of the errors that probes cause on a foreign row: an unreadable number, a division by zero, and `throwIf`. */
 const causedByRows = new Set([6, 72, 153, 395])
@@ -32,18 +41,21 @@ const causedByRows = new Set([6, 72, 153, 395])
  */
 export async function findLeak(node: NodeConnection, cluster?: string): Promise<string | undefined> {
   // Not replicated: other nodes need not have the table, and are checked on their own.
-  const topology = { database: node.database, cluster, replicated: false }
-  const name = prefix + randomBytes(8).toString('hex')
+  const topology = { database: node.database, cluster, replicated: false } as const
+  const name = `${prefix}${Date.now()}_${randomBytes(8).toString('hex')}`
   const drop = async (table: string) => {
     for (const sql of dropSourceTable(table, topology)) await node.command({ sql }, limits)
   }
   try {
     for (const sql of createSourceTable(scratchSource(name), topology)) await node.command({ sql }, limits)
     await store(node, cluster === undefined ? name : `${name}_local`)
-    return await look(node, name, cluster === undefined ? {} : { skip_unavailable_shards: 1 })
+    return await look(node, name, cluster === undefined ? {} : onCluster)
   } finally {
-    // The next check removes what is left.
-    await Promise.all([name, ...(await leftovers(node))].map(drop)).catch(() => {})
+    // What cannot be removed now is removed by a later check.
+    await drop(name).catch(() => {})
+    await leftovers(node)
+      .then((names) => Promise.all(names.map(drop)))
+      .catch(() => {})
   }
 }
 
@@ -109,13 +121,9 @@ async function seeRows(node: NodeConnection, statement: Omit<Statement, 'format'
 /** Tables of checks that ended without removing them, such as those of a service that was killed. */
 async function leftovers(node: NodeConnection): Promise<string[]> {
   const sql =
-    "SELECT DISTINCT replaceRegexpOne(name, '_local$', '') AS name FROM system.tables WHERE database = {database:String} " +
-    'AND startsWith(name, {prefix:String}) AND metadata_modification_time < now() - INTERVAL 1 HOUR'
+    'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})'
   const parameters = { database: node.database, prefix }
-  try {
-    const { body } = await node.query({ sql, parameters, format: 'TabSeparatedRaw' }, limits)
-    return body.toString().split('\n').filter(Boolean)
-  } catch {
-    return []
-  }
+  const { body } = await node.query({ sql, parameters, format: 'TabSeparatedRaw' }, limits)
+  const names = body.toString().match(/^_barrier_\d+_[^_\n]+/gm) ?? []
+  return names.filter((name) => Number(name.split('_')[2]) < Date.now() - leftAfterMs)
 }

@@ -2,13 +2,8 @@ import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { writeJsonRows } from '../engine/json-rows.ts'
 import { keepMetadataAsText } from './metadata-text-migration.ts'
-import {
-  createMigrationsTable,
-  createOwnTables,
-  createTokenUses,
-  orderCatalog,
-  type Topology,
-} from './tables.ts'
+import { createMigrationsTable, createOwnTables, createTokenUses, orderCatalog } from './tables.ts'
+import type { Topology } from './topology.ts'
 
 /** Adds typed columns to the built-in sources of older versions. */
 export const shippedColumnsId = 5
@@ -71,7 +66,8 @@ export async function runOnce(engine: Engine, id: number, work: () => Promise<vo
   await record(engine, id)
 }
 
-async function readDone(engine: Engine): Promise<Set<number>> {
+/** Ids of the migrations that were run on this data. */
+export async function readDone(engine: Engine): Promise<Set<number>> {
   const { body } = await engine.query(
     { sql: `SELECT DISTINCT id FROM _migrations ORDER BY id`, format: 'TabSeparatedRaw' },
     limits,

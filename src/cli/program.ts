@@ -4,6 +4,7 @@ import { version } from '../base/version.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { addBackupCommands } from './commands/backup-commands.ts'
+import { addCopyCommand } from './commands/copy-command.ts'
 import { addEndpointCommands } from './commands/endpoint-commands.ts'
 import { addLogsCommands } from './commands/logs-commands.ts'
 import { addSourceCommands } from './commands/source-commands.ts'
@@ -51,6 +52,7 @@ export function createProgram(io: CommandIo): Command {
   addDeployCommand(program, io)
   addPullCommand(program, io)
   addBackupCommands(program, io)
+  addCopyCommand(program, io)
   addDoctorCommand(program, io)
   addCompletionCommand(program, io)
   return program

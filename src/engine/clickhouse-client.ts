@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { traceHeaders } from '../base/tracing.ts'
+import { sqlText } from '../sql/names.ts'
 import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'
 import type { InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { type RequestOutcome, toWellheadError } from './engine-errors.ts'
 
 /** Longer parameters are sent in the body, because the length of a URL is limited. */
 const maxUrlParameterBytes = 4096
+
+/** A server refuses fields of a URL or a form that are longer than 128 KiB. */
+const maxSettingBytes = 32 * 2 ** 10
+const maxFieldCharacters = 30_000
 
 interface ClientLimits {
   maxResultBytes: number
@@ -37,15 +42,18 @@ export class ClickHouseClient {
       readonly: 2,
       cancel_http_readonly_queries_on_client_close: 1,
     }
-    const message = messageOf(`${statement.sql}\nFORMAT ${statement.format}`, statement.parameters)
-    const response = await this.#run(limits, settings, { ...message, repeatable: repeatQueries })
+    const [short, tail] = this.#server.isRemote ? withoutLong(settings) : [settings, '']
+    const message = messageOf(`${statement.sql}\nFORMAT ${statement.format}${tail}`, statement.parameters)
+    const response = await this.#run(limits, short, { ...message, repeatable: repeatQueries })
     return { ...summaryOf(response), body: response.body }
   }
 
   async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
     const columns = target.columns ? ` (${target.columns.join(', ')})` : ''
     const query = `INSERT INTO ${target.table}${columns} FORMAT ${target.format}`
-    return summaryOf(await this.#run(limits, { ...target.settings, query }, { body: rows }))
+    // Newer servers would collect rows of several inserts, and ignore the quorum or the token of each.
+    const settings = { async_insert: 0, ...target.settings, query }
+    return summaryOf(await this.#run(limits, settings, { body: rows }))
   }
 
   async command({ sql, settings, parameters }: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
@@ -110,6 +118,15 @@ export function fieldText(value: Values[string]): string {
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'" }
 
+/** Moves settings that are too long for a URL, such as filters of hundreds of tables, to the end of the statement. */
+function withoutLong(settings: Settings): [short: Settings, tail: string] {
+  const isLong = ([, value]: [string, string | number]) => String(value).length > maxSettingBytes
+  const all = Object.entries(settings)
+  const long = all.filter(isLong).map(([name, value]) => `${name} = ${sqlText(String(value))}`)
+  if (long.length === 0) return [settings, '']
+  return [Object.fromEntries(all.filter((setting) => !isLong(setting))), `\nSETTINGS ${long.join(', ')}`]
+}
+
 /** Sends the values beside the statement, never inside its text. */
 function messageOf(sql: string, parameters: Values = {}): Pick<HttpRequest, 'search' | 'headers' | 'body'> {
   const fields = Object.entries(parameters).map(
@@ -119,7 +136,9 @@ function messageOf(sql: string, parameters: Values = {}): Pick<HttpRequest, 'sea
   for (const [name, value] of fields) length += name.length + Buffer.byteLength(value)
   if (length <= maxUrlParameterBytes) return { search: Object.fromEntries(fields), body: Buffer.from(sql) }
   const boundary = `wellhead-${randomUUID()}`
-  const parts = [['query', sql] as const, ...fields].map(
+  // A server joins the parts of the statement.
+  const texts = sql.match(new RegExp(`[^]{1,${maxFieldCharacters}}`, 'gu')) ?? []
+  const parts = [...texts.map((text) => ['query', text] as const), ...fields].map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   )
   return {

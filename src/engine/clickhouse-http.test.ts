@@ -49,7 +49,9 @@ test('sends user, database and settings with each request, and keeps connections
   const authorization = `Basic ${Buffer.from('ü:a:b').toString('base64')}`
   expect(seen).toEqual([
     {
-      url: '/behind/?database=logs&enable_http_compression=1&max_threads=2&param_x=a+b%26%EF%BF%BD',
+      url:
+        '/behind/?http_write_exception_in_output_format=0&output_format_json_quote_64bit_integers=0&async_insert=0' +
+        '&max_query_size=67108864&database=logs&enable_http_compression=1&max_threads=2&param_x=a+b%26%EF%BF%BD',
       method: 'POST',
       authorization,
       encoding: 'gzip',

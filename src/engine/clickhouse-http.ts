@@ -42,6 +42,18 @@ interface PendingResponse {
 
 const maxErrorBytes = 2 ** 20
 
+/** The defaults of a server depend on its version and on the user's profile; the embedded engine has these. */
+const serverSettings = {
+  // Otherwise an error is a row of JSON, from 23.9 to 25.10.
+  http_write_exception_in_output_format: '0',
+  // Before 25.8, such integers are strings.
+  output_format_json_quote_64bit_integers: '0',
+  // Since 26.2, rows wait in memory by default, and deduplication tokens have no effect.
+  async_insert: '0',
+  // The default of 256 KiB is too small for the longest saved SQL.
+  max_query_size: String(64 * 2 ** 20),
+} as const
+
 /** Sends requests to ClickHouse's HTTP interface over kept connections. */
 export class ClickHouseHttp {
   readonly #agent: HttpAgent
@@ -50,6 +62,8 @@ export class ClickHouseHttp {
   readonly #headers: Record<string, string>
   readonly #path: string
   readonly #search: Record<string, string>
+  /** Whether it is a server over the network, and not an embedded engine. */
+  readonly isRemote: boolean
 
   constructor(server: ClickHouseServer) {
     const { url, socketPath, user, password, database } = server
@@ -60,7 +74,9 @@ export class ClickHouseHttp {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
     this.#options = { agent: this.#agent, host, port: url.port, ...(socketPath && { socketPath }) }
     this.#path = url.pathname.replace(/\/$/, '')
+    this.isRemote = socketPath === undefined
     this.#search = {
+      ...(this.isRemote && serverSettings),
       ...(database !== undefined && { database }),
       ...(server.compress && { enable_http_compression: '1' }),
     }

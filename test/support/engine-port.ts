@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface EnginePort {
+  /** With user and password. */
   url: string
   close(): Promise<void>
 }
@@ -30,8 +31,9 @@ export async function openEnginePort(
     incoming.pipe(forwarded)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
+  const login = [user, password].map(encodeURIComponent).join(':')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${login}@127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: async () => {
       server.close()
       server.closeAllConnections()

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
+import { ClusterEngine } from '../../src/catalog/cluster-engine.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
@@ -68,10 +69,48 @@ export async function openEmbedded(
   }
 }
 
+/** A server that all engines and services of a test file use, instead of an embedded engine each. */
+export interface SharedServer {
+  /** With user and password. */
+  url: string
+  cluster?: string | undefined
+  database: string
+}
+
+let shared: SharedServer | undefined
+
+export function sharedServer(): SharedServer | undefined {
+  return shared
+}
+
+export function shareServer(server: SharedServer): void {
+  shared = server
+}
+
+/** An engine at the place where this test file runs. */
+export async function openEngine(): Promise<OpenEngine> {
+  if (!shared) return openEmbedded()
+  const { cluster, ...server } = shared
+  const options = { ...server, log, maxResultBytes: 32 * 2 ** 20 }
+  const engine =
+    cluster === undefined
+      ? new RemoteEngine(options)
+      : new ClusterEngine({ ...options, cluster, quorum: undefined })
+  await engine.start()
+  return { engine, close: () => engine.close() }
+}
+
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
+interface ServerChoices {
+  /** Name of a cluster in which the server is the only node. */
+  cluster?: string
+}
+
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(): Promise<EnginePort> {
+export async function openServer({
+  cluster,
+}: ServerChoices = {}): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -85,6 +124,8 @@ export async function openServer(): Promise<EnginePort> {
       sessions: 8,
       maxWaiting: 1000,
       graceMs: 1000 * defaultPatience,
+      // The second one has the same server as two shards, to see which of them a query asks.
+      ...(cluster !== undefined && { clusters: { [cluster]: 1, [`${cluster}_twice`]: 2 } }),
     },
     log,
     patience: defaultPatience,
@@ -94,6 +135,7 @@ export async function openServer(): Promise<EnginePort> {
   const port = await openEnginePort(socketPath, remoteCredentials)
   return {
     url: port.url,
+    pid: () => server.pid,
     close: async () => {
       await port.close()
       await server.stop()

@@ -1,7 +1,7 @@
 import { type Service, startService } from '../../src/app.ts'
 import { systemTime, type Timers } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
-import { emulated, log } from './engines.ts'
+import { emulated, log, sharedServer } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 
 export interface RunningService extends Service {
@@ -20,6 +20,7 @@ export interface ServiceChoices {
 /** A complete service in this process, with a real engine in a separate process. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
   const directory = scratchDirectory()
+  const server = sharedServer()
   const reading = readSettings({
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory.path,
@@ -27,6 +28,9 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
     // Inserts of statistics slow down an emulated engine; tests of statistics turn them on.
     WELLHEAD_STATISTICS: 'off',
+    WELLHEAD_CLICKHOUSE_URL: server?.url ?? '',
+    WELLHEAD_CLICKHOUSE_DATABASE: server?.database ?? '',
+    WELLHEAD_CLICKHOUSE_CLUSTER: server?.cluster ?? '',
     ...choices.environment,
   })
   if ('problems' in reading) throw new Error(reading.problems.join('\n'))

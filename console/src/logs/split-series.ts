@@ -12,7 +12,7 @@ export interface SplitSeries {
 }
 
 /** Values beyond the most frequent ones. */
-export const otherValues = '…'
+const otherValues = '…'
 const statusTones = new Map(
   Object.entries({
     '5xx': 'bad',

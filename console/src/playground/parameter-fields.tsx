@@ -27,14 +27,7 @@ export function ParameterFields(props: ParameterFieldsProps) {
         const detected = likelyType(name, values[name] ?? '')
         return (
           <div key={name} className="parameter-pair">
-            <ParameterForm
-              parameters={parameters}
-              fixed={{}}
-              values={values}
-              problem={problem}
-              seenAt={seenAt}
-              onChange={onValue}
-            />
+            <ParameterForm {...{ parameters, values, problem, seenAt }} onChange={onValue} />
             <SelectField<ParameterType | ''>
               label={
                 <>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLog } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
-import { RemoteEngine } from '../../engine/remote/remote-engine.ts'
+import { serverEngine } from '../../catalog/cluster-engine.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
@@ -16,14 +16,7 @@ export async function checkEngine(settings: Settings, io: CommandIo): Promise<Fi
   const engine =
     url === undefined
       ? offlineEngine(settings, io, { dataDir: directory })
-      : new RemoteEngine({
-          url,
-          user: settings.clickhouseUser,
-          password: settings.clickhousePassword,
-          database: settings.clickhouseDatabase,
-          cluster: settings.clickhouseCluster,
-          log: createLog('silent'),
-        })
+      : serverEngine(settings, url, { log: createLog('silent') })
   try {
     await engine.start()
     const state = engine.state()

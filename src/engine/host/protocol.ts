@@ -14,6 +14,8 @@ export interface HostOptions {
   graceMs: number
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
+  /** Clusters in which this engine is every node, with the number of shards of each. For tests of the cluster form. */
+  clusters?: Readonly<Record<string, number>>
 }
 
 export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'other'

@@ -94,7 +94,7 @@ export async function readRequest(message: IncomingMessage): Promise<EngineReque
 }
 
 function setField(request: EngineRequest, name: string, value: string): void {
-  if (name === 'query') request.sql = value
+  if (name === 'query') request.sql += value
   else if (name === 'query_id') request.queryId = value
   else if (name === 'database') request.database = value
   else if (name === 'readonly') request.readOnly = value !== '0'

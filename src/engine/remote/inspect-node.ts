@@ -26,14 +26,8 @@ export async function askVersion(client: ClickHouseClient): Promise<string> {
   return version
 }
 
-/**
- * Creates the database where it is missing. If it exists, the other nodes of the cluster got it at the same time; to ask
- * them again would fail while one of them is away.
- */
-export async function createDatabase(
-  client: ClickHouseClient,
-  { database, cluster }: { database: string; cluster?: string | undefined },
-): Promise<void> {
+/** Creates the database on this node. The check needs no grant to create one that exists. */
+export async function createDatabase(client: ClickHouseClient, database: string): Promise<void> {
   const { body } = await client.query(
     {
       sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
@@ -43,23 +37,24 @@ export async function createDatabase(
     { deadlineMs: askWithinMs },
   )
   if (body.toString().trim() !== '0') return
-  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
   await client.command(
-    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` },
+    { sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`` },
     { deadlineMs: createWithinMs },
   )
 }
 
-/** The isolation settings that the server does not have. It refuses requests with them, and lacks what they turn off. */
+/** Settings of which some are newer than the oldest release. */
+const newer = [...Object.keys(isolationSettings), 'json_type_escape_dots_in_keys']
+
+/** Those that the server does not have. It refuses requests with them, and lacks what they change. */
 export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {
-  const names = Object.keys(isolationSettings)
   const { body } = await client.query(
     {
-      sql: `SELECT name FROM system.settings WHERE name IN (${names.map((name) => `'${name}'`).join(', ')})`,
+      sql: `SELECT name FROM system.settings WHERE name IN (${newer.map((name) => `'${name}'`).join(', ')})`,
       format: 'JSONEachRow',
     },
     { deadlineMs: askWithinMs },
   )
   const known = new Set(readJsonRows<{ name: string }>(body).map(({ name }) => name))
-  return new Set(names.filter((name) => !known.has(name)))
+  return new Set(newer.filter((name) => !known.has(name)))
 }

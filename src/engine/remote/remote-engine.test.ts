@@ -331,16 +331,15 @@ describe('nodes', () => {
     expect(checks).toHaveLength(3)
     await one.close()
     await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
-    // The version was checked before, but not found safe.
+    // A return does not make it forgotten.
     await one.reopen()
     await vi.waitFor(() => expect(engine.state()).toHaveProperty('leak'))
+    leaking.clear()
     await one.close()
     await vi.waitFor(() => expect(engine.state()).not.toHaveProperty('leak'))
-    leaking.clear()
     await one.reopen()
     await vi.waitFor(() => expect(engine.state().nodes?.[0]?.ready).toBe(true))
     expect(engine.state()).not.toHaveProperty('leak')
-    expect(checks).toHaveLength(5)
   })
 
   test('that leak say so once in the log', async () => {

@@ -1,11 +1,11 @@
-import { queryTimeout } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine.ts'
 import { isNodeTrouble, isUnreachable } from '../engine-errors.ts'
 import { ReadyWaiters, whenReady } from '../readiness.ts'
-import { type NodeOptions, RemoteNode } from './remote-node.ts'
+import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
 
-interface RemoteEngineOptions extends NodeOptions {
+export interface RemoteEngineOptions extends NodeOptions {
   /** One or several, separated by commas. */
   url: string
   /** Of all nodes; by default those in the URL. */
@@ -20,6 +20,7 @@ const maxUnanswered = 2
 export class RemoteEngine implements Engine {
   readonly database: string
   readonly #nodes: readonly RemoteNode[]
+  readonly #log: Log
   readonly #waiters = new ReadyWaiters()
   #state: EngineState
   /** Counts requests, so that equally busy nodes take turns. */
@@ -28,22 +29,27 @@ export class RemoteEngine implements Engine {
   constructor(options: RemoteEngineOptions) {
     const { url, user, password } = options
     this.database = options.database
+    this.#log = options.log
     this.#nodes = serverAddresses(url).map((address) => {
       const credentials = { user: user ?? address.user, password: password ?? address.password }
       return new RemoteNode({ ...address, ...credentials }, options, (node) => this.#onChange(node))
     })
     const nodes = this.#nodes.map(({ state }) => state)
-    this.#state = { kind: 'starting', reason: 'ClickHouse was not reached yet.', restarts: 0, nodes }
+    this.#state = { kind: 'starting', reason: unreached, restarts: 0, nodes }
   }
 
   /** Rejects if no node can be used, because at the start that is most likely a wrong setting. */
   async start(): Promise<void> {
-    const failures: unknown[] = []
-    const starting = this.#nodes.map((node) => node.start().catch((error) => failures.push(error)))
-    await Promise.all(starting)
-    // A server that responds says more than one that is away.
-    const telling = failures.find((error) => !isUnreachable(error)) ?? failures[0]
-    if (failures.length === this.#nodes.length) throw telling
+    const outcomes = await Promise.allSettled(this.#nodes.map((node) => node.start()))
+    const failures = outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : undefined))
+    if (!failures.includes(undefined)) {
+      // A server that responds says more than one that is away.
+      throw failures.find((error) => !isUnreachable(error)) ?? failures[0]
+    }
+    for (const [at, error] of failures.entries()) {
+      const { node, reason } = this.#nodes[at]?.state ?? {}
+      if (error !== undefined) this.#log.warn({ node, err: error }, `${reason} The other nodes are used.`)
+    }
   }
 
   #onChange(changed: RemoteNode): void {
@@ -86,18 +92,17 @@ export class RemoteEngine implements Engine {
     repeatable: boolean,
     send: (node: RemoteNode, limits: Limits) => Promise<T>,
   ): Promise<T> {
-    const until = performance.now() + limits.deadlineMs
+    const since = performance.now()
     const tried = new Set<RemoteNode>()
+    let rest = limits
     let unanswered = 0
     let failure: unknown
     for (;;) {
-      const rest = { ...limits, deadlineMs: until - performance.now() }
-      if (rest.deadlineMs <= 0) throw failure ?? queryTimeout(limits.deadlineMs / 1000)
       const node = this.#choose(tried)
       if (!node && failure !== undefined) throw failure
       if (!node) {
         // Clients should not retry in a tight loop while all nodes are away.
-        await whenReady(rest, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
+        rest = await whenReady(rest, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
         continue
       }
       try {
@@ -105,6 +110,9 @@ export class RemoteEngine implements Engine {
       } catch (error) {
         if (isUnreachable(error)) unanswered++
         if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error
+        const deadlineMs = limits.deadlineMs - Math.ceil(performance.now() - since)
+        if (deadlineMs <= 0) throw error
+        rest = { ...limits, deadlineMs }
         tried.add(node)
         failure ??= error
       }

@@ -16,8 +16,6 @@ export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'comma
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Cluster on which the database is created. */
-  cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
    * may be addresses of one server.
@@ -40,6 +38,8 @@ const defaults = {
   idleMs: 2_500,
 } as const
 
+export const unreached = 'ClickHouse was not reached yet.'
+
 /** Codes of a server that refuses the user or the password. */
 const refusedUser = new Set([192, 193, 194, 516])
 
@@ -60,8 +60,6 @@ export class RemoteNode implements NodeConnection {
   #state: NodeState
   #closed = false
   #unknownSettings: ReadonlySet<string> = new Set()
-  /** The version that was checked, and shows tenants nothing of each other. */
-  #verifiedVersion: string | undefined
   #inspectAt = 0
   #timer: NodeJS.Timeout | undefined
   #checking: Promise<unknown> | undefined
@@ -71,7 +69,7 @@ export class RemoteNode implements NodeConnection {
     this.#onChange = onChange
     this.database = options.database
     const node = nameOf(address.url)
-    this.#state = { node, ready: false, restarts: 0, reason: 'ClickHouse was not reached yet.' }
+    this.#state = { node, ready: false, restarts: 0, reason: unreached }
     this.#log = options.log.child({ node })
     const { idleMs, maxConnections, graceMs } = defaults
     const maxResultBytes = options.maxResultBytes ?? defaults.maxResultBytes
@@ -168,7 +166,7 @@ export class RemoteNode implements NodeConnection {
 
   /** Mostly only pings a node that was ready, because even a busy server responds to that. */
   async #examine(): Promise<void> {
-    const { ready, version: before } = this.#state
+    const { ready, version: before, leak: leakBefore } = this.#state
     if (ready) {
       await this.#ping()
       if (performance.now() < this.#inspectAt) return
@@ -178,15 +176,15 @@ export class RemoteNode implements NodeConnection {
       throw error
     })
     this.#inspectAt = performance.now() + defaults.inspectEveryMs
-    const isVerified = version === this.#verifiedVersion
-    if (ready && isVerified) return
+    const isUnchecked = version !== before || leakBefore !== undefined
+    if (ready && !isUnchecked) return
     // Serves nobody until it is known what the new version shows.
-    if (version !== before) this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
-    await createDatabase(this.#inspector, this.#options)
+    if (ready && version !== before) {
+      this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
+    }
+    await createDatabase(this.#inspector, this.database)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
-    // A leak is looked for until it is gone, also if the node was away meanwhile.
-    const leak = isVerified ? undefined : await this.#options.findLeak?.(this)
-    this.#verifiedVersion = leak === undefined ? version : undefined
+    const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
   }
 
@@ -198,26 +196,26 @@ export class RemoteNode implements NodeConnection {
   }
 
   #becomeDown(error: unknown): void {
-    const isNews = this.#state.ready || this.#state.reason !== reasonOf(error)
-    if (isNews && !this.#closed)
-      this.#log[this.#state.ready ? 'error' : 'warn']({ err: error }, reasonOf(error))
-    this.#become({ ready: false, reason: reasonOf(error) })
+    const { ready, reason: before } = this.#state
+    const reason = reasonOf(error)
+    // At the start, the caller reports it.
+    if (before !== unreached && (ready || before !== reason) && !this.#closed) {
+      this.#log[ready ? 'error' : 'warn']({ err: error }, reason)
+    }
+    this.#become({ ready: false, reason })
   }
 
   #become(next: Pick<NodeState, 'ready' | 'version' | 'reason' | 'leak'>): void {
     if (this.#closed) return
-    const { node, restarts, version } = this.#state
-    const returns = next.ready && !this.#state.ready && version !== undefined
-    if (next.ready && !this.#state.ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
-    if (next.leak !== undefined && next.leak !== this.#state.leak) {
+    const { node, ready, restarts, version, leak } = this.#state
+    if (next.ready && !ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
+    if (next.leak !== undefined && next.leak !== leak) {
       this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants, so they are refused')
     }
-    this.#state = {
-      node,
-      restarts: restarts + (returns ? 1 : 0),
-      ...(version !== undefined && { version }),
-      ...next,
-    }
+    const earlier = { ...(version !== undefined && { version }), ...(leak !== undefined && { leak }) }
+    this.#state = next.ready
+      ? { node, restarts: restarts + (!ready && version !== undefined ? 1 : 0), ...next }
+      : { node, restarts, ...earlier, ...next }
     this.#onChange(this)
   }
 

@@ -2,22 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { isolationUnverified } from '../../base/errors.ts'
 import { version } from '../../base/version.ts'
-import type { NodeState } from '../../engine/engine.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { json, routesOf, text } from './route.ts'
-
-/** State of the engine in /ready and /api/status. */
-export interface EngineStatus {
-  ready: boolean
-  reason?: string
-  version?: string
-  restarts: number
-  /** What one tenant can see of another. */
-  leak?: string
-  /** Nodes of a ClickHouse cluster. */
-  nodes?: readonly NodeState[]
-}
 
 export interface StatusRoutes {
   engineStatus: () => EngineStatus
@@ -45,11 +32,14 @@ const node = z.object({
   ...engineState,
   leak,
 })
-const engine: z.ZodType<EngineStatus> = z.object({
+const engine = z.object({
   ...engineState,
   leak,
   nodes: z.array(node).readonly().exactOptional().describe('The nodes of a ClickHouse server or cluster.'),
 })
+/** State of the engine in /ready and /api/status. */
+export type EngineStatus = z.output<typeof engine>
+
 const status = z.looseObject({
   version: z.string().describe('Version of the service.'),
   ...state,

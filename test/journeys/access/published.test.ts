@@ -98,7 +98,7 @@ describe('an unpublished endpoint', () => {
     }
   })
 
-  test('was it until then: its streams and cached responses end for tenants', async () => {
+  test('ends streams and cached responses that tenants got while it was published', async () => {
     await save('watched', { cache_seconds: 600 })
     const token = await tenantToken()
     for (let i = 0; i < 3; i++) expect((await call(token, 'watched')).status).toBe(200)

@@ -43,7 +43,7 @@ export function tokenJourneys(
       expect(listed.body).toContainEqual(rest)
       expect(JSON.stringify(listed.body)).not.toContain(token)
       const stored = await running().engine.query(
-        { sql: `SELECT body FROM wellhead._catalog WHERE id = '${rest.id}'`, format: 'TabSeparatedRaw' },
+        { sql: `SELECT body FROM _catalog WHERE id = '${rest.id}'`, format: 'TabSeparatedRaw' },
         { deadlineMs: 60_000 },
       )
       expect(stored.body.toString()).toContain('"hash":"')

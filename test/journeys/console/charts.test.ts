@@ -1,30 +1,33 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ask } from '../../support/callers.ts'
-import { faultsOf } from './browser.ts'
 import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { expectFit, onPage, openStage, write } from './stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
+const { admin, asAdmin } = stage
 
 const minute = 'toDateTime(1767225600 + 60 * number) AS minute'
+const lines = `SELECT ${minute}, number AS requests, -number AS balance, number * 1500 AS p95_ms FROM numbers(30)`
+const bars =
+  "SELECT concat('/path/', toString(number)) AS path, number * 1000000 AS egress_bytes FROM numbers(5)"
 const queries = {
-  lines: `SELECT ${minute}, number AS requests, -number AS balance, number * 1500 AS p95_ms FROM numbers(30)`,
+  lines,
   split: `SELECT ${minute}, name, number AS requests, 1 AS errors FROM numbers(12) ARRAY JOIN arrayMap(n -> concat('f', toString(n)), range(15)) AS name`,
-  bars: "SELECT concat('/path/', toString(number)) AS path, number * 1000000 AS egress_bytes FROM numbers(5)",
+  bars,
   days: "SELECT toDate('2026-01-01') + number AS day, number AS requests FROM numbers(3)",
   number: 'SELECT 1234567 AS requests',
   logs: 'SELECT toString(number) AS message FROM numbers(3)',
+  // Journeys save other charts of these.
+  saved: lines,
+  gone: bars,
 }
 
 beforeAll(async () => {
   for (const [name, query] of Object.entries(queries)) {
-    const { token } = admin()
     const body = { name: `charts.${name}`, query, ...(name === 'bars' && { max_rows: 3 }) }
-    await ask(stage.service(), token, 'POST', '/api/endpoints', body)
+    await asAdmin('POST', '/api/endpoints', body)
   }
 })
 
@@ -81,7 +84,7 @@ describe('a chart', () => {
     ))
 
   test('is changed by hand, marks the draft as changed, and is kept by saving', () =>
-    open('lines', async (page) => {
+    open('saved', async (page) => {
       await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Stacked').click()
       await page.getByRole('button', { name: 'Discard changes' }).waitFor()
@@ -90,11 +93,11 @@ describe('a chart', () => {
       await page.getByRole('checkbox', { name: 'requests' }).uncheck()
       await chart(page, 'p95_ms over minute').waitFor()
       await page.getByRole('button', { name: 'Save as new version' }).click()
-      await page.getByText('version 2').waitFor()
-      const { body } = await ask(stage.service(), admin().token, 'GET', '/api/endpoints/charts.lines')
+      await page.getByText('version 2', { exact: true }).waitFor()
+      const { body } = await asAdmin('GET', '/api/endpoints/charts.saved')
       expect(body.chart).toEqual({ type: 'stacked', x: null, y: ['p95_ms'], series: null })
       // An endpoint with a chart opens with it.
-      await page.goto('/console/endpoints/charts.lines')
+      await page.goto('/console/endpoints/charts.saved')
       await chart(page, 'p95_ms over minute').waitFor()
       await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Automatic').click()
@@ -102,9 +105,9 @@ describe('a chart', () => {
     }))
 
   test('names a column that the result does not have', () =>
-    open('bars', async (page) => {
+    open('gone', async (page) => {
       const gone = { chart: { type: 'bars', x: 'gone', y: [], series: 'lost' } }
-      await ask(stage.service(), admin().token, 'PATCH', '/api/endpoints/charts.bars', gone)
+      await asAdmin('PATCH', '/api/endpoints/charts.gone', gone)
       await page.reload()
       await page.getByText('The result has no column "gone"').waitFor()
       await page.getByRole('button', { name: 'Chart settings' }).click()
@@ -118,8 +121,7 @@ describe('a chart', () => {
 
   test('of the playground is changed for the view only', () =>
     visit('/console/playground?_view=chart', admin(), async (page) => {
-      await page.getByRole('textbox', { name: 'SQL' }).click()
-      await page.keyboard.insertText(queries.split)
+      await write(page, queries.split)
       await page.keyboard.press('Control+Enter')
       await chart(page, 'requests by name').waitFor()
       await page.getByRole('button', { name: 'Chart settings' }).click()
@@ -161,9 +163,7 @@ describe('a chart', () => {
           async (page) => {
             await page.locator(name === 'split' ? '.chart canvas' : '.big-figures, .empty').waitFor()
             if (name === 'split') await page.getByRole('button', { name: 'Chart settings' }).click()
-            expect([name, theme, await faultsOf(page)]).toEqual([name, theme, []])
-            const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
-            expect(wide).toBe(width)
+            await expectFit(page)
           },
           { theme, width, bypassPolicy: true },
         )
@@ -201,9 +201,7 @@ describe('a download', () => {
 
   test('of a draft has the rows of the draft', () =>
     visit('/console/endpoints/charts.number', admin(), async (page) => {
-      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).click()
-      await page.keyboard.press('Control+A')
-      await page.keyboard.insertText('SELECT 7 AS lucky')
+      await write(page, 'SELECT 7 AS lucky')
       await page.keyboard.press('Control+Enter')
       await page.getByRole('columnheader', { name: 'lucky' }).waitFor()
       expect((await fileOf(page, 'CSV')).content.toString()).toBe('"lucky"\n7\n')

@@ -3,12 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { many } from '../../support/engines.ts'
 import { onPage, openStage, write } from './stage.ts'
 
-/** A busy machine takes longer than the default second. */
-const patience = { timeout: 30_000 }
-
 const stage = openStage()
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
+const { admin } = stage
 const editor = (page: Page) => page.getByRole('textbox', { name: 'SQL of the endpoint' })
 const lines = (page: Page) => editor(page).locator('.cm-line').allTextContents()
 const options = (page: Page) => page.getByRole('option').allTextContents()
@@ -37,14 +34,14 @@ describe('the SQL editor', () => {
         await page.keyboard.press('Tab')
         return last()
       }
-      await expect.poll(accepted, patience).toBe('WHERE project = @project')
+      await expect.poll(accepted).toBe('WHERE project = @project')
       await page.keyboard.type(' AND stat')
       await page.getByRole('option', { name: /^status_code/ }).waitFor()
       const chosen = async () => {
         await page.keyboard.press('ArrowDown')
         return page.getByRole('option', { selected: true }).count()
       }
-      await expect.poll(chosen, patience).toBe(1)
+      await expect.poll(chosen).toBe(1)
       const label = await page
         .getByRole('option', { selected: true })
         .locator('.cm-completionLabel')
@@ -77,7 +74,7 @@ describe('the SQL editor', () => {
         await page.keyboard.press('Tab')
         return editor(page).textContent()
       }
-      await expect.poll(accepted, patience).toContain('toStartOfMinute')
+      await expect.poll(accepted).toContain('toStartOfMinute')
       await page.keyboard.type('(timestamp), metadata.resp')
       await page.getByRole('option', { name: 'metadata.response.status_code' }).waitFor()
       expect(await editor(page).textContent()).toContain('toStartOfMinute(timestamp)')

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
-import { ask } from '../../support/callers.ts'
 import { rawStatus } from '../../support/raw-request.ts'
 import { projects } from './data.ts'
 import { openStage } from './stage.ts'
@@ -41,6 +40,12 @@ describe('files of the console', () => {
   })
 })
 
+test('a page to embed can be framed by every origin unless the settings say otherwise', async () => {
+  const { headers } = await fetch(`${stage.service().url}/embed/logs.all`)
+  expect(headers.get('content-security-policy')).toMatch(/frame-ancestors \*$/)
+  expect(headers.get('x-frame-options')).toBeNull()
+})
+
 test('allows every function that the editor suggests in saved SQL', () => {
   const may = (name: string) => isAllowedFunction(name) || isAggregate(name) || isGenerator(name)
   expect(functions.filter((name) => !may(name))).toEqual([])
@@ -48,7 +53,7 @@ test('allows every function that the editor suggests in saved SQL', () => {
 
 describe('finding entries', () => {
   const search = (path: string, body: unknown) =>
-    ask(stage.service(), stage.service().adminToken.token, 'POST', `/api/sources/edge_logs/${path}`, body)
+    stage.asAdmin('POST', `/api/sources/edge_logs/${path}`, body)
   const day = { from: new Date(Date.now() - 86_400_000).toISOString() }
 
   test('returns entries page by page, each once', async () => {

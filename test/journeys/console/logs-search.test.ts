@@ -1,14 +1,13 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { ask, makeToken } from '../../support/callers.ts'
-import { faultsOf } from './browser.ts'
+import { makeToken } from '../../support/callers.ts'
 import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { boxOf, expectFit, onPage, openStage } from './stage.ts'
 
 const [shop, notes] = projects
 const stage = openStage()
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
+const { admin, asAdmin } = stage
 const box = (page: Page) => page.getByRole('combobox', { name: 'Search' })
 const option = (page: Page, name: string | RegExp) => page.getByRole('listbox').getByRole('option', { name })
 const facet = (page: Page, column: string) => page.getByRole('region', { name: column, exact: true })
@@ -75,14 +74,15 @@ describe('searching logs in the console', () => {
           .getByText(/statuss/)
           .first()
           .waitFor()
-        expect((await nothing.boundingBox())?.y).toBeLessThan(800)
+        const { y, height } = await boxOf(nothing)
+        expect(y + height).toBeLessThanOrEqual((await boxOf(page.locator('.logs-body'))).y)
         await nothing.getByRole('button', { name: 'All projects' }).click()
         await page.waitForURL((url) => !url.searchParams.has('project'))
         await nothing.getByRole('button', { name: 'Last 7 days' }).click()
         await page.waitForURL(/range=7d/)
         await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
         await found(page, '110 entries')
-        expect(await nothing.count()).toBe(0)
+        await nothing.waitFor({ state: 'detached' })
         await box(page).fill('x'.repeat(300))
         await page.keyboard.press('Enter')
         await nothing.getByText(/^No entry in this time range matches/).waitFor()
@@ -120,7 +120,7 @@ describe('searching logs in the console', () => {
       event_message: `entry ${n}`,
       metadata: { trace_id: `trace-${Math.floor(n / 4)}` },
     }))
-    const sent = await ask(stage.service(), admin().token, 'POST', '/api/logs?source=realtime_logs', entries)
+    const sent = await asAdmin('POST', '/api/logs?source=realtime_logs', entries)
     expect(sent.status).toBe(200)
     const address = `/console/explore?source=realtime_logs&entry=linked-20&at=${timestamp + 20_000}`
     await visit(address, { ...admin(), bypassPolicy: true }, async (page) => {
@@ -129,7 +129,21 @@ describe('searching logs in the console', () => {
       await page.getByRole('button', { name: /entry 18$/ }).waitFor()
       // Of the same project only.
       expect(await page.getByRole('button', { name: /entry 21$/ }).count()).toBe(0)
-      expect(await faultsOf(page)).toEqual([])
+      await expectFit(page)
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      const copied = async (what: string, start: RegExp) => {
+        const text = () => page.evaluate<string>('navigator.clipboard.readText()')
+        await page.getByRole('button', { name: `Copy ${what}` }).click()
+        await expect.poll(text).toMatch(start)
+        return text()
+      }
+      expect(JSON.parse(await copied('JSON', /^{/))).toMatchObject(entries[20] ?? {})
+      const link = new URL(await copied('link', /^http/))
+      expect(Object.fromEntries(link.searchParams)).toEqual({
+        ...{ source: 'realtime_logs', project: shop, entry: 'linked-20', at: String(timestamp + 20_000) },
+      })
+      await page.goto(link.href)
+      await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
       await page.getByRole('link', { name: 'Same trace_id' }).click()
       await found(page, '4 entries')
       expect(queryOf(page)).toBe('trace_id:trace-5')
@@ -147,6 +161,12 @@ describe('searching logs in the console', () => {
         .waitFor()
     })
   })
+
+  test('the search box has most of a line at 1024 pixels', () =>
+    visit('/console/explore?source=edge_logs', { ...admin(), width: 1024 }, async (page) => {
+      const { width } = await boxOf(box(page))
+      expect(width).toBeGreaterThan((await boxOf(page.locator('.logs-bar'))).width / 2)
+    }))
 
   test('searches are saved for all admins', () =>
     visit('/console/explore?source=auth_logs&range=6h&q=level:error', admin(), async (page) => {
@@ -200,8 +220,7 @@ describe('searching logs in the console', () => {
         await facet(page, 'request_method').getByRole('button', { name: /^GET/ }).waitFor()
         await box(page).pressSequentially('status:5')
         await option(page, /^500/).waitFor()
-        expect(await faultsOf(page)).toEqual([])
-        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+        await expectFit(page)
       },
     ))
 })

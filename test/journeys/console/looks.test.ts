@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
-import { ask, makeToken } from '../../support/callers.ts'
-import { faultsOf, faultsOn, type LoadedPage, openConsole } from './browser.ts'
+import { makeToken } from '../../support/callers.ts'
+import { faultsOn, type LoadedPage, openConsole } from './browser.ts'
 import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { expectFit, onPage, openStage, show } from './stage.ts'
 
 const shownAs = { chart: '.chart canvas', json: '.json-text', call: '.snippet', plan: '.json-text' }
 
@@ -70,6 +70,13 @@ const pages: LoadedPage[] = [
       await page.locator('.json').waitFor()
     },
   ],
+  [
+    '/console/explore?source=edge_logs&live=1',
+    async (page) => {
+      await page.getByText('New entries appear here as they arrive.').waitFor()
+      await page.locator('.entry').first().waitFor()
+    },
+  ],
   ['/console/explore?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
   ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   [
@@ -113,15 +120,16 @@ const focused =
 
 const stage = openStage()
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
+const { admin, asAdmin } = stage
 
 describe('every page of the console', () => {
   beforeAll(async () => {
-    const { token } = admin()
     const looks = { name: 'console.looks', query: "SELECT 1 AS one, 'a' AS text -- first" }
-    await ask(stage.service(), token, 'POST', '/api/endpoints', looks)
+    await asAdmin('POST', '/api/endpoints', looks)
     const changed = { query: "SELECT 2 AS one, 'b' AS text -- second", max_rows: 5 }
-    await ask(stage.service(), token, 'PATCH', '/api/endpoints/console.looks?breaking=true', changed)
+    await asAdmin('PATCH', '/api/endpoints/console.looks?breaking=true', changed)
+    const cached = `/api/endpoints/query/usage.api-counts?project=${projects[0]}&interval=hourly`
+    expect((await asAdmin('GET', cached)).status).toBe(200)
   })
 
   test.each(pages)('has no accessibility violations and fits 360 pixels: %s', async (...page) => {
@@ -137,7 +145,13 @@ describe('every page of the console', () => {
   test('has no accessibility violations for signing in', async () => {
     const out = await openConsole(stage.browser(), stage.service(), '/', { bypassPolicy: true })
     await out.page.getByLabel('Access token').waitFor()
-    expect(await faultsOf(out.page)).toEqual([])
+    for (const [width, theme] of [
+      [360, 'light'],
+      [1440, 'dark'],
+    ] as const) {
+      await show(out.page, width, theme)
+      await expectFit(out.page)
+    }
     await out.close()
   })
 
@@ -158,6 +172,7 @@ describe('every page of the console', () => {
       await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
       const dark = await back()
       await page.getByRole('button', { name: 'Use the light theme' }).click()
+      await page.locator('html[data-theme=light]').waitFor()
       expect(await back()).not.toBe(dark)
       await page.reload()
       await page.getByRole('button', { name: 'Use the dark theme' }).waitFor()

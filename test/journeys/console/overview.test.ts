@@ -1,19 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService } from '../../support/service.ts'
-import { faultsOf, openConsole } from './browser.ts'
-import { onPage, openStage } from './stage.ts'
+import { openConsole } from './browser.ts'
+import { boxOf, expectFit, onPage, openStage, show } from './stage.ts'
 
 const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
+const { admin, asAdmin } = stage
 
 beforeAll(async () => {
   const { token } = await makeToken(stage.service(), { description: 'status board', scopes: ['query'] })
   const query = 'SELECT count() + @n AS n FROM edge_logs'
   for (const name of ['seen.often', 'seen.once']) {
     const endpoint = { name, query, parameters: { n: { type: 'integer' } }, cache_seconds: 600 }
-    await ask(stage.service(), admin().token, 'POST', '/api/endpoints', endpoint)
+    await asAdmin('POST', '/api/endpoints', endpoint)
   }
   const call = (caller: string, path: string) =>
     ask(stage.service(), caller, 'GET', `/api/endpoints/query/${path}`)
@@ -28,7 +28,7 @@ describe('the overview', () => {
     visit('/', admin(), async (page) => {
       const chart = (name: RegExp) => page.getByRole('slider', { name })
       await chart(/^Requests in the last hour: 3, 1 error$/).waitFor()
-      await chart(/^Latency in the last hour: p50 .* ms, p95 .* ms$/).waitFor()
+      await chart(/^Latency in the last hour: p50 .* m?s, p95 .* m?s$/).waitFor()
       await chart(/^Entries in the last hour: .*edge_logs 110/).waitFor()
       await page.getByRole('button', { name: '7 days' }).click()
       await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
@@ -85,9 +85,7 @@ describe('the overview', () => {
         .getByRole('button', { name: /of the request at/ })
         .first()
         .click()
-      await ask(stage.service(), admin().token, 'POST', '/api/logs?source=postgres_logs', {
-        event_message: 'new',
-      })
+      await asAdmin('POST', '/api/logs?source=postgres_logs', { event_message: 'new' })
       const sources = page.getByRole('region', { name: 'Sources' })
       await sources.getByRole('link', { name: 'postgres_logs' }).waitFor()
       await slow.getByRole('button', { name: /of the request at/, expanded: true }).waitFor()
@@ -116,15 +114,11 @@ describe('the overview', () => {
       [1024, 'light'],
       [390, 'light'],
     ] as const) {
-      await page.bringToFront()
-      await page.setViewportSize({ width, height: 844 })
-      await page.emulateMedia({ colorScheme: theme })
-      await page.locator(`html[data-theme=${theme}]`).waitFor()
+      await show(page, width, theme)
       await chart.waitFor()
-      const { y = 0, height = 0 } = (await chart.boundingBox()) ?? {}
+      const { y, height } = await boxOf(chart)
       expect(y + height).toBeLessThan(844)
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-      expect([width, await faultsOf(page)]).toEqual([width, []])
+      await expectFit(page)
     }
     await tab.close()
   })

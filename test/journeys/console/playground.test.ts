@@ -2,18 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
-import { ask } from '../../support/callers.ts'
 import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { onPage, openStage, write } from './stage.ts'
 
 const sql = (page: Page) => page.getByRole('textbox', { name: 'SQL' })
-
-async function write(page: Page, text: string): Promise<void> {
-  await sql(page).click()
-  await page.keyboard.press('Control+A')
-  if (text === '') await page.keyboard.press('Delete')
-  else await page.keyboard.insertText(text)
-}
 
 const read = (page: Page) => page.getByText(/^read \d/).waitFor()
 const linkTo = (query: string, values: Record<string, string> = {}) =>
@@ -21,9 +13,8 @@ const linkTo = (query: string, values: Record<string, string> = {}) =>
 
 const stage = openStage()
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
-const call = async (method: string, path: string) =>
-  (await ask(stage.service(), admin().token, method, path)).body
+const { admin, asAdmin } = stage
+const call = async (method: string, path: string) => (await asAdmin(method, path)).body
 
 describe('the playground', () => {
   test('leads from a question to a saved endpoint that returns the same rows', () =>
@@ -61,7 +52,9 @@ describe('the playground', () => {
       await page.getByText('The query is valid.').waitFor()
       await page.getByRole('button', { name: 'Create endpoint' }).click()
       await page.getByText('version 1', { exact: true }).waitFor()
+      const sent = page.waitForRequest(/query\/console\.asked/)
       await page.getByRole('button', { name: /^Run/ }).click()
+      expect((await (await sent).response())?.status()).toBe(200)
       await page.getByRole('cell', { name: '6', exact: true }).waitFor()
       const { query, parameters } = await call('GET', '/api/endpoints/console.asked')
       expect(query).toMatch(/^SELECT status_code, count\(\) AS n FROM edge_logs WHERE/)
@@ -87,7 +80,7 @@ describe('the playground', () => {
       }
       await page.getByRole('button', { name: 'History' }).click()
       const past = page.locator('.past li')
-      expect(await past.count()).toBe(3)
+      await expect.poll(() => past.count()).toBe(3)
       await past.nth(2).getByRole('button').first().click()
       await sql(page).getByText('toStartOfMinute').waitFor()
       await page.keyboard.press('Control+Enter')
@@ -101,7 +94,7 @@ describe('the playground', () => {
         .first()
         .getByRole('button', { name: /^Remove/ })
         .click()
-      expect(await past.count()).toBe(2)
+      await expect.poll(() => past.count()).toBe(2)
       await page.evaluate(
         "for (const key of Object.keys(localStorage)) if (/playground/.test(key)) localStorage.setItem(key, '[{')",
       )
@@ -142,9 +135,9 @@ describe('the playground', () => {
       await page.route('**/preview', (route) => void held.push(route))
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByText('Running …').waitFor()
-      const aborted = page.waitForEvent('requestfailed')
+      const aborted = page.waitForEvent('requestfailed', (request) => /preview/.test(request.url()))
       await page.getByRole('button', { name: 'Stop' }).click()
-      expect((await aborted).url()).toContain('/api/endpoints/preview')
+      await aborted
       await page.getByText('Not run yet').waitFor()
       await page.unroute('**/preview')
       await page.getByRole('button', { name: /^Run/ }).click()

@@ -10,9 +10,7 @@ const logs = '/api/endpoints/query/logs.all'
 
 const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
-const asAdmin = (method: string, path: string, body?: unknown) =>
-  ask(stage.service(), admin().token, method, path, body)
+const { admin, asAdmin } = stage
 
 beforeAll(async () => {
   for (let n = 1; n <= 12; n++) {
@@ -53,7 +51,7 @@ describe('the tokens page', () => {
       await page.getByRole('button', { name: 'New token' }).click()
       await page.getByLabel('Description').focus()
       await page.keyboard.press('Control+V')
-      expect(await page.getByLabel('Description').inputValue()).toBe(secret)
+      await expect.poll(() => page.getByLabel('Description').inputValue()).toBe(secret)
       await page.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'a board' }).click()
       await page.getByRole('button', { name: 'Revoke', exact: true }).click()
@@ -156,7 +154,7 @@ describe('the tokens page', () => {
     await visit('/console/tokens', admin(), async (page) => {
       const names = () => page.locator('tbody .name').allTextContents()
       await page.getByRole('link', { name: 'zzz used' }).waitFor()
-      expect((await names())[0]).toBe('zzz used')
+      await expect.poll(async () => (await names())[0]).toBe('zzz used')
       await page.getByRole('button', { name: 'Name', exact: true }).click()
       await expect.poll(async () => (await names())[0]).toBe('aaa old')
       const all = await names()
@@ -181,6 +179,7 @@ describe('the tokens page', () => {
     await visit(`/console/tokens/${id}`, admin(), async (page) => {
       await page.getByRole('button', { name: 'Create a browser session' }).click()
       await page.getByLabel('Minutes').fill('5')
+      await page.getByRole('option', { name: 'logs.all' }).waitFor({ state: 'attached' })
       const offered = await page.getByLabel('Endpoint', { exact: true }).locator('option').allTextContents()
       expect(offered).toContain('logs.all')
       expect(offered).not.toContain('wellhead.endpoint-stats')

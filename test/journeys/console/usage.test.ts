@@ -1,21 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ask } from '../../support/callers.ts'
-import { faultsOf, openConsole } from './browser.ts'
-import { onPage, openStage } from './stage.ts'
+import { openConsole } from './browser.ts'
+import { boxOf, expectFit, onPage, openStage, show } from './stage.ts'
 
 const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
 const visit = onPage(stage)
-const admin = () => ({ token: stage.service().adminToken.token })
-const send = (method: string, path: string, body?: unknown) =>
-  ask(stage.service(), admin().token, method, path, body)
-const call = (name: string) => send('GET', `/api/endpoints/query/${name}`)
+const { admin, asAdmin } = stage
+const call = (name: string) => asAdmin('GET', `/api/endpoints/query/${name}`)
 const page = (name: string, tab: string) => `/console/endpoints/${name}?_tab=${tab}`
 
 beforeAll(async () => {
   const parameters = { n: { type: 'integer' } }
-  const numbers = { name: 'used.numbers', query: 'SELECT @n AS n', parameters, cache_seconds: 600 }
-  await send('POST', '/api/endpoints', numbers)
-  await send('POST', '/api/endpoints', {
+  for (const name of ['used.numbers', 'used.dropped', 'used.looks']) {
+    const numbers = { name, query: 'SELECT @n AS n', parameters, cache_seconds: 600 }
+    await asAdmin('POST', '/api/endpoints', numbers)
+  }
+  await asAdmin('POST', '/api/endpoints', {
     name: 'used.slow',
     query: 'SELECT max(cityHash64(number)) AS n FROM numbers(20000000000)',
     timeout_seconds: 1,
@@ -51,8 +50,8 @@ describe('usage of an endpoint', () => {
   })
 
   test('shows cached results, and drops them after a question', async () => {
-    await call('used.numbers?n=7')
-    await visit(page('used.numbers', 'cache'), admin(), async (tab) => {
+    await call('used.dropped?n=7')
+    await visit(page('used.dropped', 'cache'), admin(), async (tab) => {
       const row = tab.getByRole('row').filter({ hasText: 'n=7' })
       await row.getByText('fresh').waitFor()
       await tab.getByRole('button', { name: 'Drop cached results' }).click()
@@ -61,7 +60,7 @@ describe('usage of an endpoint', () => {
       await tab.getByRole('button', { name: 'Drop cached results' }).click()
       await tab.getByRole('button', { name: /^Drop \d+ cached results?$/ }).click()
       await tab.getByRole('heading', { name: 'No cached results' }).waitFor()
-      expect((await send('GET', '/api/endpoints/used.numbers/cache')).body.total).toBe(0)
+      expect((await asAdmin('GET', '/api/endpoints/used.dropped/cache')).body.total).toBe(0)
     })
   })
 
@@ -73,21 +72,15 @@ describe('usage of an endpoint', () => {
     }))
 
   test('fits each size with a chart in view, and has no accessibility violations', async () => {
-    await call('used.numbers?n=9')
+    await call('used.looks?n=9')
     await stage.service().statistics?.flush()
-    const tab = await openConsole(stage.browser(), stage.service(), page('used.numbers', 'usage'), {
+    const tab = await openConsole(stage.browser(), stage.service(), page('used.looks', 'usage'), {
       ...admin(),
       bypassPolicy: true,
     })
     const look = async (width: number, theme: 'light' | 'dark') => {
-      await tab.page.bringToFront()
-      await tab.page.setViewportSize({ width, height: 844 })
-      await tab.page.emulateMedia({ colorScheme: theme })
-      await tab.page.locator(`html[data-theme=${theme}]`).waitFor()
-      expect(await tab.page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
-        width,
-      )
-      expect([width, await faultsOf(tab.page)]).toEqual([width, []])
+      await show(tab.page, width, theme)
+      await expectFit(tab.page)
     }
     const chart = tab.page.getByRole('slider', { name: /^Requests in/ })
     for (const [width, theme] of [
@@ -97,10 +90,10 @@ describe('usage of an endpoint', () => {
     ] as const) {
       await chart.waitFor()
       await look(width, theme)
-      const { y = 0, height = 0 } = (await chart.boundingBox()) ?? {}
+      const { y, height } = await boxOf(chart)
       expect(y + height).toBeLessThan(844)
     }
-    await tab.page.goto(page('used.numbers', 'cache'))
+    await tab.page.goto(page('used.looks', 'cache'))
     await tab.page.getByText('fresh').first().waitFor()
     await look(390, 'light')
     await look(1440, 'dark')

@@ -15,7 +15,7 @@ const layers = [
   ['http'],
   ['live'],
   // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
-  ['access', 'backup', 'cache', 'endpoints', 'intake', 'observability', 'sources'],
+  ['access', 'backup', 'cache', 'copy', 'endpoints', 'intake', 'observability', 'sources'],
   ['catalog'],
   ['engine'],
   ['sql'],

@@ -71,6 +71,34 @@ describe('the page on performance', () => {
   })
 })
 
+test('the page on scaling computes with the figures of the run', () => {
+  const { results } = JSON.parse(read('performance.json')) as { results: BenchResult[] }
+  const figures = (benchmark: string, table: string, row: string) => {
+    const { tables = [] } = results.find(({ name }) => name === benchmark) ?? {}
+    return tables.find(({ id }) => id === table)?.rows.find(({ name }) => name === row)
+  }
+  const page = read('../scaling.md').replace(/\s+/g, ' ')
+  const written = (number: number | undefined) => Math.round(number ?? Number.NaN).toLocaleString('en-US')
+  const bytes = figures('ingest', 'batches', 'full: 1000 × 16')?.more['bytes an entry']
+  expect(page).toContain(`| bytes of an entry as sent | ${written(bytes)} |`)
+  const bare = figures('hits', 'bare', '1 KB, plain')?.sides?.bare?.median
+  expect(page).toContain(`sends ${written(bare)} responses of 1 KB per second`)
+  const memory = figures('ingest', 'steady', '180 s')?.more['service, MB']
+  expect(page).toContain(`while it receives logs | ${written(memory)} MB |`)
+  expect(figures('live', 'streams', '500, each of one project')).toBeDefined()
+})
+
+interface BenchResult {
+  name: string
+  tables: { id: string; rows: BenchRow[] }[]
+}
+
+interface BenchRow {
+  name: string
+  more: Record<string, number>
+  sides?: Record<string, { median: number }>
+}
+
 describe('what a benchmark tells', () => {
   test('a round to warm is not counted, and the order turns around', async () => {
     const order: string[] = []

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { createOwnTables, createSourceTable } from '../../../src/catalog/tables.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
@@ -18,9 +19,9 @@ import {
 } from '../../../src/sql/functions.ts'
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { refusedFunctions } from '../../../src/sql/hints/refused-functions.ts'
-import { isolationSettings } from '../../../src/sql/isolation.ts'
+import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { readTree } from '../../../src/sql/tree.ts'
-import { many, type OpenEngine, openEmbedded } from '../../support/engines.ts'
+import { many, type OpenEngine, openEngine } from '../../support/engines.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
 import { hostileSandbox } from './hostile-sandbox.ts'
 import { describePaths } from './metadata-paths.ts'
@@ -28,8 +29,10 @@ import { tenantStatements } from './tenant-statements.ts'
 
 const limits = { deadlineMs: 60_000 }
 const sources = new Set(builtInSources.map(({ name }) => name))
-const tenantA = [...sources].map((source) => `'wellhead.${source}':'project = \\'a\\''`)
-const tenantSettings = { ...isolationSettings, additional_table_filters: `{${tenantA.join()}}` }
+const tenantSettings = () => ({
+  ...isolationSettings,
+  ...rowFilterSettings(open.engine.database, sources, { project: 'a' }),
+})
 
 /** All items, or every fourth where the engine is emulated. */
 const spread = <T>(items: readonly T[]) => items.filter((_, index) => index % many(1, 4) === 0)
@@ -59,27 +62,27 @@ async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): P
 
 async function store(project: string): Promise<void> {
   for (const [source, entries] of Object.entries(sandboxEntries(project))) {
-    const table = `wellhead.${source}`
     const rows = Buffer.from(entries.map((entry) => JSON.stringify(entry)).join('\n'))
     const settings = { date_time_input_format: 'best_effort' }
-    await open.engine.insert({ table, format: 'JSONEachRow', settings }, rows, limits)
+    await open.engine.insert({ table: source, format: 'JSONEachRow', settings }, rows, limits)
     // One part, so that rows of both projects are stored together.
-    await open.engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL` }, limits)
+    await open.engine.command({ sql: `OPTIMIZE TABLE ${source} FINAL` }, limits)
   }
 }
 
 const tenantAnswers = () =>
-  each(tenantQueries, (sql) => ask({ sql, settings: tenantSettings }).catch((error: Error) => error.message))
+  each(tenantQueries, (sql) =>
+    ask({ sql, settings: tenantSettings() }).catch((error: Error) => error.message),
+  )
 
 beforeAll(async () => {
-  open = await openEmbedded()
-  const single = { database: 'wellhead', cluster: undefined }
+  open = await openEngine()
+  const topology = topologyOf(open.engine)
   for (const sql of [
-    `CREATE DATABASE IF NOT EXISTS wellhead`,
-    ...createOwnTables(single),
+    ...createOwnTables(topology),
     ...builtInSources
       .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
-      .flatMap((source) => createSourceTable(source, single)),
+      .flatMap((source) => createSourceTable(source, topology)),
   ]) {
     await open.engine.command({ sql }, limits)
   }
@@ -107,7 +110,7 @@ describe('tenants', () => {
 
   test('queries use the primary key with the filter, and no index over rows of others', async () => {
     const sql = "EXPLAIN indexes = 1 SELECT count() AS n FROM edge_logs WHERE request_url LIKE '%secret%'"
-    const plan = await ask({ sql, settings: tenantSettings }, 'TabSeparatedRaw')
+    const plan = await ask({ sql, settings: tenantSettings() }, 'TabSeparatedRaw')
     expect(plan).toContain("project in ['a', 'a']")
     expect(plan).not.toContain('request_url_ngrams')
     // Without a tenant, the plan shows the index.
@@ -115,7 +118,7 @@ describe('tenants', () => {
   })
 
   test('queries read the same rows whatever values others have, although parts have statistics', async () => {
-    const table = `wellhead.measured`
+    const table = 'measured'
     for (const sql of [
       `CREATE TABLE ${table} (project String, value Float64) ENGINE = MergeTree ORDER BY project`,
       `INSERT INTO ${table} SELECT if(number < 5, 'a', 'b'), number FROM numbers(1000)`,

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
+import { rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { emulated, many, type OpenEngine } from '../../support/engines.ts'
 
 /** Hundreds of concurrent queries take an emulated engine a minute. */
@@ -28,7 +30,6 @@ export function describeEngine<O extends OpenEngine>(
     beforeAll(async () => {
       opened = await open()
       engine = opened.engine
-      await engine.command({ sql: 'CREATE DATABASE IF NOT EXISTS behaviour' }, limits)
     })
     afterAll(() => opened?.close())
 
@@ -71,11 +72,22 @@ export function describeEngine<O extends OpenEngine>(
       expect(await text('SELECT {n:Nullable(String)} IS NULL', { n: null })).toBe('1\n')
     })
 
-    test('a parameter may be a megabyte long', async () => {
-      const value = `'\\\n${'ü'.repeat(500_000)}`
-      expect(await text('SELECT hex(SHA256({value:String})), length({value:String})', { value })).toBe(
-        `${(await import('node:crypto')).createHash('sha256').update(value).digest('hex').toUpperCase()}\t${Buffer.byteLength(value)}\n`,
-      )
+    test('a parameter may have 64 KiB, whatever its characters, and the statement 256 KiB', async () => {
+      for (const value of [`'\\\n${'ü'.repeat(32_000)}`, '\\'.repeat(65_536)]) {
+        const sha = createHash('sha256').update(value).digest('hex').toUpperCase()
+        const long = ` /* ${'😀'.repeat(64_000)} */`
+        expect(
+          await text(`SELECT hex(SHA256({value:String})), length({value:String})${long}`, { value }),
+        ).toBe(`${sha}\t${Buffer.byteLength(value)}\n`)
+      }
+    })
+
+    test('filters of hundreds of tables reach the engine', async () => {
+      const tables = Array.from({ length: 1_000 }, (_, index) => `source_${index}_of_many`)
+      const filters = rowFilterSettings(engine.database, tables, { project: `it's "x" \\ ü` })
+      const sql = "SELECT length(toString(getSetting('additional_table_filters')))"
+      const { body } = await engine.query({ sql, format: 'TabSeparatedRaw', settings: filters }, limits)
+      expect(Number(body.toString())).toBeGreaterThan(100_000)
     })
 
     test('a missing parameter is an error, even if an earlier query had it', async () => {
@@ -113,25 +125,25 @@ export function describeEngine<O extends OpenEngine>(
 
     test('inserts rows and reads them back', async () => {
       await engine.command(
-        { sql: 'CREATE TABLE behaviour.rows (a String, n UInt64) ENGINE = MergeTree ORDER BY n' },
+        { sql: 'CREATE TABLE behaviour_rows (a String, n UInt64) ENGINE = MergeTree ORDER BY n' },
         limits,
       )
       const rows = Buffer.from(
         `${JSON.stringify({ a: "x'\\\n\0😀", n: 1 })}\n${JSON.stringify({ a: '', n: 2 })}\n`,
       )
-      const summary = await engine.insert({ table: 'behaviour.rows', format: 'JSONEachRow' }, rows, limits)
+      const summary = await engine.insert({ table: 'behaviour_rows', format: 'JSONEachRow' }, rows, limits)
       expect(summary.writtenRows).toBe(2)
-      expect(await text('SELECT hex(a), n FROM behaviour.rows ORDER BY n')).toBe(
+      expect(await text('SELECT hex(a), n FROM behaviour_rows ORDER BY n')).toBe(
         `${Buffer.from("x'\\\n\0😀").toString('hex').toUpperCase()}\t1\n\t2\n`,
       )
       await expect(
         engine.insert(
-          { table: 'behaviour.rows', format: 'JSONEachRow' },
+          { table: 'behaviour_rows', format: 'JSONEachRow' },
           Buffer.from('{"n":"no"}\n'),
           limits,
         ),
       ).rejects.toMatchObject({ code: 'invalid_query' })
-      expect(await text('SELECT count() FROM behaviour.rows')).toBe('2\n')
+      expect(await text('SELECT count() FROM behaviour_rows')).toBe('2\n')
     })
 
     test('a syntax error has its position', async () => {
@@ -144,7 +156,7 @@ export function describeEngine<O extends OpenEngine>(
 
     test('a query cannot contain several statements, write, or access files', async () => {
       await expect(text('SELECT 1; SELECT 2')).rejects.toMatchObject({ code: 'invalid_query' })
-      await expect(text('DROP DATABASE behaviour')).rejects.toMatchObject({ code: 'invalid_query' })
+      await expect(text('DROP TABLE behaviour_rows')).rejects.toMatchObject({ code: 'invalid_query' })
       await expect(text("SELECT 1 INTO OUTFILE '/tmp/wellhead-outfile'")).rejects.toMatchObject({
         code: 'invalid_query',
       })
@@ -170,11 +182,11 @@ export function describeEngine<O extends OpenEngine>(
       const ask = "SELECT getSetting('max_execution_time')"
       expect(await text(ask, {}, 12_500)).toBe('12.5\n')
       await engine.command(
-        { sql: 'CREATE TABLE behaviour.limits (s Float64) ENGINE = MergeTree ORDER BY s' },
+        { sql: 'CREATE TABLE behaviour_limits (s Float64) ENGINE = MergeTree ORDER BY s' },
         limits,
       )
-      await engine.command({ sql: `INSERT INTO behaviour.limits ${ask}` }, { deadlineMs: 23_500 })
-      expect(await text('SELECT s FROM behaviour.limits')).toBe('23.5\n')
+      await engine.command({ sql: `INSERT INTO behaviour_limits ${ask}` }, { deadlineMs: 23_500 })
+      expect(await text('SELECT s FROM behaviour_limits')).toBe('23.5\n')
     })
 
     test('a query stops at its deadline', async () => {

@@ -1,28 +1,31 @@
-import { readdirSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findLeak } from '../../../src/catalog/find-leak.ts'
 import { own, probesOf, readProbesOf } from '../../../src/catalog/leak-probes.ts'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
+import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
 import { rowFilterSettings } from '../../../src/sql/isolation.ts'
-import { openEmbedded } from '../../support/engines.ts'
+import { log, openServer, remoteCredentials } from '../../support/engines.ts'
 
 type Settings = NonNullable<Statement['settings']>
 
-let open: Awaited<ReturnType<typeof openEmbedded>>
 const limits = { deadlineMs: 60_000 }
+let server: Awaited<ReturnType<typeof openServer>>
+let engine: RemoteEngine
 
 beforeAll(async () => {
-  open = await openEmbedded()
-  await open.engine.command({ sql: `CREATE DATABASE IF NOT EXISTS ${open.engine.database}` }, limits)
+  server = await openServer({ cluster: 'main' })
+  engine = new RemoteEngine({ url: server.url, ...remoteCredentials, database: 'checked', log })
+  await engine.start()
 })
-afterAll(() => open?.close())
+afterAll(async () => {
+  await engine?.close()
+  await server?.close()
+})
 
 /** The engine as a server that treats some settings in its own way. */
 function serverThat(
   alter: (settings: Settings, sql: string) => Settings,
 ): Pick<Engine, 'query' | 'insert' | 'command' | 'database'> {
-  const { engine } = open
   return {
     database: engine.database,
     command: (statement, own) => engine.command(statement, own),
@@ -39,12 +42,19 @@ const insisting = (name: string) => (settings: Settings) => ({ ...settings, [nam
 
 const tables = async () => {
   const sql = "SELECT name FROM system.tables WHERE name LIKE '\\\\_barrier%' ORDER BY name"
-  const { body } = await open.engine.query({ sql, format: 'TabSeparatedRaw' }, limits)
+  const { body } = await engine.query({ sql, format: 'TabSeparatedRaw' }, limits)
   return body.toString().split('\n').filter(Boolean)
 }
 
 test('the engine shows tenants nothing of each other', async () => {
-  expect(await findLeak(open.engine)).toBeUndefined()
+  expect(await findLeak(engine)).toBeUndefined()
+})
+
+test('nor does a cluster, through its distributed tables', async () => {
+  expect(await findLeak(engine, 'main')).toBeUndefined()
+  const broken = serverThat(without('additional_table_filters'))
+  expect(await findLeak(broken, 'main')).toContain('Rows of other tenants show in a plain query, a count,')
+  expect(await tables()).toEqual([])
 })
 
 test('every way to see foreign rows shows them without the filter', async () => {
@@ -68,7 +78,7 @@ test.each([
 test('a check that shows nothing even without the filter proves nothing', async () => {
   const filtering = serverThat((settings, sql) => {
     const [table] = /_barrier_\w+/.exec(sql) ?? []
-    const filters = rowFilterSettings(open.engine.database, [`${table}`], { project: own })
+    const filters = rowFilterSettings(engine.database, [`${table}`], { project: own })
     return { ...filters, ...settings }
   })
   expect(await findLeak(filtering)).toMatch(
@@ -90,21 +100,17 @@ test('a server that does not respond is neither trusted nor accused', async () =
 
 test('checks at the same time do not disturb each other, and leave no tables', async () => {
   const broken = serverThat(insisting('use_skip_indexes'))
-  const found = await Promise.all([findLeak(open.engine), findLeak(broken), findLeak(open.engine)])
+  const found = await Promise.all([findLeak(engine), findLeak(broken), findLeak(engine)])
   expect(found).toEqual([undefined, expect.stringContaining('an index'), undefined])
   expect(await tables()).toEqual([])
 })
 
 test('removes tables of checks that were killed, but not those of others that run', async () => {
-  const { engine, dataDir } = open
-  for (const name of ['_barrier_old', '_barrier_new']) {
+  const [old, current] = ['_barrier_1000_ab', `_barrier_${Date.now()}_ab`]
+  for (const name of [old, current]) {
     await engine.command({ sql: `CREATE TABLE ${name} (a String) ENGINE = MergeTree ORDER BY a` }, limits)
   }
-  const file = readdirSync(dataDir, { recursive: true }).find((path) =>
-    `${path}`.endsWith('/_barrier_old.sql'),
-  )
-  utimesSync(join(dataDir, `${file}`), new Date('2020-01-01'), new Date('2020-01-01'))
   await findLeak(engine)
-  expect(await tables()).toEqual(['_barrier_new'])
-  await engine.command({ sql: 'DROP TABLE _barrier_new' }, limits)
+  expect(await tables()).toEqual([current])
+  await engine.command({ sql: `DROP TABLE ${current}` }, limits)
 })

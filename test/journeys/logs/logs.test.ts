@@ -1,6 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import { many } from '../../support/engines.ts'
 import { logClient } from '../../support/log-client.ts'
@@ -234,7 +235,7 @@ describe('sending logs', () => {
     const { body } = await service.engine.query(
       {
         // Every insert gets the next block number, which merges keep.
-        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = 'wellhead' AND table = 'postgrest_logs' AND active",
+        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = 'postgrest_logs' AND active",
         format: 'TabSeparatedRaw',
       },
       { deadlineMs: 60_000 },
@@ -344,11 +345,11 @@ describe('sending logs', () => {
   })
 
   test('runs migrations once and in order, and refuses data of a newer version', async () => {
-    const topology = { database: 'wellhead', cluster: undefined }
+    const topology = topologyOf(service.engine)
     const quiet = createLog('silent')
     const table = (id: number) => ({
       id,
-      statements: () => [`CREATE TABLE wellhead._migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
+      statements: () => [`CREATE TABLE _migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
     })
     expect(await migrate(service.engine, topology, quiet)).toEqual([])
     const known = [...migrations, table(1001), table(1002)]

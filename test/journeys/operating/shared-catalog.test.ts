@@ -1,33 +1,22 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openServer, remoteCredentials } from '../../support/engines.ts'
+import { openServer } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { runOn } from '../server/run-on.ts'
 
 /** Two services that share one ClickHouse server and its catalog. */
-let server: Awaited<ReturnType<typeof openServer>>
 let one: RunningService
 let other: RunningService
 
 const adminToken = 'the-admin-token-of-both'
-const openOn = () =>
-  openService({
-    environment: {
-      WELLHEAD_CLICKHOUSE_URL: server.url,
-      WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
-      WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
-      WELLHEAD_ADMIN_TOKEN: adminToken,
-    },
-  })
+const openOn = () => openService({ environment: { WELLHEAD_ADMIN_TOKEN: adminToken } })
 
+runOn(openServer)
 beforeAll(async () => {
-  server = await openServer()
   // Concurrently, on an empty server.
   ;[one, other] = await Promise.all([openOn(), openOn()])
 })
-afterAll(async () => {
-  await Promise.all([one?.close(), other?.close()])
-  await server?.close()
-})
+afterAll(() => Promise.all([one?.close(), other?.close()]))
 
 const admin = (service: RunningService, method: string, path: string, body?: unknown) =>
   ask(service, adminToken, method, path, body)
@@ -150,7 +139,7 @@ test('an unreadable catalog prevents a start with a reason, and running services
   await one.engine.command(
     {
       sql:
-        'INSERT INTO wellhead._catalog (entry, kind, id, version, changed_at, changed_by, deleted, body) VALUES ' +
+        'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body) VALUES ' +
         "('x', 'endpoint', 'broken-one', 1, now64(6), 'nobody', false, '{\"definition\":{}}')",
     },
     { deadlineMs: 60_000 },
@@ -159,7 +148,7 @@ test('an unreadable catalog prevents a start with a reason, and running services
   expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
   // Endpoints cannot change while one is unreadable, and no attempt is stored; tokens can.
   const rows = async () => {
-    const sql = 'SELECT count() FROM wellhead._catalog'
+    const sql = 'SELECT count() FROM _catalog'
     return (
       await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
     ).body.toString()

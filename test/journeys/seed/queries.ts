@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
 import { formatMicros, parseIsoTimestamp } from '../../../src/base/text/timestamps.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { createSourceTable } from '../../../src/catalog/tables.ts'
 import type { EndpointDefinition } from '../../../src/endpoints/definition/definition.ts'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
-import { type OpenEngine, openEmbedded } from '../../support/engines.ts'
+import { type OpenEngine, openEngine } from '../../support/engines.ts'
 
 /** The three saved queries on the real engine, with a time of call that each test chooses. */
 export const limits = { deadlineMs: 120_000 }
@@ -136,13 +137,12 @@ export function seedEngine(): Engine {
 /** One engine for all the tests of a file. */
 export function withSeedEngine(): void {
   beforeAll(async () => {
-    opened = await openEmbedded()
+    opened = await openEngine()
     engine = opened.engine
     for (const source of builtInSources) {
       // The times of the tests are theirs; the retention goes by the time of the machine.
       const kept = { ...source, retention_days: 3650 }
-      for (const sql of createSourceTable(kept, { database: 'wellhead', cluster: undefined }))
-        await engine.command({ sql }, limits)
+      for (const sql of createSourceTable(kept, topologyOf(engine))) await engine.command({ sql }, limits)
     }
   })
   afterAll(() => opened?.close())

@@ -25,7 +25,7 @@ export function WarningHelp({ code, onClose }: { code: string; onClose: () => vo
 }
 
 /** Paragraphs and code between the heading and the next one. */
-export function sectionOf(page: string, code: string): string[] {
+function sectionOf(page: string, code: string): string[] {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${code}\n`)) ?? ''
   const pieces = section.slice(code.length).split(/^(```[\s\S]*?^```)$/m)
   return pieces

@@ -15,7 +15,7 @@ export interface SeenAt {
 interface ParameterFormProps {
   parameters: Parameters
   /** Fixed by the token. */
-  fixed: Record<string, string>
+  fixed?: Record<string, string>
   values: Record<string, string>
   problem?: { parameter: string; message: string } | undefined
   seenAt: (name: string) => SeenAt | undefined
@@ -27,7 +27,7 @@ interface ParameterFormProps {
 }
 
 export function ParameterForm(props: ParameterFormProps) {
-  const { parameters, fixed, values, problem, seenAt, onChange, tools, below } = props
+  const { parameters, fixed = {}, values, problem, seenAt, onChange, tools, below } = props
   const names = Object.keys(parameters)
   if (names.length === 0 && Object.keys(fixed).length === 0)
     return <p className="faint">This query has no parameters.</p>

@@ -53,11 +53,7 @@ export function ParameterPanel(props: ParameterPanelProps) {
       </div>
       <div className="card-body parameter-panel">
         <ParameterForm
-          parameters={parameters}
-          fixed={{}}
-          values={values}
-          problem={problem}
-          seenAt={seenAt}
+          {...{ parameters, values, problem, seenAt }}
           onChange={onValue}
           tools={(name) => {
             const isDeclared = Object.hasOwn(declared, name)

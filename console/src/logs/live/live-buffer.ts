@@ -3,7 +3,7 @@ import type { Entry } from '../../api/shapes.ts'
 export const keyOf = ({ timestamp, id }: Pick<Entry, 'timestamp' | 'id'>): string => `${timestamp} ${id}`
 
 /** Filters out entries that were seen before, as far back as the limit reaches. */
-export class SeenEntries {
+class SeenEntries {
   readonly #keys = new Set<string>()
   readonly #max: number
 

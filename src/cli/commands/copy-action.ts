@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { WellheadError } from '../../base/errors.ts'
+import { StartProblem } from '../../base/files/data-directory.ts'
+import { createLog } from '../../base/log.ts'
+import { readSettings, type Settings } from '../../base/settings.ts'
+import { serverEngine, topologyOf } from '../../catalog/cluster-engine.ts'
+import { type CopiedRows, CopyProblem, copyInstallation } from '../../copy/copy-installation.ts'
+import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
+import { EngineStartError } from '../../engine/host/protocol.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { offlineEngine } from '../offline-engine.ts'
+import { plural } from '../output/format-amount.ts'
+import { printJson, printList } from '../output/print.ts'
+import { Progress } from '../output/progress.ts'
+import { explainStartProblem } from '../serve/start-problems.ts'
+
+export interface CopyOptions {
+  from: string
+  to?: string
+  user?: string
+  password?: string
+  database?: string
+  cluster?: string
+  json?: true
+}
+
+/** A chunk is in memory up to three times: as the engine's result, as a response and as a request. */
+const chunkBytes = 16 * 2 ** 20
+
+export async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {
+  const settings = settingsOf(options, io)
+  const { dataDir } = settings
+  const progress = new Progress('Copying', io)
+  const log = createLog('silent')
+  const from = offlineEngine(settings, io, { dataDir, atRest: true })
+  const to = serverEngine(settings, settings.clickhouseUrl, { log })
+  try {
+    await to.start().catch(explain(settings))
+    await from.start().catch(explain(settings))
+    const { finishedAt, tables } = await copyInstallation({
+      from,
+      to,
+      topology: topologyOf(to),
+      log,
+      signal: io.signal,
+      now: io.clock.now,
+      pause: (ms) => delay(ms, undefined, { signal: io.signal }),
+      chunkBytes,
+      onTotal: (bytes) => {
+        progress.totalBytes = (progress.totalBytes ?? 0) + bytes
+      },
+      onBytes: (bytes, note) => {
+        progress.note = note
+        progress.add(bytes)
+      },
+    }).catch((error) => {
+      throw explained(error, io)
+    })
+    progress.end()
+    await report(tables, finishedAt, options, io)
+  } finally {
+    progress.end()
+    await Promise.all([from.close(), to.close()])
+  }
+}
+
+type CopySettings = Settings & { clickhouseUrl: string }
+
+function settingsOf(
+  { from, to, user, password, database, cluster }: CopyOptions,
+  io: CommandIo,
+): CopySettings {
+  if (/^\w+:\/\//.test(from)) {
+    throw usageFailure('--from must be a data directory. A server can only be the target of a copy.')
+  }
+  const reading = readSettings(io.environment, {
+    dataDir: resolve(io.cwd, from),
+    ...(to !== undefined && { clickhouseUrl: to }),
+    ...(user !== undefined && { clickhouseUser: user }),
+    ...(password !== undefined && { clickhousePassword: password }),
+    ...(database !== undefined && { clickhouseDatabase: database }),
+    ...(cluster !== undefined && { clickhouseCluster: cluster }),
+  })
+  if ('problems' in reading) {
+    const own = (problem: string) =>
+      problem.replace('--clickhouse-url', '--to').replace('--clickhouse-', '--')
+    throw usageFailure(reading.problems.map(own).join('\n'))
+  }
+  const { settings } = reading
+  if (settings.clickhouseUrl === undefined) {
+    throw usageFailure('Name the ClickHouse server with --to or WELLHEAD_CLICKHOUSE_URL.')
+  }
+  // An engine would create a missing directory.
+  if (!existsSync(storeDirectoryOf(settings.dataDir))) {
+    throw usageFailure(`${settings.dataDir} is not a data directory of Wellhead.`)
+  }
+  return settings as CopySettings
+}
+
+function explain(settings: Settings) {
+  return (error: unknown): never => {
+    if (error instanceof EngineStartError && error.reason === 'in-use') {
+      throw new CommandFailure(
+        `Another process uses the data directory ${settings.dataDir}. Stop its service, then run the command again.`,
+      )
+    }
+    const text = explainStartProblem(error, settings)
+    throw text === undefined ? error : new CommandFailure(text, undefined, { cause: error })
+  }
+}
+
+function explained(error: unknown, io: CommandIo): unknown {
+  const options = { cause: error }
+  if (error instanceof CopyProblem || error instanceof StartProblem) {
+    return new CommandFailure(error.message, undefined, options)
+  }
+  if (!(error instanceof WellheadError) || io.signal.aborted) return error
+  const again = 'What was copied so far is kept. Run the same command again to continue.'
+  return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
+}
+
+async function report(
+  tables: CopiedRows[],
+  finishedAt: string | undefined,
+  { json }: CopyOptions,
+  io: CommandIo,
+): Promise<void> {
+  const equal = tables.every((table) => table.equal)
+  if (json) await printJson(io, { finished_at: finishedAt ?? null, equal, tables })
+  else if (finishedAt === undefined) {
+    await printList(
+      io,
+      [
+        { title: 'TABLE', of: ({ name }) => name },
+        { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
+        { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
+        { title: 'EQUAL', of: (table) => (table.equal ? 'yes' : 'no') },
+      ],
+      tables,
+      'Nothing to copy.',
+    )
+  }
+  if (finishedAt !== undefined) {
+    await io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
+  } else if (!equal) {
+    const count = tables.filter((table) => !table.equal).length
+    throw new CommandFailure(
+      `${plural(count, 'table')} ${count === 1 ? 'differs' : 'differ'}. Make sure that nothing else writes to the server, then run the command again.`,
+    )
+  } else {
+    await io.stderr.write(
+      'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
+        'WELLHEAD_ADMIN_TOKEN.\n',
+    )
+  }
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util'
+import { namesOf, readBody } from '../catalog/catalog.ts'
+import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
+import { type Source, sourceShape } from '../catalog/source.ts'
+import { catalogOrder, emptyOwnTable } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import type { CopySides } from './copy-table.ts'
+
+/** A row of the catalog; the body is JSON text. */
+export type CatalogRow = CatalogRecord<string>
+
+const limits = { deadlineMs: 60_000 }
+const maxInsertBytes = 16 * 2 ** 20
+
+/** All changes, in their order. */
+export function readCatalog(engine: Engine, settings: Record<string, number> = {}): Promise<CatalogRow[]> {
+  const sql =
+    'SELECT entry, kind, id, version, toString(changed_at) AS changed_at, changed_by, deleted, body ' +
+    `FROM _catalog ORDER BY ${catalogOrder}`
+  return queryRows<CatalogRow>(engine, { sql, settings }, limits)
+}
+
+/** The current sources. */
+export function sourcesOf(rows: readonly CatalogRow[]): Source[] {
+  const state = new CatalogState(namesOf)
+  const records = rows.map((row) => ({ ...row, body: JSON.parse(row.body) as unknown }))
+  for (const batch of batchesOf(records)) state.apply(...batch)
+  return state
+    .newest()
+    .filter(({ kind, deleted }) => kind === 'source' && !deleted)
+    .map((record) => readBody(record, sourceShape))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Copies the whole catalog, unless it is there. Returns the number of its rows on the other side. */
+export async function copyCatalog(sides: CopySides, rows: readonly CatalogRow[]): Promise<number> {
+  const { to, topology } = sides
+  const read = () => readCatalog(to, topology.cluster ? { select_sequential_consistency: 1 } : {})
+  const before = await read()
+  if (isDeepStrictEqual(before, rows)) return rows.length
+  if (before.length > 0) {
+    for (const sql of emptyOwnTable('_catalog', topology)) await to.command({ sql }, limits)
+  }
+  const settings = topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
+  for (const run of inOrder(rows)) {
+    await to.insert({ table: '_catalog', format: 'JSONEachRow', settings }, writeJsonRows(run), limits)
+  }
+  const copied = await read()
+  if (isDeepStrictEqual(copied, rows)) return rows.length
+  throw new Error(
+    `The catalog of the server differs from that of the data directory: ${copied.length} of ${rows.length} changes are there. ` +
+      'Run the command again.',
+  )
+}
+
+/**
+ * Inserts keep their order, and the rows of one insert are ordered by the time of change, the version and the id. So a
+ * row that this would put elsewhere begins a new insert.
+ */
+export function* inOrder(rows: readonly CatalogRow[]): Generator<CatalogRow[]> {
+  let run: CatalogRow[] = []
+  let bytes = 0
+  for (const row of rows) {
+    const last = run.at(-1)
+    if (last && (!isBefore(last, row) || bytes > maxInsertBytes)) {
+      yield run
+      run = []
+      bytes = 0
+    }
+    run.push(row)
+    bytes += row.body.length
+  }
+  if (run.length > 0) yield run
+}
+
+function isBefore(one: CatalogRow, other: CatalogRow): boolean {
+  if (one.changed_at !== other.changed_at) return one.changed_at < other.changed_at
+  if (one.version !== other.version) return one.version < other.version
+  return one.id < other.id
+}

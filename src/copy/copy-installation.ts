@@ -1,0 +1,162 @@
+import type { Log } from '../base/log.ts'
+import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
+import { migrate, migrations, readDone, runOnce, shippedColumnsId } from '../catalog/migrations.ts'
+import type { Source } from '../catalog/source.ts'
+import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows } from '../engine/json-rows.ts'
+import { entriesOf, ownTables } from './copied-table.ts'
+import { type CatalogRow, copyCatalog, readCatalog, sourcesOf } from './copy-catalog.ts'
+import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
+
+/** The copy cannot begin, for a reason that the user can fix. */
+export class CopyProblem extends Error {}
+
+/** A table of the report. */
+export interface CopiedRows {
+  name: string
+  rows: number
+  copied: number
+  equal: boolean
+}
+
+interface CopyResult {
+  /** Set if an earlier run finished the copy; then nothing was compared. */
+  finishedAt?: string
+  tables: CopiedRows[]
+}
+
+const limits = { deadlineMs: 60_000 }
+
+/** One round copies and one compares; the others are for a source or server that misbehaves. */
+const maxRounds = 4
+
+interface CopyOptions extends CopySides {
+  log: Log
+  /** The total is known once all of a round was compared. */
+  onTotal: (bytes: number) => void
+}
+
+/**
+ * Copies everything that the service stores in its engine to an empty database of a server. The catalog comes last, and
+ * services refuse to start before the copy is recorded as finished. A repeated run continues: parts that are equal on both
+ * sides are skipped, others are replaced as a whole.
+ */
+export async function copyInstallation(options: CopyOptions): Promise<CopyResult> {
+  const { from, to, topology, log } = options
+  await checkSchema(options)
+  const catalog = await readCatalog(from)
+  const sources = sourcesOf(catalog)
+  const origin = originOf(catalog)
+  const finished = await begin(options, origin, sources)
+  if (finished) return { finishedAt: finished.at, tables: [] }
+  await migrate(to, topology, log)
+  for (const source of sources) {
+    for (const sql of createSourceTable(source, topology)) await to.command({ sql }, limits)
+  }
+  const compared = await copyRows(options, origin, sources)
+  const tables = compared.map(({ title, rows, copied, different }) => ({
+    name: title,
+    rows,
+    copied,
+    equal: different.length === 0,
+  }))
+  if (tables.some(({ equal }) => !equal)) return { tables }
+  const copied = await copyCatalog(options, catalog)
+  // Otherwise the first start would add typed columns again that were removed since.
+  await runOnce(to, shippedColumnsId, async () => {})
+  await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
+  return { tables: [...tables, { name: 'catalog', rows: catalog.length, copied, equal: true }] }
+}
+
+/** Compares all tables, and copies what differs, until nothing does. */
+async function copyRows(options: CopyOptions, origin: string, sources: Source[]): Promise<Comparison[]> {
+  const existing = new Set(await tableNames(options.from))
+  const tables = [...sources.map(entriesOf), ...ownTables]
+  for (let round = 1; ; round++) {
+    const compared: Comparison[] = []
+    for (const table of tables) compared.push(await compareTable(options, table, existing.has(table.name)))
+    const different = compared.flatMap((each) => each.different)
+    if (different.length === 0 || round >= maxRounds) return compared
+    options.onTotal(different.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0))
+    const tokens = tokensFor(round, origin)
+    for (const [i, table] of tables.entries()) {
+      for (const part of compared[i]?.different ?? []) await copyPart(options, table, part, tokens)
+    }
+  }
+}
+
+async function checkSchema({ from }: CopyOptions): Promise<void> {
+  const tables = await tableNames(from)
+  if (!tables.includes('_catalog'))
+    throw new CopyProblem('The data directory has no catalog: nothing to copy.')
+  const done = await readDone(from)
+  const known = migrations.map(({ id }) => id)
+  if ([...done].some((id) => !known.includes(id))) {
+    throw new CopyProblem(
+      'The data directory was written by a newer version of Wellhead. Use that version to copy it.',
+    )
+  }
+  if (known.some((id) => !done.has(id))) {
+    throw new CopyProblem(
+      'The data directory was written by an older version of Wellhead. Start this version on it once, stop it, then copy.',
+    )
+  }
+}
+
+/** Whatever was created first has an id that no other installation has. */
+function originOf([first]: readonly CatalogRow[]): string {
+  if (first === undefined)
+    throw new CopyProblem('The catalog of the data directory is empty: nothing to copy.')
+  return `${first.kind} ${first.id}`
+}
+
+/** Claims the target for this copy. Returns the record of the end if the copy is complete. */
+async function begin(
+  { to, topology }: CopyOptions,
+  origin: string,
+  current: Source[],
+): Promise<CopyRecord | undefined> {
+  const records = await readCopyRecords(to)
+  refuseForeign(to, records, origin)
+  const finished = records.find(({ event }) => event === 'finished')
+  if (finished) return finished
+  const sources = JSON.stringify(
+    current.map(({ name, hot_fields, retention_days }) => ({ name, hot_fields, retention_days })),
+  )
+  const last = records.at(-1)
+  if (last?.sources === sources) return undefined
+  const existing = await tableNames(to)
+  if (last === undefined) await refuseUsed(to, existing)
+  // A service changed the sources between two runs. Tables are created again rather than altered.
+  const names = existing.filter((name) => !name.startsWith('_')).map((name) => name.replace(/_local$/, ''))
+  for (const name of new Set(names)) {
+    for (const sql of dropSourceTable(name, topology)) {
+      await to.command({ sql, settings: { max_table_size_to_drop: 0 } }, limits)
+    }
+  }
+  await recordCopy(to, topology, { origin, event: 'begun', sources })
+  // Another copy may have begun at the same time.
+  refuseForeign(to, await readCopyRecords(to), origin)
+  return undefined
+}
+
+const anotherDatabase = 'Choose another with --database, or drop it on the server first.'
+
+function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], origin: string): void {
+  if (first === undefined || first.origin === origin) return
+  throw new CopyProblem(
+    `The database ${database} of the server is the target of a copy of another data directory. ${anotherDatabase}`,
+  )
+}
+
+async function refuseUsed(engine: Engine, tables: readonly string[]): Promise<void> {
+  const hasCatalog = tables.includes('_catalog') && (await readCatalog(engine)).length > 0
+  if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
+  throw new CopyProblem(`The database ${engine.database} of the server is already in use. ${anotherDatabase}`)
+}
+
+async function tableNames(engine: Engine): Promise<string[]> {
+  const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase() ORDER BY name'
+  return (await queryRows<{ name: string }>(engine, { sql }, limits)).map(({ name }) => name)
+}

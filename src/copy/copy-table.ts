@@ -1,0 +1,169 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { engineUnavailable, overloaded } from '../base/errors.ts'
+import type { Topology } from '../catalog/topology.ts'
+import type { Engine, Limits } from '../engine/engine.ts'
+import { queryRows } from '../engine/json-rows.ts'
+import type { CopiedTable } from './copied-table.ts'
+import { type Chunk, readChunks } from './read-chunks.ts'
+
+/** The two sides of a copy. */
+export interface CopySides {
+  from: Engine
+  to: Engine
+  topology: Topology
+  signal: AbortSignal
+  now: () => number
+  pause: (ms: number) => Promise<void>
+  /** Approximate bytes of one insert. */
+  chunkBytes: number
+  onBytes: (bytes: number, note: string) => void
+}
+
+/** Reading all entries of a source may take hours. */
+const digestDeadlineMs = 24 * 3_600_000
+const chunkDeadlineMs = 600_000
+
+/** Rows that expire sooner are not copied: the other side may remove them before they are compared. */
+const expiryMarginMs = 3_600_000
+
+/** Longer than a restart of a server. */
+const attempts = 8
+const longestPauseMs = 10_000
+
+/** A part of a table, as one side has it. */
+interface Digest {
+  rows: number
+  bytes: number
+  /** Of all bytes of all rows, in any order. */
+  checksum: string
+}
+
+type Digests = ReadonlyMap<string, Digest>
+
+export interface Comparison {
+  title: string
+  rows: number
+  copied: number
+  /** Parts that differ. */
+  different: readonly Difference[]
+}
+
+interface Difference {
+  part: string
+  there: Digest | undefined
+  here: Digest | undefined
+}
+
+/** Compares all parts of a table by the number and the content of their rows. */
+export async function compareTable(
+  sides: CopySides,
+  table: CopiedTable,
+  isThere: boolean,
+): Promise<Comparison> {
+  // The same time for both sides, so that both leave out the same rows.
+  const parameters = { until: Math.ceil((sides.now() + expiryMarginMs) / 1000) }
+  const limits = { deadlineMs: digestDeadlineMs, signal: sides.signal }
+  const there: Digests = isThere ? await digest(sides.from, table, parameters, limits) : new Map()
+  const here = await digest(sides.to, table, parameters, limits)
+  const parts = [...new Set([...there.keys(), ...here.keys()])].sort()
+  return {
+    title: table.title,
+    rows: rowsOf(there),
+    copied: rowsOf(here),
+    different: parts
+      .map((part) => ({ part, there: there.get(part), here: here.get(part) }))
+      .filter((each) => each.there?.checksum !== each.here?.checksum || each.there?.rows !== each.here?.rows),
+  }
+}
+
+function rowsOf(digests: Digests): number {
+  return [...digests.values()].reduce((sum, { rows }) => sum + rows, 0)
+}
+
+async function digest(
+  engine: Engine,
+  { columns, from, kept, part }: CopiedTable,
+  parameters: Record<string, number>,
+  limits: Limits,
+): Promise<Digests> {
+  // A timestamp has 26 characters.
+  const bytes = columns.map((column) => `length(toString(${column})) + 1`).join(' + ')
+  const sql =
+    `SELECT ${part} AS part, toString(count()) AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS checksum, ` +
+    `toString(sum(${bytes})) AS bytes FROM ${from} WHERE ${kept} GROUP BY part`
+  type Row = Record<'part' | 'rows' | 'checksum' | 'bytes', string>
+  const rows = await queryRows<Row>(engine, { sql, parameters }, limits)
+  return new Map(
+    rows.map((row) => [
+      row.part,
+      { rows: Number(row.rows), bytes: Number(row.bytes), checksum: row.checksum },
+    ]),
+  )
+}
+
+/** Replaces a part that differs by what the other side has. */
+export async function copyPart(
+  sides: CopySides,
+  table: CopiedTable,
+  { part, there, here }: Difference,
+  tokens: string,
+): Promise<void> {
+  const { from, to, topology, signal } = sides
+  if (here !== undefined) {
+    const settings = { max_partition_size_to_drop: 0, max_table_size_to_drop: 0 }
+    for (const sql of table.clear(part, topology)) {
+      await to.command({ sql, settings }, { deadlineMs: chunkDeadlineMs, signal })
+    }
+  }
+  if (there === undefined) return
+  const chunks = readChunks(from, {
+    table,
+    part,
+    parameters: { until: Math.ceil((sides.now() + expiryMarginMs) / 1000) },
+    rows: Math.max(1, Math.floor((sides.chunkBytes * there.rows) / there.bytes)),
+    limits: { deadlineMs: chunkDeadlineMs, signal },
+  })
+  let number = 0
+  for await (const chunk of chunks) {
+    const token = hash(tokens, table.name, part, String(number++))
+    await insertChunk(sides, table, chunk, token)
+    sides.onBytes(chunk.body.length, [table.title, part].filter(Boolean).join(' '))
+  }
+}
+
+/** An insert that fails may have been stored; its token makes sure that it is stored once. */
+async function insertChunk(
+  { to, signal, pause }: CopySides,
+  table: CopiedTable,
+  { body }: Chunk,
+  token: string,
+): Promise<void> {
+  const target = {
+    table: table.name,
+    columns: table.columns,
+    format: 'TabSeparated' as const,
+    settings: { insert_deduplication_token: token, max_partitions_per_insert_block: 0 },
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await to.insert(target, body, { deadlineMs: chunkDeadlineMs, signal })
+      return
+    } catch (error) {
+      const mayPass = engineUnavailable.is(error) || overloaded.is(error)
+      if (!mayPass || attempt >= attempts || signal.aborted) throw error
+      await pause(Math.min(250 * 2 ** attempt, longestPauseMs))
+    }
+  }
+}
+
+function hash(...parts: string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+/**
+ * The first round uses the same tokens every time, so that an insert of an interrupted run that arrives late is not
+ * stored in addition. Should that leave a difference, the next round uses new ones.
+ */
+export function tokensFor(round: number, origin: string): string {
+  return round === 1 ? origin : randomUUID()
+}

@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { singleServer } from '../../../src/catalog/topology.ts'
+import { copyInstallation } from '../../../src/copy/copy-installation.ts'
+import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { type CommandResult, runCommand, startCommand } from '../../support/command.ts'
+import type { EnginePort } from '../../support/engine-port.ts'
+import { embeddedEngine, emulated, log, openServer, remoteCredentials } from '../../support/engines.ts'
+import { openRelay, type Relay } from '../../support/relay.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+/** An installation with the embedded engine moves to a server, in spite of interruptions. Each test continues the last. */
+const directory = scratchDirectory()
+const database = 'moved'
+const adminToken = 'the-admin-token-of-both'
+const limits = { deadlineMs: 120_000 }
+const dayMs = 86_400_000
+const now = Date.now()
+
+let server: EnginePort
+let network: Relay
+let target: RemoteEngine
+let before: unknown[]
+let reader: string
+let keyed: { status: number; body: unknown }
+
+const environment: Record<string, string> = {
+  WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
+  WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
+  WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
+  WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
+  WELLHEAD_CLICKHOUSE_DATABASE: database,
+}
+
+beforeAll(async () => {
+  server = await openServer()
+  network = await openRelay(Number(new URL(server.url).port))
+  target = new RemoteEngine({ url: server.url, ...remoteCredentials, database, log })
+  await target.start()
+  const service = await openService({
+    dataDir: directory.path,
+    environment: { WELLHEAD_ADMIN_TOKEN: adminToken },
+  })
+  await fill(service)
+  before = await responses(service)
+  await service.close()
+})
+afterAll(async () => {
+  await target?.close()
+  await network?.cut()
+  await server?.close()
+  directory.remove()
+})
+
+const admin = (service: RunningService, method: string, path: string, body?: unknown) =>
+  ask(service, adminToken, method, path, body)
+
+async function expectStatus(status: number, response: ReturnType<typeof ask>) {
+  const { status: got, body } = await response
+  expect([got, body]).toEqual([status, expect.anything()])
+  return body
+}
+
+const odd = 'tab\t line\n return\r null\0 quote\' " back\\slash \\N \\t ü 😀 \u2028'
+
+/** Days with the same keys, several projects, values that formats escape, and no entries at all. */
+async function fill(service: RunningService): Promise<void> {
+  const fields = [{ column: 'level', path: 'level', type: 'text', searched: true }]
+  for (const name of ['shop_logs', 'empty_logs', 'gone_logs']) {
+    await expectStatus(201, admin(service, 'POST', '/api/sources', { name, hot_fields: fields }))
+  }
+  const entries = Array.from({ length: 240 }, (_, i) => ({
+    id: i % 3 === 0 ? 'same' : `e${i} ${odd}`,
+    project: ['a', 'b', `c ${odd}`][i % 5 === 0 ? 2 : i % 2],
+    timestamp: new Date(now - (i % 12) * dayMs - (i % 3) * 1000).toISOString(),
+    event_message: `${odd} ${i % 7}`,
+    metadata: { level: 'error', i: i % 7, text: odd },
+  }))
+  for (const source of ['shop_logs', 'auth_logs', 'gone_logs']) {
+    const sent = await expectStatus(200, admin(service, 'POST', `/api/logs?source=${source}`, entries))
+    expect(sent).toMatchObject({ accepted: 240 })
+  }
+  const ages = [-365 * 100, 400].map((days, i) => ({
+    id: `aged ${i}`,
+    project: 'a',
+    timestamp: new Date(now - days * dayMs).toISOString(),
+  }))
+  await expectStatus(200, admin(service, 'POST', '/api/logs?source=shop_logs', ages))
+  const bytes = Buffer.from([0xff, 0x41, 0xc3])
+  const row = Buffer.concat([
+    ...['raw', `${new Date(now - dayMs).toISOString().slice(0, 10)} 00:00:00.000001`, 'x', 'm', '{}'].map(
+      (field) => Buffer.from(`${field}\t`),
+    ),
+  ])
+  await service.engine.insert(
+    {
+      table: 'shop_logs',
+      columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
+      format: 'TabSeparated',
+    },
+    Buffer.concat([row.subarray(0, 3), bytes, row.subarray(3, -1), bytes, Buffer.from('\n')]),
+    limits,
+  )
+  await expectStatus(204, admin(service, 'DELETE', '/api/sources/gone_logs?confirm=gone_logs'))
+  const query = 'SELECT project, count() AS n FROM shop_logs GROUP BY project ORDER BY project'
+  await expectStatus(201, admin(service, 'POST', '/api/endpoints', { name: 'shop.projects', query }))
+  const change = { query: query.replace('count() AS n', "countIf(level = 'error') AS n") }
+  await expectStatus(200, admin(service, 'PATCH', '/api/endpoints/shop.projects', change))
+  await expectStatus(
+    201,
+    admin(service, 'POST', '/api/searches', { name: 'errors', source: 'shop_logs', query: 'level:error' }),
+  )
+  reader = (await makeToken(service, { scopes: ['query', 'ingest'], project: 'a' })).token
+  keyed = await sendKeyed(service)
+  expect(keyed).toMatchObject({ status: 200, body: { accepted: 1 } })
+}
+
+const sendKeyed = async (service: RunningService) => {
+  const { status, body } = await ask(
+    service,
+    reader,
+    'POST',
+    '/api/logs?source=shop_logs',
+    [{ id: 'once' }],
+    {
+      'Idempotency-Key': 'once',
+    },
+  )
+  return { status, body }
+}
+
+/** What a service returns for everything that a copy concerns. */
+async function responses(service: RunningService): Promise<unknown[]> {
+  const paths = [
+    '/api/endpoints',
+    '/api/endpoints/shop.projects/versions',
+    '/api/sources',
+    '/api/searches',
+    '/api/endpoints/query/shop.projects',
+    '/api/endpoints/query/logs.all?project=a&project_tier=PRO&iso_timestamp_start=2000-01-01T00:00:00Z',
+    '/api/endpoints/query/usage.api-counts?project=a&interval=daily',
+    '/api/endpoints/query/functions.invocation-stats?project=a&function_id=f&interval=1day',
+  ]
+  const bodies: unknown[] = []
+  for (const path of paths) bodies.push(withoutUsage((await admin(service, 'GET', path)).body))
+  const tokens = (await admin(service, 'GET', '/api/access-tokens')).body as { id: string }[]
+  bodies.push(tokens.map(({ id }) => id))
+  bodies.push((await ask(service, reader, 'GET', '/api/endpoints/query/shop.projects')).body)
+  return bodies
+}
+
+/** Sizes on disk and times differ. */
+function withoutUsage(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body), (key, value) => (key === 'usage' ? undefined : value))
+}
+
+const copy = (...args: string[]) => ['copy', '--from', directory.path, '--to', server.url, ...args]
+const run = (args: string[], more = {}): Promise<CommandResult> =>
+  runCommand(args, { environment: { ...environment, ...more } })
+
+async function count(sql: string): Promise<number> {
+  const { body } = await target.query({ sql, format: 'TabSeparatedRaw' }, limits)
+  return Number(body.toString())
+}
+
+const entriesThere = () =>
+  count(
+    "SELECT sum(total_rows) FROM system.tables WHERE database = currentDatabase() AND NOT startsWith(name, '_')",
+  )
+
+test('a network that is cut in the middle ends the copy, which continues later', {
+  timeout: 600_000,
+}, async () => {
+  const from = embeddedEngine(directory.path)
+  await from.start()
+  const to = new RemoteEngine({ url: network.url, ...remoteCredentials, database, log, checkEveryMs: 50 })
+  await to.start()
+  let chunks = 0
+  const sides = {
+    from,
+    to,
+    topology: singleServer(database),
+    log,
+    signal: new AbortController().signal,
+    now: Date.now,
+    pause: () => Promise.reject(new Error('gave up')),
+    // Two or three entries.
+    chunkBytes: 1000,
+    onTotal: () => {},
+    onBytes: () => {
+      if (++chunks === 12) void network.cut()
+    },
+  }
+  await expect(copyInstallation(sides)).rejects.toThrow('gave up')
+  const copied = await entriesThere()
+  expect(copied).toBeGreaterThan(20)
+  expect(copied).toBeLessThan(100)
+  await network.mend()
+  expect((await run(copy())).stderr).toMatch(
+    /^wellhead: Another process uses the data directory .* Stop its service/,
+  )
+  chunks = 0
+  const stopped = new AbortController()
+  const resumed = copyInstallation({
+    ...sides,
+    signal: stopped.signal,
+    onBytes: () => {
+      if (++chunks === 60) stopped.abort()
+    },
+  })
+  await expect(resumed).rejects.toMatchObject({ code: 'query_cancelled' })
+  expect(await entriesThere()).toBeGreaterThan(copied)
+  await Promise.all([from.close(), to.close()])
+})
+
+test('a service does not start on an unfinished copy', async () => {
+  const starting = openService({
+    environment: { ...environment, WELLHEAD_CLICKHOUSE_URL: server.url, WELLHEAD_ADMIN_TOKEN: adminToken },
+  })
+  await expect(starting).rejects.toThrow(/copy to the database .* is not finished\. Run wellhead copy again/)
+})
+
+test('a copy that is killed continues, and ends with each row once', { timeout: 900_000 }, async () => {
+  const already = await entriesThere()
+  const { child, result } = startCommand(copy(), { environment })
+  await vi.waitFor(async () => expect(await entriesThere()).toBeGreaterThan(already), {
+    timeout: 300_000,
+    interval: 20,
+  })
+  child.kill('SIGKILL')
+  expect((await result).signal).toBe('SIGKILL')
+  expect(await count('SELECT count() FROM _catalog')).toBe(0)
+  // The engine of the killed process ends a moment later.
+  const done = await vi.waitFor(
+    async () => {
+      const again = await run(copy())
+      expect(again.stderr).not.toContain('Another process uses')
+      return again
+    },
+    { timeout: 300_000, interval: 500 },
+  )
+  expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('All rows are equal.')])
+  const lines = done.stdout.split('\n').map((line) => line.split(/ {2,}/))
+  expect(lines).toContainEqual(['shop_logs', '243', '243', 'yes'])
+  expect(lines).toContainEqual(['auth_logs', '240', '240', 'yes'])
+  expect(lines).toContainEqual(['empty_logs', '0', '0', 'yes'])
+  expect(lines).toContainEqual(['idempotency keys', '1', '1', 'yes'])
+  expect(lines).toContainEqual(['token uses', '1', '1', 'yes'])
+  expect(lines.map(([name]) => name)).not.toContain('gone_logs')
+  expect(lines.every(([, rows, copied]) => rows === copied || rows === 'ROWS')).toBe(true)
+})
+
+test('a finished copy is not repeated', { timeout: 300_000 }, async () => {
+  const already = await entriesThere()
+  const again = await run(copy('--json'))
+  expect([again.code, JSON.parse(again.stdout)]).toEqual([
+    0,
+    { finished_at: expect.any(String), equal: true, tables: [] },
+  ])
+  expect(again.stderr).toContain('Nothing was changed.')
+  expect(await entriesThere()).toBe(already)
+})
+
+test('a service on the server returns what the service on the data directory returned', async () => {
+  const service = await openService({
+    environment: { ...environment, WELLHEAD_CLICKHOUSE_URL: server.url, WELLHEAD_ADMIN_TOKEN: adminToken },
+  })
+  try {
+    expect(await responses(service)).toEqual(before)
+    expect(await sendKeyed(service)).toEqual(keyed)
+    expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'")).toBe(1)
+    expect(await count("SELECT countIf(level = 'error') FROM shop_logs")).toBe(240)
+    const raw = "SELECT count() FROM shop_logs WHERE project = unhex('726177FF41C3')"
+    expect(await count(raw)).toBe(1)
+  } finally {
+    await service.close()
+  }
+})
+
+test('refuses a database that another installation uses', { timeout: 300_000 }, async () => {
+  const other = scratchDirectory()
+  const service = await openService({ dataDir: other.path })
+  await service.close()
+  const args = ['copy', '--from', other.path, '--to', server.url]
+  const copied = await run(args)
+  expect(copied).toMatchObject({ code: 1, stdout: '' })
+  expect(copied.stderr).toMatch(
+    /^wellhead: The database moved of the server is the target of a copy of another/,
+  )
+  await target.command({ sql: 'DROP TABLE _copy SYNC' }, limits)
+  const used = await run(args)
+  expect([used.code, used.stderr]).toEqual([1, expect.stringContaining('is already in use. Choose another')])
+  other.remove()
+})
+
+test('refuses what cannot be copied, and says what to do', async () => {
+  const empty = scratchDirectory()
+  const refused = async (args: string[], more?: Record<string, string>) => {
+    const { code, stderr } = await run(['copy', ...args], more)
+    return [code, stderr]
+  }
+  const to = ['--to', server.url]
+  expect(await refused(['--from', empty.path, ...to])).toEqual([
+    2,
+    `wellhead: ${empty.path} is not a data directory of Wellhead.\n`,
+  ])
+  expect(await refused(['--from', 'http://127.0.0.1:8123', ...to])).toEqual([
+    2,
+    expect.stringMatching(/^wellhead: --from must be a data directory\. A server can only be the target/),
+  ])
+  const from = ['--from', directory.path]
+  expect(await refused([...from, '--to', './other'])).toEqual([
+    2,
+    expect.stringMatching(/^wellhead: --to must be an? http/),
+  ])
+  expect(await refused(from)).toEqual([2, expect.stringContaining('Name the ClickHouse server with --to')])
+  const wrong = await refused([...from, ...to], { WELLHEAD_CLICKHOUSE_PASSWORD: 'wrong' })
+  expect(wrong).toEqual([1, expect.stringMatching(/^wellhead: .*password.*\n$/)])
+  empty.remove()
+})

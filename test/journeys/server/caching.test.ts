@@ -1,0 +1,3 @@
+import { runOnGivenServer } from './run-on.ts'
+
+await runOnGivenServer(() => import('../caching/caching.test.ts'))

@@ -1,0 +1,3 @@
+import { runOnGivenServer } from './run-on.ts'
+
+await runOnGivenServer(() => import('../seed/seed-sql.test.ts'))
