@@ -24,6 +24,7 @@ import {
   fillTypedColumns,
   readTypedColumns,
 } from './tables.ts'
+import type { Topology } from './topology.ts'
 
 interface ReadableSources {
   has(name: string): boolean
@@ -103,6 +104,10 @@ export class Sources {
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
     }
+  }
+
+  get topology(): Topology {
+    return this.#catalog.topology
   }
 
   list(): Source[] {

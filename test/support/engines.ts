@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
+import { ClusterEngine } from '../../src/catalog/cluster-engine.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
-import type { HostOptions } from '../../src/engine/host/protocol.ts'
 import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
@@ -90,17 +90,30 @@ export function shareServer(server: SharedServer): void {
 /** An engine at the place where this test file runs. */
 export async function openEngine(): Promise<OpenEngine> {
   if (!shared) return openEmbedded()
-  const engine = new RemoteEngine({ ...shared, log, maxResultBytes: 32 * 2 ** 20 })
+  const { cluster, ...server } = shared
+  const options = { ...server, log, maxResultBytes: 32 * 2 ** 20 }
+  const engine =
+    cluster === undefined
+      ? new RemoteEngine(options)
+      : new ClusterEngine({ ...options, cluster, quorum: undefined })
   await engine.start()
   return { engine, close: () => engine.close() }
 }
 
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
+interface ServerChoices {
+  /** Name of a cluster in which the server is the only node. */
+  cluster?: string
+  /** By default those of an embedded engine. */
+  grants?: readonly string[]
+}
+
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(
-  choices: Pick<HostOptions, 'grants'> = {},
-): Promise<EnginePort & { pid(): number | undefined }> {
+export async function openServer({
+  cluster,
+  grants,
+}: ServerChoices = {}): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -114,7 +127,9 @@ export async function openServer(
       sessions: 8,
       maxWaiting: 1000,
       graceMs: 1000 * defaultPatience,
-      ...choices,
+      // The second one has the same server as two shards, to see which of them a query asks.
+      ...(cluster !== undefined && { clusters: { [cluster]: 1, [`${cluster}_twice`]: 2 } }),
+      ...(grants && { grants }),
     },
     log,
     patience: defaultPatience,

@@ -6,12 +6,9 @@ import { explainServerError, type ServerIdentity, ServerProblem } from './server
 const askWithinMs = 5_000
 const createWithinMs = 30_000
 
-/**
- * Creates the database where it is missing. If it exists, the other nodes of the cluster got it at the same time; to ask
- * them again would fail while one of them is away.
- */
+/** Creates the database on this node. The check needs no grant to create one that exists. */
 export async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
-  const { database, cluster } = server
+  const { database } = server
   const { body } = await client.query(
     {
       sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
@@ -21,8 +18,7 @@ export async function createDatabase(client: ClickHouseClient, server: ServerIde
     { deadlineMs: askWithinMs },
   )
   if (body.toString().trim() !== '0') return
-  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
-  const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}`
+  const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``
   await client.command({ sql }, { deadlineMs: createWithinMs }).catch((error: Error) => {
     const [line = ''] = error.message.split('\n')
     const reason = `ClickHouse cannot create the database ${database}: ${line.replace(/\.$/, '')}.`

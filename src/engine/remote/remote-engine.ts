@@ -1,4 +1,3 @@
-import { queryTimeout } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine.ts'
@@ -7,7 +6,7 @@ import { ReadyWaiters, whenReady } from '../readiness.ts'
 import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
 import { ServerProblem } from './server-problem.ts'
 
-interface RemoteEngineOptions extends NodeOptions {
+export interface RemoteEngineOptions extends NodeOptions {
   /** One or several, separated by commas. */
   url: string
   /** Of all nodes; by default those in the URL. */
@@ -94,18 +93,17 @@ export class RemoteEngine implements Engine {
     repeatable: boolean,
     send: (node: RemoteNode, limits: Limits) => Promise<T>,
   ): Promise<T> {
-    const until = performance.now() + limits.deadlineMs
+    const since = performance.now()
     const tried = new Set<RemoteNode>()
+    let rest = limits
     let unanswered = 0
     let failure: unknown
     for (;;) {
-      const rest = { ...limits, deadlineMs: until - performance.now() }
-      if (rest.deadlineMs <= 0) throw failure ?? queryTimeout(limits.deadlineMs / 1000)
       const node = this.#choose(tried)
       if (!node && failure !== undefined) throw failure
       if (!node) {
         // Clients should not retry in a tight loop while all nodes are away.
-        await whenReady(rest, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
+        rest = await whenReady(rest, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
         continue
       }
       try {
@@ -113,6 +111,9 @@ export class RemoteEngine implements Engine {
       } catch (error) {
         if (isUnreachable(error)) unanswered++
         if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error
+        const deadlineMs = limits.deadlineMs - Math.ceil(performance.now() - since)
+        if (deadlineMs <= 0) throw error
+        rest = { ...limits, deadlineMs }
         tried.add(node)
         failure ??= error
       }

@@ -17,7 +17,7 @@ export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'comma
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Cluster on which the database is created. */
+  /** Cluster that the node must know. */
   cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two

@@ -77,7 +77,7 @@ function openLoad(project: string, calls: Call[]) {
   /** Every result has all entries that were acknowledged before. */
   const read = async () => {
     const before = ledger.acknowledgedIds
-    const path = `/api/endpoints/query/nodes.count?project=${project}`
+    const path = `/api/endpoints/query/${project}.count?project=${project}`
     const response = await call(path, { headers: { 'Cache-Control': 'no-cache' } }).catch(() => undefined)
     if (!response) return count(0)
     const body = (await response.json()) as { result: { n: number }[]; error?: { code: string } }
@@ -111,14 +111,15 @@ function openLoad(project: string, calls: Call[]) {
   }
 }
 
-const endpoint = {
+/** An endpoint that counts the entries of a project. */
+const counting = (project: string) => ({
   method: 'POST',
-  headers: { 'X-API-KEY': adminToken },
+  headers: { 'X-API-KEY': adminToken, 'Content-Type': 'application/json' },
   body: JSON.stringify({
-    name: 'nodes.count',
+    name: `${project}.count`,
     query: 'SELECT count() AS n FROM edge_logs WHERE project = @project',
   }),
-}
+})
 
 test('while nodes go and come under load, requests get their rows and entries are stored once', {
   timeout: 600_000,
@@ -133,7 +134,7 @@ test('while nodes go and come under load, requests get their rows and entries ar
     return relays.map(({ url }) => up.find(([, port]) => url.endsWith(`:${port}`))?.[2]).join()
   }
   const become = (expected: string) => vi.waitFor(async () => expect(await nodes()).toBe(expected), soon)
-  expect((await service.call('/api/endpoints', endpoint)).status).toBe(201)
+  expect((await service.call('/api/endpoints', counting('nodes'))).status).toBe(201)
   expect(await nodes()).toBe('1,1')
 
   const load = openLoad('nodes', [(path, init) => fetch(service.url + path, init)])
@@ -177,9 +178,8 @@ test('after a kill of one of two services, the other has every acknowledged entr
   ) as [ServiceProcess, ServiceProcess]
   const [doomed, survivor] = services
   const urls = await Promise.all(services.map((service) => service.ready()))
-  // The first test may have created it.
-  await fetch(`${urls[0]}/api/endpoints`, endpoint)
-  const query = `${urls[1]}/api/endpoints/nodes.count`
+  expect((await fetch(`${urls[0]}/api/endpoints`, counting('services'))).status).toBe(201)
+  const query = `${urls[1]}/api/endpoints/services.count`
   const headers = { 'X-API-KEY': adminToken }
   await vi.waitFor(async () => expect((await fetch(query, { headers })).status).toBe(200), soon)
 
@@ -216,6 +216,16 @@ test('after a kill of one of two engines, queries that need no data of it succee
   await both.start()
   const select = () =>
     both.query({ sql: 'SELECT 1', format: 'TabSeparatedRaw' }, limits).then(({ body }) => body.toString())
+  for (const url of [server.url, other.url]) {
+    const e = engineOf(url)
+    await e.start()
+    console.log(
+      String(
+        (await e.query({ sql: 'SELECT serverUUID(), hostName(), version()', format: 'TSV' }, limits)).body,
+      ),
+    )
+    await e.close()
+  }
   const killed = other.pid() as number
   let stop = false
   const results: string[] = []
