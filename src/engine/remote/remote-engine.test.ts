@@ -343,6 +343,18 @@ describe('nodes', () => {
     expect(engine.state()).not.toHaveProperty('leak')
   })
 
+  test('that leak say so once in the log', async () => {
+    const lines: string[] = []
+    const engine = engineOf([await openNode(ok)], {
+      findLeak: async () => 'A join shows rows of others.',
+      log: pino({}, { write: (line) => void lines.push(line) }),
+    })
+    await engine.start()
+    await vi.waitFor(() => expect(engine.state()).toHaveProperty('leak'))
+    const said = lines.filter((line) => line.includes('A join shows rows of others.'))
+    expect(said).toEqual([expect.stringContaining('ClickHouse does not isolate tenants')])
+  })
+
   test('are named by host and port, and nothing says their passwords', async () => {
     const node = await openNode(ok)
     const lines: string[] = []

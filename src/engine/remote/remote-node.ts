@@ -214,7 +214,9 @@ export class RemoteNode implements NodeConnection {
     if (this.#closed) return
     const { node, ready, restarts, version, leak } = this.#state
     if (next.ready && !ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
-    if (next.leak !== undefined) this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants')
+    if (next.leak !== undefined && next.leak !== leak) {
+      this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants, so they are refused')
+    }
     const earlier = { ...(version !== undefined && { version }), ...(leak !== undefined && { leak }) }
     this.#state = next.ready
       ? { node, restarts: restarts + (!ready && version !== undefined ? 1 : 0), ...next }
