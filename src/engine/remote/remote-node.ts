@@ -15,7 +15,7 @@ export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'data
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Named in advice to operators. */
+  /** Cluster that the node must know. */
   cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two

@@ -27,6 +27,7 @@ export const sentSettings: readonly string[] = [
   'max_ast_elements',
   'max_execution_time',
   'max_memory_usage',
+  'max_parallel_replicas',
   'max_partitions_per_insert_block',
   'max_query_size',
   'max_result_bytes',

@@ -103,7 +103,7 @@ test('every setting that the service sends is checked by doctor', () => {
 
 test('doctor finds nothing to complain about', async () => {
   const find = await doctor()
-  for (const name of ['server', 'grants', 'profile', 'server clock', 'tables']) {
+  for (const name of ['server', 'grants', 'profile', 'server clock', 'tables', 'isolation']) {
     expect(find(name)).toMatchObject([{ name, status: 'ok' }])
   }
   expect(find('server')[0]?.message).toMatch(/^ClickHouse \d/)
