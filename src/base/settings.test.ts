@@ -36,6 +36,7 @@ describe('readSettings', () => {
       statistics: true,
       metrics: 'token',
       logLevel: 'info',
+      mcpWrite: false,
       logFormat: 'auto',
     })
   })
