@@ -187,6 +187,9 @@ export class RemoteNode implements NodeConnection {
     }
     await createDatabase(this.#inspector, this.#identity)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
+    // Serves all but tenants until it is known whether the leak is gone.
+    if (version === before && leakBefore !== undefined)
+      this.#become({ ready: true, version, leak: leakBefore })
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
   }

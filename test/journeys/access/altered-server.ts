@@ -21,9 +21,11 @@ export async function openAlteredServer(url: string, first: Alteration) {
     const body = asksVersion ? Buffer.from(`${sent}`.replace('version()', `'${version}'`)) : sent
     const { 'transfer-encoding': _, ...headers } = incoming.headers
     const path = `${pathname}?${searchParams}`
+    // No agent: a kept connection may be closed when it is used again.
     const forwarded = request(
       {
         hostname,
+        agent: false,
         port,
         path,
         method: incoming.method,

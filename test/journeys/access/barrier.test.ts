@@ -154,5 +154,6 @@ test('a leak is found again if the same version was away', async () => {
   await upgrade({ version: '30.2.1.1', ...leaky })
   expect((await as(tenant.token)('GET', `${query}/barrier.ids`)).status).toBe(503)
   await upgrade({ version: '30.2.1.1' })
-  expect((await as(tenant.token)('GET', `${query}/barrier.ids`)).status).toBe(200)
+  const served = async () => expect((await as(tenant.token)('GET', `${query}/barrier.ids`)).status).toBe(200)
+  await vi.waitFor(served, { timeout: 60_000, interval: 50 })
 })
