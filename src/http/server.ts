@@ -106,6 +106,8 @@ export interface ServerOptions extends StatusRoutes {
   maxStreams: number
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
+  /** Whether admins have MCP tools that save endpoints. */
+  mcpWrite: boolean
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {

@@ -13,8 +13,15 @@ import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
 import { readQuery, type SearchCondition } from './search/search-condition.ts'
 import { isStatus, requiredField } from './search/search-field.ts'
 import { searchNotes } from './search/search-notes.ts'
-import { type EntryFilter, facetsShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
-import { pathSettings } from './source-admin.ts'
+import {
+  type EntryFilter,
+  entryFilterShape,
+  facetsShape,
+  histogramShape,
+  searchShape,
+  valuesShape,
+} from './search-shape.ts'
+import { pathSettings, type SeenPath, seenPaths } from './seen-paths.ts'
 
 interface LogSearchOptions {
   engine: Engine
@@ -51,6 +58,14 @@ export interface Facet {
   values: ValueCount[]
 }
 
+export interface SourceDescription {
+  source: Source
+  fields: SeenPath[]
+  /** Number of entries of the last 24 hours. */
+  lastDay: number
+  newestMicros: number | undefined
+}
+
 /** One search, ready to run. */
 interface Search {
   reader: EntryReader
@@ -64,6 +79,7 @@ interface Search {
 }
 
 const deadlineMs = 30_000
+const dayMs = 86_400_000
 /** Number of crashes of the engine after which searches of a caller are refused for a while. */
 const maxCrashes = 3
 /** Values of a histogram that have counts of their own. */
@@ -201,6 +217,23 @@ export class LogSearch {
       return [{ field: path, column, values: values.slice(0, shownFacetValues) }]
     })
     return { facets }
+  }
+
+  /** The fields of the newest entries, and how many entries arrived lately. */
+  async describe(name: string, reader: EntryReader): Promise<SourceDescription> {
+    const lastDay = new Date(this.#options.clock.now() - dayMs).toISOString()
+    const search = this.#search(name, readShape(entryFilterShape, { from: lastDay }), reader)
+    const { table, sql, parameters, source } = search
+    const [fields, counts, newest] = await Promise.all([
+      seenPaths(source, (statement, settings) => this.#rows(search, statement, {}, settings)),
+      this.#rows<{ n: number }>(search, `SELECT count() AS n FROM ${table} WHERE ${sql}`, parameters),
+      this.#rows<{ at: number }>(
+        search,
+        `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${table} ORDER BY timestamp DESC LIMIT 1`,
+        {},
+      ),
+    ])
+    return { source, fields, lastDay: counts[0]?.n ?? 0, newestMicros: newest[0]?.at }
   }
 
   #search(name: string, sent: EntryFilter, reader: EntryReader): Search {

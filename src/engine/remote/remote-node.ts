@@ -4,15 +4,13 @@ import type { ServerAddress } from '../../base/server-addresses.ts'
 import { ClickHouseClient } from '../clickhouse-client.ts'
 import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
-import { isUnreachable } from '../engine-errors.ts'
+import { isUnreachable, toWellheadError } from '../engine-errors.ts'
 import { checkServer } from './check-server.ts'
 import { createDatabase, findUnknownSettings } from './inspect-node.ts'
 import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
 /** Runs statements on exactly one node. */
-export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'command'> {
-  readonly database: string
-}
+export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
 
 export interface NodeOptions {
   /** Created if it does not exist. */
@@ -133,9 +131,11 @@ export class RemoteNode implements NodeConnection {
     } catch (error) {
       if (own.signal.reason === moved) throw engineUnavailable('ClickHouse stopped responding.')
       const fault = serverFault(error, this.#identity)
-      if (fault) this.#inspectAt = 0
-      // A single connection may break while the server is fine, so check the server.
-      if (isUnreachable(error) || this.#inspectAt === 0) void this.#check()
+      // A single connection may break while the server is fine, but it may also have restarted with another version.
+      if (fault || isUnreachable(error)) {
+        this.#inspectAt = 0
+        void this.#check()
+      }
       throw fault ?? error
     } finally {
       this.#requests.delete(own)
@@ -169,13 +169,11 @@ export class RemoteNode implements NodeConnection {
     return this.#checking
   }
 
-  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
+  /** Mostly only a ping, because even a busy server responds to that. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
-    if (ready) {
-      await this.#ping()
-      if (performance.now() < this.#inspectAt) return
-    }
+    await this.#ping()
+    if (ready && performance.now() < this.#inspectAt) return
     const version = await checkServer(this.#checker, this.#identity).catch((error) => {
       if (ready && before !== undefined && isAway(error)) return before
       throw error
@@ -197,7 +195,13 @@ export class RemoteNode implements NodeConnection {
     const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
     const { response, cancel } = this.#checker.send(ping)
     const timer = setTimeout(cancel, defaults.pingWithinMs)
-    await response.finally(() => clearTimeout(timer))
+    try {
+      await response
+    } catch (error) {
+      throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #becomeDown(error: unknown): void {

@@ -103,6 +103,8 @@ test('while the server leaks, tenants and their sessions are refused, but can se
   expect(await answersTo(session.token)).toEqual(expected)
   const live = await openEvents(`${service.url}${query}/barrier.ids`, tenant.token)
   expect(live.status).toBe(503)
+  const tools = await as(tenant.token)('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  expect(tools.status).toBe(503)
   const sent = await as(tenant.token)('POST', '/api/logs?source=auth_logs', [{ event_message: 'sent' }])
   expect(sent.body).toMatchObject({ accepted: 1 })
 })
