@@ -2,7 +2,13 @@ import { inspect } from 'node:util'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { ClickHouseError } from './clickhouse-http.ts'
-import { engineCodeOf, isDiskTrouble, isUnreadableRow, toWellheadError } from './engine-errors.ts'
+import {
+  engineCodeOf,
+  isDiskTrouble,
+  isNodeTrouble,
+  isUnreadableRow,
+  toWellheadError,
+} from './engine-errors.ts'
 
 const convert = (code: number, message = 'Cannot read.', type = 'AN_ERROR') =>
   toWellheadError(new ClickHouseError({ message, code, type }), { deadlineMs: 1000, ended: 'by-engine' })
@@ -81,3 +87,24 @@ test('an error of the connection is not an error of the disk', () => {
   const error = toWellheadError(new Error('gone'), { deadlineMs: 1, ended: 'by-engine' })
   expect(isDiskTrouble(error)).toBe(false)
 })
+
+test.each([
+  [32, 'Attempt to read after eof: while receiving packet from ch-2:9000', 'engine_unavailable', true],
+  [32, "Attempt to read after eof: Cannot parse UInt8 from ''", 'invalid_query', false],
+  [202, 'Too many simultaneous queries.', 'overloaded', true],
+  [252, 'Too many parts.', 'overloaded', false],
+  [241, 'Memory limit exceeded.', 'overloaded', false],
+  [242, 'Table is in readonly mode.', 'engine_unavailable', true],
+  [285, 'Number of alive replicas is less than requested quorum.', 'engine_unavailable', false],
+  [289, 'Replica does not have a part which was written with quorum.', 'engine_unavailable', true],
+  [319, 'Unknown status of insert.', 'engine_unavailable', true],
+  [394, 'Query was cancelled.', 'engine_unavailable', false],
+  [60, 'Table does not exist.', 'invalid_query', false],
+])(
+  'error %d "%s" becomes %s, and another node may serve the request: %s',
+  (code, message, made, elsewhere) => {
+    const error = convert(code, message)
+    expect([error.code, isNodeTrouble(error)]).toEqual([made, elsewhere])
+    expect(error.message).not.toContain('ch-2')
+  },
+)

@@ -130,7 +130,9 @@ const nodeTroubles = new Set([192, 193, 194, 198, 202, 203, 209, 210, 225, 236, 
 /** Whether another node may serve the request: nothing was received of the response, or this node cannot serve. */
 export function isNodeTrouble(error: unknown): boolean {
   if (isUnreachable(error)) return !((error as Error).cause instanceof BrokenResponse)
-  return nodeTroubles.has(engineCodeOf(error) ?? 0) || isDiskTrouble(error)
+  const code = engineCodeOf(error) ?? 0
+  const lostAnother = code === endOfData && engineUnavailable.is(error)
+  return lostAnother || nodeTroubles.has(code) || isDiskTrouble(error)
 }
 
 /** Whether an insert was refused, because another one waits for its quorum. */

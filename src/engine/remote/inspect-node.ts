@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '../clickhouse-client.ts'
 import { readJsonRows } from '../json-rows.ts'
 import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
-const askWithinMs = 5_000
-const createWithinMs = 30_000
+/** The node responded to a ping, so it is busy at most. */
+const limits = { deadlineMs: 30_000 }
 
 /** Creates the database on this node. The check needs no grant to create one that exists. */
 export async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
@@ -15,11 +15,11 @@ export async function createDatabase(client: ClickHouseClient, server: ServerIde
       parameters: { name: database },
       format: 'TabSeparatedRaw',
     },
-    { deadlineMs: askWithinMs },
+    limits,
   )
   if (body.toString().trim() !== '0') return
   const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``
-  await client.command({ sql }, { deadlineMs: createWithinMs }).catch((error: Error) => {
+  await client.command({ sql }, limits).catch((error: Error) => {
     const [line = ''] = error.message.split('\n')
     const reason = `ClickHouse cannot create the database ${database}: ${line.replace(/\.$/, '')}.`
     throw (
@@ -43,7 +43,7 @@ export async function findUnknownSettings(client: ClickHouseClient): Promise<Rea
       sql: `SELECT name FROM system.settings WHERE name IN (${newer.map((name) => `'${name}'`).join(', ')})`,
       format: 'JSONEachRow',
     },
-    { deadlineMs: askWithinMs },
+    limits,
   )
   const known = new Set(readJsonRows<{ name: string }>(body).map(({ name }) => name))
   return new Set(newer.filter((name) => !known.has(name)))

@@ -4,20 +4,18 @@ import type { ServerAddress } from '../../base/server-addresses.ts'
 import { ClickHouseClient } from '../clickhouse-client.ts'
 import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
-import { isUnreachable } from '../engine-errors.ts'
+import { isUnreachable, toWellheadError } from '../engine-errors.ts'
 import { checkServer } from './check-server.ts'
 import { createDatabase, findUnknownSettings } from './inspect-node.ts'
 import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
 /** Runs statements on exactly one node. */
-export interface NodeConnection extends Pick<Engine, 'query' | 'insert' | 'command'> {
-  readonly database: string
-}
+export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
 
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Named in advice to operators. */
+  /** Cluster that the node must know. */
   cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
@@ -133,9 +131,11 @@ export class RemoteNode implements NodeConnection {
     } catch (error) {
       if (own.signal.reason === moved) throw engineUnavailable('ClickHouse stopped responding.')
       const fault = serverFault(error, this.#identity)
-      if (fault) this.#inspectAt = 0
-      // A single connection may break while the server is fine, so check the server.
-      if (isUnreachable(error) || this.#inspectAt === 0) void this.#check()
+      // A single connection may break while the server is fine, but it may also have restarted with another version.
+      if (fault || isUnreachable(error)) {
+        this.#inspectAt = 0
+        void this.#check()
+      }
       throw fault ?? error
     } finally {
       this.#requests.delete(own)
@@ -169,13 +169,11 @@ export class RemoteNode implements NodeConnection {
     return this.#checking
   }
 
-  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
+  /** Mostly only a ping, because even a busy server responds to that. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
-    if (ready) {
-      await this.#ping()
-      if (performance.now() < this.#inspectAt) return
-    }
+    await this.#ping()
+    if (ready && performance.now() < this.#inspectAt) return
     const version = await checkServer(this.#checker, this.#identity).catch((error) => {
       if (ready && before !== undefined && isAway(error)) return before
       throw error
@@ -189,6 +187,9 @@ export class RemoteNode implements NodeConnection {
     }
     await createDatabase(this.#inspector, this.#identity)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
+    // Serves all but tenants until it is known whether the leak is gone.
+    if (version === before && leakBefore !== undefined)
+      this.#become({ ready: true, version, leak: leakBefore })
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
   }
@@ -197,7 +198,13 @@ export class RemoteNode implements NodeConnection {
     const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
     const { response, cancel } = this.#checker.send(ping)
     const timer = setTimeout(cancel, defaults.pingWithinMs)
-    await response.finally(() => clearTimeout(timer))
+    try {
+      await response
+    } catch (error) {
+      throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #becomeDown(error: unknown): void {
@@ -214,7 +221,9 @@ export class RemoteNode implements NodeConnection {
     if (this.#closed) return
     const { node, ready, restarts, version, leak } = this.#state
     if (next.ready && !ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
-    if (next.leak !== undefined) this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants')
+    if (next.leak !== undefined && next.leak !== leak) {
+      this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants, so they are refused')
+    }
     const earlier = { ...(version !== undefined && { version }), ...(leak !== undefined && { leak }) }
     this.#state = next.ready
       ? { node, restarts: restarts + (!ready && version !== undefined ? 1 : 0), ...next }

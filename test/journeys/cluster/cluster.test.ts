@@ -11,7 +11,7 @@ import {
   dropSourceTable,
   fillTypedColumns,
 } from '../../../src/catalog/tables.ts'
-import { queryRows } from '../../../src/engine/json-rows.ts'
+import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { ask } from '../../support/callers.ts'
 import { log, sharedServer } from '../../support/engines.ts'
@@ -104,7 +104,8 @@ describe('shards', () => {
       format: 'JSONEachRow',
       settings: { insert_deduplication_token: 'once' },
     } as const
-    const rows = Buffer.from(`{"project":"retried","id":"r1","timestamp":${Math.floor(Date.now() / 1000)},"metadata":"{}"}\n`)
+    const timestamp = new Date().toISOString().replace('T', ' ').replace('Z', '')
+    const rows = writeJsonRows([{ project: 'retried', id: 'r1', timestamp, metadata: '{}' }])
     for (let attempt = 0; attempt < 2; attempt++) await service.engine.insert(target, rows, limits)
     expect(await count("SELECT count() AS n FROM orders WHERE project = 'retried'")).toBe(1)
   })

@@ -12,6 +12,7 @@ import { type ServiceProcess, spawnService } from '../../support/service-process
 let server: Awaited<ReturnType<typeof openServer>>
 let other: Awaited<ReturnType<typeof openServer>>
 let engine: RemoteEngine
+const spawned: ServiceProcess[] = []
 
 const adminToken = 'the-admin-token-of-all'
 const { user, password } = remoteCredentials
@@ -33,6 +34,7 @@ beforeAll(async () => {
   await engine.start()
 })
 afterAll(async () => {
+  for (const { child } of spawned) child.kill('SIGKILL')
   await engine?.close()
   await Promise.all([server?.close(), other?.close()])
 })
@@ -163,7 +165,7 @@ test('while nodes go and come under load, requests get their rows and entries ar
   expect(served).toBeGreaterThan(0)
 
   expect(await (await service.call('/api/status')).json()).toMatchObject({
-    engine: { ready: true, restarts: 2, nodes: [{ ready: true }, { ready: true }] },
+    engine: { ready: true, nodes: [{ ready: true }, { ready: true }] },
   })
   await service.close()
   for (const relay of relays) await relay.cut()
@@ -176,6 +178,7 @@ test('after a kill of one of two services, the other has every acknowledged entr
   const services = directories.map(({ path }) =>
     spawnService(['--port', '0', '--data-dir', path], environmentOf(server.url)),
   ) as [ServiceProcess, ServiceProcess]
+  spawned.push(...services)
   const [doomed, survivor] = services
   const urls = await Promise.all(services.map((service) => service.ready()))
   expect((await fetch(`${urls[0]}/api/endpoints`, counting('services'))).status).toBe(201)
@@ -216,16 +219,6 @@ test('after a kill of one of two engines, queries that need no data of it succee
   await both.start()
   const select = () =>
     both.query({ sql: 'SELECT 1', format: 'TabSeparatedRaw' }, limits).then(({ body }) => body.toString())
-  for (const url of [server.url, other.url]) {
-    const e = engineOf(url)
-    await e.start()
-    console.log(
-      String(
-        (await e.query({ sql: 'SELECT serverUUID(), hostName(), version()', format: 'TSV' }, limits)).body,
-      ),
-    )
-    await e.close()
-  }
   const killed = other.pid() as number
   let stop = false
   const results: string[] = []
