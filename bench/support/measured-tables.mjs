@@ -1,5 +1,6 @@
 import { builtInSources } from '../../dist/catalog/built-in-sources.js'
-import { createSourceTable, database } from '../../dist/catalog/tables.js'
+import { createSourceTable } from '../../dist/catalog/tables.js'
+import { singleServer } from '../../dist/catalog/topology.js'
 
 /** Merges of the larger tables take their time. */
 const limits = { deadlineMs: 3_600_000 }
@@ -18,7 +19,8 @@ export async function readRows(engine, sql, parameters = {}) {
 /** A table with the columns, the codecs and the settings of the edge source. */
 export async function createEdgeTable(engine, name) {
   const edge = builtInSources.find((source) => source.name === 'edge_logs')
-  for (const sql of createSourceTable({ ...edge, name }, { cluster: undefined })) await command(engine, sql)
+  const { database } = engine
+  for (const sql of createSourceTable({ ...edge, name }, singleServer(database))) await command(engine, sql)
   return `${database}.${name}`
 }
 

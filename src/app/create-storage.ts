@@ -2,10 +2,10 @@ import { Backups } from '../backup/backups.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
+import { serverEngine, topologyOf } from '../catalog/cluster-engine.ts'
 import { Sources } from '../catalog/sources.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { RemoteEngine } from '../engine/remote/remote-engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
@@ -28,8 +28,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const topology = { database: engine.database, cluster: settings.clickhouseCluster }
-  const catalog = new Catalog({ engine, clock, log, topology, shared })
+  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
   const sources = new Sources(catalog, clock, (name) => {
@@ -62,14 +61,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
 
 function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
-    return new RemoteEngine({
-      url: settings.clickhouseUrl,
-      user: settings.clickhouseUser,
-      password: settings.clickhousePassword,
-      database: settings.clickhouseDatabase,
-      cluster: settings.clickhouseCluster,
-      log,
-    })
+    return serverEngine(settings, settings.clickhouseUrl, { log })
   }
   return new EmbeddedEngine({
     dataDir: settings.dataDir,

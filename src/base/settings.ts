@@ -154,6 +154,12 @@ const definitions = {
     expected: 'the name of a cluster',
     description: 'Name of the ClickHouse cluster. Default: a single server.',
   },
+  clickhouseQuorum: {
+    env: 'WELLHEAD_CLICKHOUSE_QUORUM',
+    ...wholeNumber(1, 100),
+    description:
+      'Number of replicas that store entries before they are acknowledged. Default: 2, or 1 if a shard has one replica.',
+  },
   engineMemory: {
     env: 'WELLHEAD_ENGINE_MEMORY',
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),

@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import { invalidBody, invalidParameter, type WellheadError } from './errors.ts'
 
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
 export const notWellFormed = 'must be valid Unicode; it contains half of a surrogate pair'
 
 interface Place {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
-import { nameTaken, versionConflict } from '../base/errors.ts'
+import { engineUnavailable, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
+import { isQuorumBusy } from '../engine/engine-errors.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import {
   batchesOf,
@@ -16,14 +18,17 @@ import {
   type Verdict,
 } from './catalog-replay.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
+import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate, runOnce } from './migrations.ts'
-import { catalogOrder, type Topology } from './tables.ts'
+import { catalogOrder } from './tables.ts'
+import type { Topology } from './topology.ts'
 
 interface CatalogOptions {
   engine: Engine
   clock: Clock
   log: Log
-  topology: Topology
+  /** Known once the engine has started. */
+  topology: () => Topology
   /** Whether other services may write to the same catalog. */
   shared: boolean
 }
@@ -34,6 +39,7 @@ type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | vo
 const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000
 const maxAttempts = 5
+const retryAfterMs = 50
 
 /** Never throws, whatever the body is. */
 export const namesOf: NamesOf = (kind, body) => {
@@ -57,6 +63,10 @@ function texts(...values: unknown[]): string[] {
 /**
  * Endpoints, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
  * ClickHouse server append to the same log and follow each other; the engine's order of the rows decides conflicts.
+ *
+ * Replicas agree on that order, but an insert gets its place before its rows are visible. On a cluster, a slow insert could
+ * so appear before one whose outcome was already reported. Therefore each insert has the number of known rows as its
+ * deduplication token: of several inserts after the same row, the keeper lets one through. The others are tried again.
  */
 export class Catalog {
   readonly #options: CatalogOptions
@@ -80,7 +90,7 @@ export class Catalog {
   }
 
   get topology(): Topology {
-    return this.#options.topology
+    return this.#options.topology()
   }
 
   /** The listener gets every change, and everything when the catalog opens. There is one listener per kind. */
@@ -89,6 +99,7 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
+    await refuseForeignOwnTables((sql) => this.read(sql))
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#exclusive(() => this.#reload())
@@ -108,27 +119,35 @@ export class Catalog {
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
     return this.#exclusive(async () => {
-      // Retries what is not applied yet, before anything is written.
-      if (this.#stale || this.#unapplied.size > 0) {
-        await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+      for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+        if (await this.#appendOnce(by, changes)) return
+        await delay(retryAfterMs * attempt)
       }
-      refuse(this.#state.judge(...changes), changes, this.#state)
-      const entries = entriesOfBatch(randomUUID(), changes.length)
-      const records = changes.map((change, index) => ({
-        ...change,
-        entry: entries[index] as string,
-        changed_at: new Date(this.#options.clock.now()).toISOString(),
-        changed_by: by,
-      }))
-      // Until the log is read again, the outcome is unknown.
-      this.#stale = true
-      await this.#insert(records)
-      await this.#reload().catch((error) => this.#unlessOthers(error, changes))
-      for (const { entry, kind, id } of records) {
-        const lost = { accepted: false, because: 'version', kind, id } as const
-        refuse(this.#verdicts.get(entry) ?? lost, changes, this.#state)
-      }
+      throw engineUnavailable('Other services change the catalog at the moment. Try again.')
     })
+  }
+
+  /** Returns whether the changes are in the log. */
+  async #appendOnce(by: string, changes: readonly CatalogChange[]): Promise<boolean> {
+    // Retries what is not applied yet, before anything is written.
+    if (this.#stale || this.#unapplied.size > 0) {
+      await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+    }
+    refuse(this.#state.judge(...changes), changes, this.#state)
+    const entries = entriesOfBatch(randomUUID(), changes.length)
+    const records = changes.map((change, index) => ({
+      ...change,
+      entry: entries[index] as string,
+      changed_at: new Date(this.#options.clock.now()).toISOString(),
+      changed_by: by,
+    }))
+    // Until the log is read again, the outcome is unknown.
+    this.#stale = true
+    if (!(await this.#insert(records))) return false
+    await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+    const verdicts = records.flatMap(({ entry }) => this.#verdicts.get(entry) ?? [])
+    for (const verdict of verdicts) refuse(verdict, changes, this.#state)
+    return verdicts.length > 0
   }
 
   /** Runs work while this service changes nothing. */
@@ -225,22 +244,26 @@ export class Catalog {
   }
 
   #query<Row>(sql: string): Promise<Row[]> {
-    const settings = this.topology.cluster ? { select_sequential_consistency: 1 } : {}
+    const settings = this.topology.replicated ? { select_sequential_consistency: 1 } : {}
     return queryRows<Row>(this.#options.engine, { sql, settings }, limits)
   }
 
-  async #insert(records: CatalogRecord[]): Promise<void> {
+  /** Returns false if another service is writing, so that nothing was stored. */
+  async #insert(records: CatalogRecord[]): Promise<boolean> {
     const rows = records.map((record) => ({
       ...record,
       changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
       body: JSON.stringify(record.body),
     }))
-    const settings = this.topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
-    await this.#options.engine.insert(
-      { table: '_catalog', format: 'JSONEachRow', settings },
-      writeJsonRows(rows),
-      limits,
-    )
+    const settings = this.topology.cluster ? { insert_deduplication_token: `after ${this.#rows}` } : {}
+    const target = { table: '_catalog', format: 'JSONEachRow', settings } as const
+    try {
+      await this.#options.engine.insert(target, writeJsonRows(rows), limits)
+      return true
+    } catch (error) {
+      if (isQuorumBusy(error)) return false
+      throw error
+    }
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { closestName } from '../base/text/closest-name.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
+import { ForeignTable, refuseForeignTables } from './foreign-tables.ts'
 import { shippedColumnsId } from './migrations.ts'
 import {
   maxTypedColumns,
@@ -23,6 +24,7 @@ import {
   fillTypedColumns,
   readTypedColumns,
 } from './tables.ts'
+import type { Topology } from './topology.ts'
 
 interface ReadableSources {
   has(name: string): boolean
@@ -104,6 +106,10 @@ export class Sources {
     }
   }
 
+  get topology(): Topology {
+    return this.#catalog.topology
+  }
+
   list(): Source[] {
     return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
@@ -141,6 +147,13 @@ export class Sources {
     const source = this.#firstVersion(newSource)
     // A new source must not contain the entries of an old one.
     if (this.#leftovers.has(source.name)) await this.#drop(source.name)
+    await this.#refuseForeign([source.name]).catch((error) => {
+      if (!(error instanceof ForeignTable)) throw error
+      throw invalidParameter(
+        'name',
+        `A table of another program has the name ${source.name}. Choose another name.`,
+      )
+    })
     await this.#write(by, source)
     return source
   }
@@ -175,6 +188,10 @@ export class Sources {
     await this.#drop(source.name)
   }
 
+  #refuseForeign(names: readonly string[]): Promise<void> {
+    return refuseForeignTables((sql) => this.#catalog.read(sql), names, this.#catalog.topology.cluster)
+  }
+
   async #drop(name: string): Promise<void> {
     // Concurrent requests wait for the same drop.
     const dropping =
@@ -203,6 +220,8 @@ export class Sources {
   async #apply(changed: readonly CatalogRecord[]): Promise<void> {
     const { topology } = this.#catalog
     const changes = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
+    const added = changes.filter(({ record, source }) => !record.deleted && !this.#byName.has(source.name))
+    await this.#refuseForeign(added.map(({ source }) => source.name))
     for (const { record, source } of changes) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)

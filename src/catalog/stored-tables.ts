@@ -1,5 +1,6 @@
 import type { Engine, Limits } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
+import { systemTable, type Topology } from './topology.ts'
 
 /** The stored parts of one source. */
 export interface StoredTable {
@@ -9,13 +10,17 @@ export interface StoredTable {
   bytes: number
 }
 
-/** By source, without empty ones. On a cluster, these are the parts of the server that responds. */
-export async function readStoredTables(engine: Engine, limits: Limits): Promise<Map<string, StoredTable>> {
+/** By source, without empty ones. On a cluster, one replica of each shard counts. */
+export async function readStoredTables(
+  engine: Engine,
+  topology: Topology,
+  limits: Limits,
+): Promise<Map<string, StoredTable>> {
   const sql =
     "SELECT replaceRegexpOne(table, '_local$', '') AS source, count() AS parts, sum(rows) AS rows, sum(bytes_on_disk) AS bytes " +
-    'FROM system.parts WHERE active AND database = currentDatabase() GROUP BY source'
+    `FROM ${systemTable(topology, 'parts')} WHERE active AND database = {database:String} GROUP BY source`
   type Row = Record<keyof StoredTable | 'source', string>
-  const tables = await queryRows<Row>(engine, { sql }, limits)
+  const tables = await queryRows<Row>(engine, { sql, parameters: { database: engine.database } }, limits)
   return new Map(
     tables.map(({ source, parts, rows, bytes }) => [
       source,

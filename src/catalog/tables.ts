@@ -1,11 +1,6 @@
 import { sqlText } from '../sql/names.ts'
-import type { NewSource, TypedColumn } from './source.ts'
-
-/** A single server, or a cluster: there, schema statements run on every node. */
-export interface Topology {
-  database: string
-  cluster: string | undefined
-}
+import type { NewSource, Source, TypedColumn } from './source.ts'
+import type { Topology } from './topology.ts'
 
 /** Rows per granule. Small, so that a page of one project's newest entries reads little else. */
 const granularity = 512
@@ -15,6 +10,7 @@ const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 
 /** Number of inserts per table that the engine remembers, so that a retried insert is stored once. */
 const rememberedInserts = 10_000
+const rememberedSeconds = 7 * 86_400
 
 /** The value at a path of a JSON text column, as text; null if there is none. */
 export function textAtPath(keys: readonly string[], column = 'metadata'): string {
@@ -49,8 +45,14 @@ function retention(days: number): string {
   return `toDateTime(timestamp) + INTERVAL ${days} DAY DELETE`
 }
 
-function onCluster(topology: Topology): string {
-  return topology.cluster === undefined ? '' : ` ON CLUSTER \`${topology.cluster}\``
+function onCluster({ replicated, cluster }: Topology): string {
+  return replicated ? ` ON CLUSTER \`${cluster}\`` : ''
+}
+
+/** The node that the service uses has it already. */
+export function createDatabase(topology: Topology): string[] {
+  const { database, replicated } = topology
+  return replicated ? [`CREATE DATABASE IF NOT EXISTS ${database}${onCluster(topology)}`] : []
 }
 
 /** On a cluster, rows are stored in a local table per shard; the table with the source's name is distributed. */
@@ -58,10 +60,24 @@ function localName(table: string, topology: Topology): string {
   return topology.cluster === undefined ? table : `${table}_local`
 }
 
-function mergeTree(topology: Topology, table: string): string {
-  return topology.cluster === undefined
-    ? 'MergeTree'
-    : `ReplicatedMergeTree('/clickhouse/tables/{shard}/${topology.database}/${table}', '{replica}')`
+/** Replicas are those with the same path in the keeper. */
+interface ReplicaPath {
+  path: string
+  replica: string
+}
+
+function mergeTree({ replicated }: Topology, { path, replica }: ReplicaPath, kind = ''): string {
+  return replicated ? `Replicated${kind}MergeTree('${path}', '${replica}')` : `${kind}MergeTree`
+}
+
+/** A retried insert is stored once. Replicated tables also forget tokens by age, by default after an hour or a week. */
+function rememberInserts({ replicated }: Topology): string[] {
+  return replicated
+    ? [
+        `replicated_deduplication_window = ${rememberedInserts}`,
+        `replicated_deduplication_window_seconds = ${rememberedSeconds}`,
+      ]
+    : [`non_replicated_deduplication_window = ${rememberedInserts}`]
 }
 
 function distributed(table: string, sharding: string, topology: Topology): string[] {
@@ -76,7 +92,7 @@ function distributed(table: string, sharding: string, topology: Topology): strin
  * The sort key makes a time range of one project a short read. With the id in the key, the engine can return the newest
  * entries in a stable order by reading backward until the limit.
  */
-export function createSourceTable(source: NewSource, topology: Topology): string[] {
+export function createSourceTable(source: NewSource | Source, topology: Topology): string[] {
   const { name, hot_fields: typedColumns, retention_days: days } = source
   const columns = [
     'project String CODEC(ZSTD(1))',
@@ -87,13 +103,16 @@ export function createSourceTable(source: NewSource, topology: Topology): string
     ...typedColumns.map(typedColumnSql),
     ...typedColumns.filter(({ searched }) => searched).map(searchIndexOf),
   ]
-  const settings = [`index_granularity = ${granularity}`, 'ttl_only_drop_parts = 1']
-  if (topology.cluster === undefined)
-    settings.push(`non_replicated_deduplication_window = ${rememberedInserts}`)
-  else settings.push(`replicated_deduplication_window = ${rememberedInserts}`)
+  const settings = [
+    `index_granularity = ${granularity}`,
+    'ttl_only_drop_parts = 1',
+    ...rememberInserts(topology),
+  ]
+  // With the id, because a node that was away may still have the table of a deleted source with the same name.
+  const path = `/clickhouse/tables/{shard}/${topology.database}/${name}${'id' in source ? `-${source.id}` : ''}`
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
-      `ENGINE = ${mergeTree(topology, name)} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
+      `ENGINE = ${mergeTree(topology, { path, replica: '{replica}' })} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
   ]
@@ -179,10 +198,8 @@ function ownTable(
   rest: string,
   kind: '' | 'Replacing' = '',
 ): string[] {
-  const engine =
-    topology.cluster === undefined
-      ? `${kind}MergeTree`
-      : `Replicated${kind}MergeTree('/clickhouse/tables/${topology.database}/${table}', '{shard}-{replica}')`
+  const path = `/clickhouse/tables/${topology.database}/${table}`
+  const engine = mergeTree(topology, { path, replica: '{shard}-{replica}' }, kind)
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
@@ -193,17 +210,19 @@ export function createMigrationsTable(topology: Topology): string[] {
     topology,
     '_migrations',
     "id UInt32, at DateTime64(6, 'UTC') DEFAULT now64(6)",
-    'ORDER BY id',
+    `ORDER BY id${topology.shards === undefined ? '' : ` COMMENT ${sqlText(topology.shards)}`}`,
   )
 }
 
 export function createOwnTables(topology: Topology): string[] {
+  // On a cluster, the catalog relies on it (see `Catalog`).
+  const remembered = topology.cluster === undefined ? '' : ` SETTINGS ${rememberInserts(topology).join(', ')}`
   return [
     ...ownTable(
       topology,
       '_catalog',
       "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String",
-      'ORDER BY (kind, id, version)',
+      `ORDER BY (kind, id, version)${remembered}`,
     ),
     ...ownTable(
       topology,

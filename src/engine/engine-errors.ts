@@ -37,16 +37,17 @@ const translations: Record<number, (error: ClickHouseError, outcome: RequestOutc
   242: (error) => engineUnavailable('The engine is read-only at the moment.', error),
   243: () => diskFull(),
   252: () => overloaded('The engine has too many parts to merge.'),
-  225: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
-  285: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
-  286: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
-  319: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
+  285: (error) => engineUnavailable('Too few replicas are available at the moment.', error),
+  286: (error) => engineUnavailable('Another insert waits for its replicas.', error),
+  319: (error) => engineUnavailable('The replicas did not confirm the insert.', error),
+  289: (error) => engineUnavailable('A replica lacks the newest entries at the moment.', error),
+  369: (error) => engineUnavailable('All replicas lack the newest entries at the moment.', error),
+  225: (error) => engineUnavailable('The cluster has no connection to its keeper.', error),
   999: (error) => engineUnavailable('The cluster does not accept writes at the moment.', error),
   198: (error) => engineUnavailable(shardAway, error),
   209: (error) => engineUnavailable(shardAway, error),
   210: (error) => engineUnavailable(shardAway, error),
   279: (error) => engineUnavailable(shardAway, error),
-  289: (error) => engineUnavailable('The node has not received all entries yet.', error),
   236: (error) => engineUnavailable('The engine stopped the query.', error),
   1001: (error) => internal(error),
   1002: (error) => internal(error),
@@ -132,6 +133,11 @@ export function isNodeTrouble(error: unknown): boolean {
   const code = engineCodeOf(error) ?? 0
   const lostAnother = code === endOfData && engineUnavailable.is(error)
   return lostAnother || nodeTroubles.has(code) || isDiskTrouble(error)
+}
+
+/** Whether an insert was refused, because another one waits for its quorum. */
+export function isQuorumBusy(error: unknown): boolean {
+  return engineCodeOf(error) === 286
 }
 
 /** ClickHouse's code of the error that caused this one. */

@@ -29,6 +29,17 @@ export interface CallNotes {
   done?: boolean
 }
 
+/** How a request to an endpoint ended. */
+interface CallEnd {
+  caller: Caller
+  method: string
+  requestId: string
+  status: number
+  bytes: number
+  code: string
+  totalMs: number
+}
+
 /** Must run before the routes whose requests are recorded are added. */
 export function addCallRecording(server: FastifyInstance): void {
   server.decorateRequest('recorded', undefined)
@@ -70,26 +81,35 @@ export class CallRecorder {
   }
 
   #record(request: FastifyRequest, reply: FastifyReply, status: number, bytes: number, code: string): void {
-    const { caller } = request
+    const { caller, id: requestId, method } = request
     const notes = request.recorded ?? {}
-    if (caller === undefined || notes.done) return
-    const endpoint = notes.endpoint ?? this.#addressed(request, caller)
-    if (endpoint === undefined) return
+    const endpoint = notes.endpoint ?? (caller && this.#addressed(request, caller))
+    if (caller === undefined || endpoint === undefined) return
+    this.add(
+      { ...notes, endpoint },
+      { caller, method, requestId, status, bytes, code, totalMs: reply.elapsedTime },
+    )
     notes.done = true
+  }
+
+  /** Records one request to the endpoint of the notes. */
+  add(notes: CallNotes & { endpoint: Endpoint }, end: CallEnd): void {
+    if (notes.done) return
+    const { endpoint, explain, format = '' } = notes
+    const { caller, method, requestId, status, bytes, code, totalMs } = end
     const { rows, engineMs, rowsRead, cache } = costOf(notes)
-    const { explain } = notes
     this.#statistics.add({
-      subject: this.subjectOf(endpoint, caller, request.method, notes.format ?? ''),
+      subject: this.subjectOf(endpoint, caller, method, format),
       status,
       cache,
       endedAt: performance.now(),
-      totalMs: reply.elapsedTime,
+      totalMs,
       engineMs,
       rows,
       bytes,
       rowsRead,
       code,
-      detail: cache === 'hit' ? undefined : { requestId: request.id, ...(explain && { explain }) },
+      detail: cache === 'hit' ? undefined : { requestId, ...(explain && { explain }) },
     })
   }
 

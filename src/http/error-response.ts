@@ -48,16 +48,22 @@ export function setErrorHeaders(
   reply: FastifyReply,
 ): void {
   request.errorCode = known.code
-  const { status, code, cause } = known
-  // A deliberate refusal needs no stack trace, and can happen a thousand times a second.
-  if (status >= 500 && known === error && cause === undefined) request.log.warn({ code }, 'request refused')
-  else if (status >= 500) request.log.error({ err: cause ?? error, code }, 'request failed')
+  logServerError(known, error, request)
+  const { cause } = known
   if (known.retryAfterSeconds !== undefined) reply.header('Retry-After', String(known.retryAfterSeconds))
   if (known.status === 401) {
     const reason = cause === undefined ? '' : `, error="invalid_token", error_description="${cause}"`
     reply.header('WWW-Authenticate', `Bearer realm="wellhead"${reason}`)
   }
   if (known.status === 405) reply.header('Allow', known.details.allowed?.join(', ') ?? '')
+}
+
+export function logServerError(known: WellheadError, error: Error, { log }: FastifyRequest): void {
+  const { status, code, cause } = known
+  if (status < 500) return
+  // A deliberate refusal needs no stack trace, and can happen a thousand times a second.
+  if (known === error && cause === undefined) log.warn({ code }, 'request refused')
+  else log.error({ err: cause ?? error, code }, 'request failed')
 }
 
 export function toKnownError(error: FastifyError | Error, request: FastifyRequest): WellheadError {

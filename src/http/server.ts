@@ -44,6 +44,7 @@ import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadResponses } from './hot-lane/unread-responses.ts'
 import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
+import { addMcpRoutes } from './mcp/mcp-route.ts'
 import { RequestEnds } from './request-ends.ts'
 import { logRequests, pathOf, requestIdOf } from './request-log.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
@@ -223,13 +224,14 @@ export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
 /** In the order of the documentation. */
 function addRoutes(
   server: FastifyInstance,
-  options: Omit<ServerOptions, 'log' | 'access'>,
+  options: Omit<ServerOptions, 'log'>,
   hot: HotCalls,
   recorder?: CallRecorder,
 ): void {
   const { queries, observability } = options
   const { endpoints } = queries
   addQueryRoutes(server, queries, options.streams, hot, recorder)
+  addMcpRoutes(server, options, recorder)
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)

@@ -50,7 +50,7 @@ export async function startObservability(options: ObservabilityOptions): Promise
         log,
       })
     : undefined
-  const storage = new SourceStorage(engine, time, () => sources.names())
+  const storage = new SourceStorage(engine, time, sources)
   const metrics = new Metrics({ ...figures, version, requests, statistics, storage: () => storage.read() })
   const slowCalls = new SlowCalls({
     clock: time.wall,

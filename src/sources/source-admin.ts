@@ -3,6 +3,7 @@ import { readShape } from '../base/validation.ts'
 import { callsSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { newSourceShape, type Source, sourceChangeShape } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { systemTable } from '../catalog/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
 import { entryRow } from './entry-sql.ts'
@@ -151,11 +152,12 @@ export class SourceAdmin {
 
   /** The stored share of columns that are being filled; all others are complete. */
   async #filled(source: string): Promise<Map<string, number>> {
+    const { topology } = this.#sources
     const sql =
       "SELECT extract(command, 'MATERIALIZE COLUMN `?(\\\\w+)') AS column, max(parts_to_do) AS left, " +
-      '(SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table IN ({source:String}, {local:String})) AS parts ' +
-      "FROM system.mutations WHERE NOT is_done AND column != '' AND database = currentDatabase() AND table IN ({source:String}, {local:String}) GROUP BY column"
-    const parameters = { source, local: `${source}_local` }
+      `(SELECT count() FROM ${systemTable(topology, 'parts')} WHERE active AND database = {database:String} AND table IN ({source:String}, {local:String})) AS parts ` +
+      `FROM ${systemTable(topology, 'mutations')} WHERE NOT is_done AND column != '' AND database = {database:String} AND table IN ({source:String}, {local:String}) GROUP BY column`
+    const parameters = { database: this.#engine.database, source, local: `${source}_local` }
     const rows = await queryRows<{ column: string; left: number; parts: number }>(
       this.#engine,
       { sql, parameters, settings: outwardJson },

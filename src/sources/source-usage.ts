@@ -62,7 +62,9 @@ export class SourceUsage {
   async read(interval: UsageInterval): Promise<Usage> {
     const { engine, sources, freeBytes, reserveBytes } = this.#options
     const [stored, lastHour, counts] = await Promise.all([
-      this.#keep('stored', usageIntervals['1hr'].keepMs, () => readStoredTables(engine, { deadlineMs })),
+      this.#keep('stored', usageIntervals['1hr'].keepMs, () =>
+        readStoredTables(engine, sources.topology, { deadlineMs }),
+      ),
       this.#counts('1hr'),
       this.#counts(interval),
     ])

@@ -2,9 +2,11 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
+import { ClusterEngine } from '../../src/catalog/cluster-engine.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
+import type { HostOptions } from '../../src/engine/host/protocol.ts'
 import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
@@ -89,15 +91,28 @@ export function shareServer(server: SharedServer): void {
 /** An engine at the place where this test file runs. */
 export async function openEngine(): Promise<OpenEngine> {
   if (!shared) return openEmbedded()
-  const engine = new RemoteEngine({ ...shared, log, maxResultBytes: 32 * 2 ** 20 })
+  const { cluster, ...server } = shared
+  const options = { ...server, log, maxResultBytes: 32 * 2 ** 20 }
+  const engine =
+    cluster === undefined
+      ? new RemoteEngine(options)
+      : new ClusterEngine({ ...options, cluster, quorum: undefined })
   await engine.start()
   return { engine, close: () => engine.close() }
 }
 
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
+interface ServerChoices extends Pick<HostOptions, 'grants'> {
+  /** Name of a cluster in which the server is the only node. */
+  cluster?: string
+}
+
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
-export async function openServer(): Promise<EnginePort & { pid(): number | undefined }> {
+export async function openServer({
+  cluster,
+  ...choices
+}: ServerChoices = {}): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
   const server = new EngineProcess({
@@ -111,6 +126,9 @@ export async function openServer(): Promise<EnginePort & { pid(): number | undef
       sessions: 8,
       maxWaiting: 1000,
       graceMs: 1000 * defaultPatience,
+      // The second one has the same server as two shards, to see which of them a query asks.
+      ...(cluster !== undefined && { clusters: { [cluster]: 1, [`${cluster}_twice`]: 2 } }),
+      ...choices,
     },
     log,
     patience: defaultPatience,

@@ -5,10 +5,10 @@ import { WellheadError } from '../../base/errors.ts'
 import { StartProblem } from '../../base/files/data-directory.ts'
 import { createLog } from '../../base/log.ts'
 import { readSettings, type Settings } from '../../base/settings.ts'
+import { serverEngine, topologyOf } from '../../catalog/cluster-engine.ts'
 import { type CopiedRows, CopyProblem, copyInstallation } from '../../copy/copy-installation.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
-import { RemoteEngine } from '../../engine/remote/remote-engine.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
@@ -36,21 +36,14 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
   const progress = new Progress('Copying', io)
   const log = createLog('silent')
   const from = offlineEngine(settings, io, { dataDir, atRest: true })
-  const to = new RemoteEngine({
-    url: settings.clickhouseUrl,
-    user: settings.clickhouseUser,
-    password: settings.clickhousePassword,
-    database: settings.clickhouseDatabase,
-    cluster: settings.clickhouseCluster,
-    log,
-  })
+  const to = serverEngine(settings, settings.clickhouseUrl, { log })
   try {
     await to.start().catch(explain(settings))
     await from.start().catch(explain(settings))
     const { finishedAt, tables } = await copyInstallation({
       from,
       to,
-      topology: { database: to.database, cluster: settings.clickhouseCluster },
+      topology: topologyOf(to),
       log,
       signal: io.signal,
       now: io.clock.now,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readSettings } from '../../base/settings.ts'
+import { readSettings, type Settings } from '../../base/settings.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
@@ -23,7 +23,7 @@ export function addDoctorCommand(program: Command, io: CommandIo): void {
     .option('--data-dir <directory>', 'data directory, as for serve')
     .option('--host <address>', 'address to listen on, as for serve')
     .option('--port <port>', 'port to listen on, as for serve')
-    .option('--no-engine', 'do not start an engine for the check')
+    .option('--no-engine', 'check neither an embedded engine nor a ClickHouse server')
     .option('--json', 'print JSON')
     .action(async (options: DoctorOptions) => {
       const checks = await examine(options, io)
@@ -49,7 +49,6 @@ async function examine({ dataDir, host, port, engine }: DoctorOptions, io: Comma
   const { settings } = reading
   // Imported on demand: other commands start faster without the engine.
   const { checkData } = await import('./doctor-data.ts')
-  const { checkEngine } = await import('./doctor-engine.ts')
   const client = runningService(settings, io)
   return [
     ok('settings', 'valid'),
@@ -57,6 +56,16 @@ async function examine({ dataDir, host, port, engine }: DoctorOptions, io: Comma
     ...(await checkData(settings, io)),
     await checkPort(settings, client),
     await checkClock(io.clock.now, client),
-    ...(client ? [await checkRunningEngine(client)] : engine ? [await checkEngine(settings, io)] : []),
+    ...(client ? [await checkRunningEngine(client)] : []),
+    ...(engine ? await checkStorage(settings, client !== undefined, io) : []),
   ]
+}
+
+async function checkStorage(settings: Settings, isRunning: boolean, io: CommandIo): Promise<Finding[]> {
+  if (settings.clickhouseUrl !== undefined) {
+    const { checkServers } = await import('./doctor-server.ts')
+    return checkServers(settings, settings.clickhouseUrl, io.clock.now)
+  }
+  const { checkEngine } = await import('./doctor-engine.ts')
+  return isRunning ? [] : [await checkEngine(settings, io)]
 }

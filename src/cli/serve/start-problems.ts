@@ -1,6 +1,8 @@
 import { StartProblem } from '../../base/files/data-directory.ts'
+import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
+import { explainServerError, type ServerIdentity } from '../../engine/remote/server-problem.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {
@@ -17,12 +19,19 @@ export function explainStartProblem(error: unknown, settings: Settings): string 
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `${host} is not an address of this machine. Choose another with --host.`
-    case 'engine_unavailable':
-    case 'query_timeout':
-      return 'Cannot use the ClickHouse server. Check WELLHEAD_CLICKHOUSE_URL, user and password.'
-    default:
-      return undefined
+    default: {
+      const server = serverIdentity(settings)
+      return server && explainServerError(error, server)?.message
+    }
   }
+}
+
+/** Undefined without a ClickHouse server. */
+export function serverIdentity(settings: Settings): ServerIdentity | undefined {
+  if (settings.clickhouseUrl === undefined) return undefined
+  const [{ url, user: named }] = serverAddresses(settings.clickhouseUrl)
+  const user = settings.clickhouseUser ?? named
+  return { url, user, database: settings.clickhouseDatabase, cluster: settings.clickhouseCluster }
 }
 
 function explainEngine({ reason, message }: EngineStartError, { dataDir }: Settings): string {

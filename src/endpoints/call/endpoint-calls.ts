@@ -5,6 +5,8 @@ import type { CachedEntry } from '../../cache/cache-entry.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
 import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
+import type { SandboxView } from '../definition/sandbox.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
@@ -101,6 +103,11 @@ export class EndpointCalls {
       if (!answer) throw notCached()
       return { kind: 'cached', answer, key }
     })
+  }
+
+  /** The views that callers of a sandbox can read. */
+  views(endpoint: Endpoint): Promise<readonly SandboxView[]> {
+    return this.#options.sandboxes.views(endpoint)
   }
 
   /** Cached results by the id of the endpoint. */

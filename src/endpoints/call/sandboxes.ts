@@ -3,12 +3,15 @@ import { queryTimeout } from '../../base/errors.ts'
 import type { Blame, Engine, Limits } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
-import { compileSandboxed, maxCheckMs } from '../definition/sandbox.ts'
+import { compileSandboxed, describeViews, maxCheckMs, type SandboxView } from '../definition/sandbox.ts'
 
 /** Sandbox endpoints with a caller's SQL in them. SQL that was checked is remembered. */
 export class Sandboxes {
   readonly #engine: Engine
   readonly #compiled: LRUCache<string, { from: CompiledQuery; endpoint: Endpoint }>
+
+  /** By the SQL that they belong to, which changes with typed columns. */
+  readonly #views = new WeakMap<CompiledQuery, Promise<readonly SandboxView[]>>()
 
   constructor(engine: Engine, maxCompiled: number) {
     this.#engine = engine
@@ -39,6 +42,17 @@ export class Sandboxes {
     })
     this.#compiled.set(keyOf(endpoint, sql), { from, endpoint: compiled })
     return compiled
+  }
+
+  /** The views that callers can read. Found once. */
+  views(endpoint: Endpoint): Promise<readonly SandboxView[]> {
+    const { compiled } = endpoint
+    const known = this.#views.get(compiled)
+    if (known) return known
+    const views = describeViews(this.#engine, endpoint)
+    this.#views.set(compiled, views)
+    views.catch(() => this.#views.delete(compiled))
+    return views
   }
 }
 

@@ -122,6 +122,30 @@ async function compile(
   return { ...endpoint, compiled, columns }
 }
 
+export interface SandboxView {
+  name: string
+  columns: readonly ResultColumn[]
+}
+
+/** The views that a caller's SQL can read, with their columns, which are found without reading a row. */
+export async function describeViews(engine: Engine, endpoint: Endpoint): Promise<SandboxView[]> {
+  const limits = () => ({ deadlineMs: maxCheckMs })
+  const checking = { engine, limits, tables: await tableNames(engine, limits()) }
+  const { definition, compiled } = endpoint
+  const views = sandboxViews(compiled.sql)
+  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
+  const found: SandboxView[] = []
+  for (const name of views.names.filter((view) => !checking.tables.has(view))) {
+    const columns = await describe(checking, { sql: viewAlone(views, name), parameters }).catch((error) => {
+      // A view that cannot be read on its own cannot be read by callers either.
+      if (invalidQuery.is(error)) return undefined
+      throw error
+    })
+    if (columns) found.push({ name, columns })
+  }
+  return found
+}
+
 function checkSandboxFunction(name: string): void {
   if (isSandboxFunction(name)) return
   throw invalidQuery(

@@ -65,7 +65,7 @@ async function start(options: HostOptions): Promise<Stop> {
   // What another engine is writing would look like damage.
   if (isLocked(`${store}/status`)) report({ type: 'repairs-skipped' })
   else await recover(store)
-  const connectionArgs = writeEngineConfig(directory, options.memoryBytes, options.atRest)
+  const connectionArgs = writeEngineConfig(directory, options)
   const open = await loadSessions(store, options.database, connectionArgs)
   // Never closed: the engine closes with its last session, and would open again for the next query.
   const control = await open()

@@ -14,6 +14,10 @@ export interface HostOptions {
   graceMs: number
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
+  /** Clusters in which this engine is every node, with the number of shards of each. For tests of the cluster form. */
+  clusters?: Readonly<Record<string, number>>
+  /** Grants of the engine's user, as in `SELECT ON wellhead.*`. For tests of users with few grants. */
+  grants?: readonly string[]
 }
 
 export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'other'

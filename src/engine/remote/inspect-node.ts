@@ -1,36 +1,14 @@
-import { StartProblem } from '../../base/files/data-directory.ts'
 import { isolationSettings } from '../../sql/isolation.ts'
 import type { ClickHouseClient } from '../clickhouse-client.ts'
 import { readJsonRows } from '../json-rows.ts'
+import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
-/** The oldest supported release of ClickHouse. */
-const oldest = [25, 3] as const
-
-/** The node responded to a ping, so it is busy at most. */
+/** The node responded to its check, so it is busy at most. */
 const limits = { deadlineMs: 30_000 }
 
-/** Throws if the version is not supported. */
-export async function askVersion(client: ClickHouseClient, deadlineMs = limits.deadlineMs): Promise<string> {
-  const { body } = await client.query({ sql: 'SELECT version()', format: 'TabSeparatedRaw' }, limits)
-  const version = body.toString().trim()
-  const [year = 0, month = 0] = version.split('.').map(Number)
-  if (year < oldest[0] || (year === oldest[0] && month < oldest[1])) {
-    const needed = oldest.join('.')
-    throw new StartProblem(
-      `ClickHouse ${year}.${month} is too old: Wellhead needs ${needed} or later. Upgrade the server.`,
-    )
-  }
-  return version
-}
-
-/**
- * Creates the database where it is missing. If it exists, the other nodes of the cluster got it at the same time; to ask
- * them again would fail while one of them is away.
- */
-export async function createDatabase(
-  client: ClickHouseClient,
-  { database, cluster }: { database: string; cluster?: string | undefined },
-): Promise<void> {
+/** Creates the database on this node. The check needs no grant to create one that exists. */
+export async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
+  const { database } = server
   const { body } = await client.query(
     {
       sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
@@ -40,8 +18,15 @@ export async function createDatabase(
     limits,
   )
   if (body.toString().trim() !== '0') return
-  const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
-  await client.command({ sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`${where}` }, limits)
+  const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``
+  await client.command({ sql }, limits).catch((error: Error) => {
+    const [line = ''] = error.message.split('\n')
+    const reason = `ClickHouse cannot create the database ${database}: ${line.replace(/\.$/, '')}.`
+    throw (
+      explainServerError(error, server) ??
+      new ServerProblem(server, [reason, `Run as an administrator: ${sql}`])
+    )
+  })
 }
 
 /** Settings of which some are newer than the oldest release. */

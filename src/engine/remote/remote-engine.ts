@@ -4,8 +4,9 @@ import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, S
 import { isNodeTrouble, isUnreachable } from '../engine-errors.ts'
 import { ReadyWaiters, whenReady } from '../readiness.ts'
 import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
+import { ServerProblem } from './server-problem.ts'
 
-interface RemoteEngineOptions extends NodeOptions {
+export interface RemoteEngineOptions extends NodeOptions {
   /** One or several, separated by commas. */
   url: string
   /** Of all nodes; by default those in the URL. */
@@ -44,7 +45,7 @@ export class RemoteEngine implements Engine {
     const failures = outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : undefined))
     if (!failures.includes(undefined)) {
       // A server that responds says more than one that is away.
-      throw failures.find((error) => !isUnreachable(error)) ?? failures[0]
+      throw failures.find((error) => !(error instanceof ServerProblem && error.isAway)) ?? failures[0]
     }
     for (const [at, error] of failures.entries()) {
       const { node, reason } = this.#nodes[at]?.state ?? {}

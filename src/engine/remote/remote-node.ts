@@ -1,12 +1,13 @@
 import { engineUnavailable } from '../../base/errors.ts'
-import { StartProblem } from '../../base/files/data-directory.ts'
 import type { Log } from '../../base/log.ts'
 import type { ServerAddress } from '../../base/server-addresses.ts'
 import { ClickHouseClient } from '../clickhouse-client.ts'
 import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
-import { engineCodeOf, isUnreachable, toWellheadError } from '../engine-errors.ts'
-import { askVersion, createDatabase, findUnknownSettings } from './inspect-node.ts'
+import { isUnreachable } from '../engine-errors.ts'
+import { checkServer } from './check-server.ts'
+import { createDatabase, findUnknownSettings } from './inspect-node.ts'
+import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
 /** Runs statements on exactly one node. */
 export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
@@ -14,7 +15,7 @@ export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'data
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Cluster on which the database is created. */
+  /** Named in advice to operators. */
   cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
@@ -40,9 +41,6 @@ const defaults = {
 
 export const unreached = 'ClickHouse was not reached yet.'
 
-/** Codes of a server that refuses the user or the password. */
-const refusedUser = new Set([192, 193, 194, 516])
-
 /** Why a request was ended: its node stopped responding, and another responds. */
 const moved = Symbol('moved')
 
@@ -51,6 +49,7 @@ export class RemoteNode implements NodeConnection {
   readonly database: string
   readonly #options: NodeOptions
   readonly #onChange: (node: RemoteNode) => void
+  readonly #identity: ServerIdentity
   readonly #log: Log
   readonly #client: ClickHouseClient
   readonly #checker: ClickHouseHttp
@@ -68,6 +67,8 @@ export class RemoteNode implements NodeConnection {
     this.#options = options
     this.#onChange = onChange
     this.database = options.database
+    const { database, cluster } = options
+    this.#identity = { url: address.url, user: address.user, database, cluster }
     const node = nameOf(address.url)
     this.#state = { node, ready: false, restarts: 0, reason: unreached }
     this.#log = options.log.child({ node })
@@ -129,12 +130,13 @@ export class RemoteNode implements NodeConnection {
       return await send({ ...limits, signal: own.signal })
     } catch (error) {
       if (own.signal.reason === moved) throw engineUnavailable('ClickHouse stopped responding.')
+      const fault = serverFault(error, this.#identity)
       // A single connection may break while the server is fine, but it may also have restarted with another version.
-      if (isUnreachable(error) || isRefusal(error)) {
+      if (fault || isUnreachable(error)) {
         this.#inspectAt = 0
         void this.#check()
       }
-      throw error
+      throw fault ?? error
     } finally {
       this.#requests.delete(own)
       limits.signal?.removeEventListener('abort', onAbort)
@@ -151,8 +153,9 @@ export class RemoteNode implements NodeConnection {
     clearTimeout(this.#timer)
     this.#checking ??= this.#examine()
       .catch((error: unknown) => {
-        this.#becomeDown(error)
-        return error
+        const problem = explainServerError(error, this.#identity) ?? error
+        this.#becomeDown(problem)
+        return problem
       })
       .finally(() => {
         this.#checking = undefined
@@ -166,13 +169,15 @@ export class RemoteNode implements NodeConnection {
     return this.#checking
   }
 
-  /** Mostly only a ping, because even a busy server responds to that. */
+  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
-    await this.#ping()
-    if (ready && performance.now() < this.#inspectAt) return
-    const version = await askVersion(this.#inspector, ready ? defaults.pingWithinMs : undefined).catch((error) => {
-      if (ready && before !== undefined && !isRefusal(error)) return before
+    if (ready) {
+      await this.#ping()
+      if (performance.now() < this.#inspectAt) return
+    }
+    const version = await checkServer(this.#checker, this.#identity).catch((error) => {
+      if (ready && before !== undefined && isAway(error)) return before
       throw error
     })
     this.#inspectAt = performance.now() + defaults.inspectEveryMs
@@ -182,7 +187,7 @@ export class RemoteNode implements NodeConnection {
     if (ready && version !== before) {
       this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
     }
-    await createDatabase(this.#inspector, this.#options)
+    await createDatabase(this.#inspector, this.#identity)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
@@ -192,13 +197,7 @@ export class RemoteNode implements NodeConnection {
     const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
     const { response, cancel } = this.#checker.send(ping)
     const timer = setTimeout(cancel, defaults.pingWithinMs)
-    try {
-      await response
-    } catch (error) {
-      throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
-    } finally {
-      clearTimeout(timer)
-    }
+    await response.finally(() => clearTimeout(timer))
   }
 
   #becomeDown(error: unknown): void {
@@ -206,7 +205,7 @@ export class RemoteNode implements NodeConnection {
     const reason = reasonOf(error)
     // At the start, the caller reports it.
     if (before !== unreached && (ready || before !== reason) && !this.#closed) {
-      this.#log[ready ? 'error' : 'warn']({ err: error }, reason)
+      this.#log[ready ? 'error' : 'warn']({ err: error }, (error as Error).message)
     }
     this.#become({ ready: false, reason })
   }
@@ -231,15 +230,13 @@ export class RemoteNode implements NodeConnection {
   }
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof StartProblem || refusedUser.has(engineCodeOf(error) ?? 0)
+function isAway(error: unknown): boolean {
+  return error instanceof ServerProblem && error.isAway
 }
 
 /** Anyone can read it, so it names no host, user or statement. */
 function reasonOf(error: unknown): string {
-  if (error instanceof StartProblem) return error.message
-  if (isRefusal(error)) return 'ClickHouse refused the user or the password.'
-  return engineCodeOf(error) === undefined ? 'ClickHouse does not respond.' : 'ClickHouse cannot be used.'
+  return error instanceof ServerProblem ? error.reason : 'ClickHouse cannot be used.'
 }
 
 /** Host and port, and the path if there is one. */

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import type { JsonSchema } from '../../base/validation.ts'
 import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import type { Response } from '../routes/route.ts'
-import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
+import { jsonSchema, nameComponents } from './json-schema.ts'
 
 /** Parameters of every call. They begin with an underscore, which parameters of a query cannot. */
 export const callQuery = z.object({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type BreakingChange, listErrors } from '../../base/errors.ts'
-import { type JsonSchema, jsonSchema, nameComponents } from './json-schema.ts'
+import type { JsonSchema } from '../../base/validation.ts'
+import { jsonSchema, nameComponents } from './json-schema.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is invalid. The error names the parameter or field.',

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-
-export type JsonSchema = { readonly [keyword: string]: unknown }
+import type { JsonSchema } from '../../base/validation.ts'
 
 /** Whether a shape describes what callers send or what the service returns. */
 export type Direction = 'input' | 'output'

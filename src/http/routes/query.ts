@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type Caller, withFixedParameters } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
+import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
-import { parameterNames } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import type { CallNotes, CallRecorder } from '../call-recording.ts'
+import { endpointCall, runCall } from '../endpoint-request.ts'
 import { type HotCalls, queryRoute } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
-import { isStrict, queryParameters, readParameters, refuseUnknown } from '../request-parameters.ts'
+import { isStrict, queryParameters, readParameters } from '../request-parameters.ts'
 import { chooseFormat } from '../result-format.ts'
 import { sendResult } from '../send-result.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
@@ -73,20 +73,17 @@ export function addQueryRoutes(
     notes.endpoint = endpoint
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
     notes.format = streamed ? 'events' : format.name
-    if (isStrict(control) || endpoint.definition.strict) {
-      refuseUnknown(parameters, [...parameterNames(endpoint), ...Object.keys(caller.parameters)])
-    }
-    const call: EndpointCall = {
+    const call = endpointCall({
       endpoint,
-      parameters: withFixedParameters(caller, parameters.parameters),
+      sent: parameters,
+      strict: isStrict(control),
       format,
-      caller: caller.id,
-      project: caller.project,
+      caller,
       signal: goneSignal(request, reply, () => recorder?.canceled(request, reply)),
       directives: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
       engineTime,
-    }
+    })
     reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
       if (!caller.isAdmin) throw forbidden('_explain requires a token with the scope admin.')
@@ -94,10 +91,8 @@ export function addQueryRoutes(
       return calls.explain(call)
     }
     if (streamed) return followResult(following, request, reply, call)
-    const called = calls.call(call)
-    if (called instanceof Promise) notes.explain = () => calls.explain(explained(call))
+    const called = runCall(calls, call, notes)
     const result = called instanceof Promise ? await called : called
-    notes.response = result
     // If the result was not available at once, the endpoint may have changed in the meantime.
     if (result.kind === 'cached' && result === called && request.method === 'GET') {
       const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
@@ -174,14 +169,4 @@ function allowedEndpoint(
     '_version',
     `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
   )
-}
-
-const explainWithinMs = 10_000
-/** Explaining slow requests has a queue of its own. */
-const explainer = 'wellhead:explaining'
-
-/** The same request, to explain it after its caller has left. */
-function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
-  const signal = AbortSignal.timeout(explainWithinMs)
-  return { endpoint, parameters, format, project, directives, caller: explainer, signal }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
-import type { JsonSchema } from '../openapi/json-schema.ts'
+import type { JsonSchema } from '../../base/validation.ts'
 import type { RouteAccess } from '../route-access.ts'
 
 /** A route as the OpenAPI document describes it. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { many } from '../../support/engines.ts'
+import { many, sharedServer } from '../../support/engines.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const path = '/api/endpoints/query/sandbox.mine'
@@ -157,7 +157,10 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       })
     })
 
-    test('of a caller that ended the engine is refused, whatever it says, while other callers are served', async () => {
+    test('of a caller that ended the engine is refused, whatever it says, while other callers are served', async ({
+      skip,
+    }) => {
+      skip(sharedServer() !== undefined, 'Only an embedded engine is restarted by the service.')
       const far = 'arrayLevenshteinDistance(range(200000), range(number + 5, 200005))'
       const stubborn = `WITH slow AS (SELECT ${far} AS d FROM numbers(1)), quick AS (SELECT 1 AS one) SELECT one FROM quick`
       // Long enough to check the SQL, and too short for the view.

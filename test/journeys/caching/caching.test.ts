@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock, manualTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
-import { emulated } from '../../support/engines.ts'
+import { emulated, sharedServer } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeCompressedResults } from './compressed-results.ts'
 import { conversation, responsesOf, statusesOf } from './conversation.ts'
@@ -345,7 +345,8 @@ describe('cached endpoints', () => {
     expect(await replayed).toMatchObject({ status: 200, body: { requests: [], skipped: 1 } })
   })
 
-  test('cached results are served while the engine is down', async () => {
+  test('cached results are served while the engine is down', async ({ skip }) => {
+    skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
     const path = `${counts}?project=abc&interval=daily`
     const before = await get(path)
     const { pid } = service.engine as unknown as { pid: number | undefined }

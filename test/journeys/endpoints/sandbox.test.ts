@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { createOwnTables, createSourceTable } from '../../../src/catalog/tables.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
@@ -76,12 +77,12 @@ const tenantAnswers = () =>
 
 beforeAll(async () => {
   open = await openEngine()
-  const single = { database: open.engine.database, cluster: undefined }
+  const topology = topologyOf(open.engine)
   for (const sql of [
-    ...createOwnTables(single),
+    ...createOwnTables(topology),
     ...builtInSources
       .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
-      .flatMap((source) => createSourceTable(source, single)),
+      .flatMap((source) => createSourceTable(source, topology)),
   ]) {
     await open.engine.command({ sql }, limits)
   }

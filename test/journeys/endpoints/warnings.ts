@@ -115,7 +115,7 @@ export function endpointWarnings(running: () => RunningService, nowMs: number): 
       await running().engine.command(
         {
           sql:
-            `INSERT INTO wellhead.${source} (project, id, timestamp, event_message, metadata) ` +
+            `INSERT INTO ${source} (project, id, timestamp, event_message, metadata) ` +
             `SELECT 'p', '', ${at} - INTERVAL if(number = 0, 1, 0) HOUR, '', ${metadata} FROM numbers(${manyEntries})`,
         },
         { deadlineMs: 120_000 },

@@ -8,7 +8,10 @@ import { EngineSession } from '../../../dist/engine/host/session.js'
 import { quote } from '../../../dist/engine/host/statement.js'
 
 const [, , directory, runs] = process.argv
-const session = new EngineSession(join(directory, 'store'), writeEngineConfig(directory, 2 * 2 ** 30))
+const session = new EngineSession(
+  join(directory, 'store'),
+  writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 }),
+)
 
 const awkward = [
   "'",

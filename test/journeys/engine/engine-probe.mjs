@@ -6,7 +6,7 @@ import { rowLines } from '../../../dist/engine/host/measured-rows.js'
 import { EngineSession } from '../../../dist/engine/host/session.js'
 
 const [, , directory] = process.argv
-const connectionArgs = writeEngineConfig(directory, 2 * 2 ** 30)
+const connectionArgs = writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 })
 leaveOut('config.xml', '<fsync_after_insert>1</fsync_after_insert>')
 leaveOut('users.xml', '<max_query_size>67108864</max_query_size>')
 

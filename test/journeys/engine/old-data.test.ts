@@ -44,7 +44,7 @@ beforeAll(async () => {
       await expect(
         keepMetadataAsText(
           endingAfter(engine, statements),
-          { database: 'wellhead', cluster: undefined },
+          { database: 'wellhead', cluster: undefined, replicated: false },
           log,
         ),
       ).rejects.toThrow('interrupted')

@@ -1,6 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import { many } from '../../support/engines.ts'
 import { logClient } from '../../support/log-client.ts'
@@ -344,7 +345,7 @@ describe('sending logs', () => {
   })
 
   test('runs migrations once and in order, and refuses data of a newer version', async () => {
-    const topology = { database: service.engine.database, cluster: undefined }
+    const topology = topologyOf(service.engine)
     const quiet = createLog('silent')
     const table = (id: number) => ({
       id,

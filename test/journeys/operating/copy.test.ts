@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { singleServer } from '../../../src/catalog/topology.ts'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
 import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
 import { ask, makeToken } from '../../support/callers.ts'
@@ -179,7 +180,7 @@ test('a network that is cut in the middle ends the copy, which continues later',
   const sides = {
     from,
     to,
-    topology: { database, cluster: undefined },
+    topology: singleServer(database),
     log,
     signal: new AbortController().signal,
     now: Date.now,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
 import { formatMicros, parseIsoTimestamp } from '../../../src/base/text/timestamps.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { createSourceTable } from '../../../src/catalog/tables.ts'
 import type { EndpointDefinition } from '../../../src/endpoints/definition/definition.ts'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
@@ -141,8 +142,7 @@ export function withSeedEngine(): void {
     for (const source of builtInSources) {
       // The times of the tests are theirs; the retention goes by the time of the machine.
       const kept = { ...source, retention_days: 3650 }
-      for (const sql of createSourceTable(kept, { database: engine.database, cluster: undefined }))
-        await engine.command({ sql }, limits)
+      for (const sql of createSourceTable(kept, topologyOf(engine))) await engine.command({ sql }, limits)
     }
   })
   afterAll(() => opened?.close())

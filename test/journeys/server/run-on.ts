@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, test } from 'vitest'
+import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { openEngine, type SharedServer, sharedServer, shareServer } from '../../support/engines.ts'
 
 interface OpenedServer extends Omit<SharedServer, 'database'> {
@@ -20,10 +21,10 @@ export function runOn(open: () => Promise<OpenedServer>): void {
   })
   // Hooks of a file end in reverse order, so all services are closed by now.
   afterAll(async () => {
-    const { database, cluster } = sharedServer() ?? {}
-    if (database !== undefined) {
+    if (sharedServer() !== undefined) {
       const { engine, close } = await openEngine()
-      const where = cluster === undefined ? '' : ` ON CLUSTER \`${cluster}\``
+      const { database, cluster, replicated } = topologyOf(engine)
+      const where = replicated ? ` ON CLUSTER \`${cluster}\`` : ''
       const sql = `DROP DATABASE IF EXISTS \`${database}\`${where} SYNC`
       await engine.command({ sql }, { deadlineMs: 60_000 }).finally(close)
     }

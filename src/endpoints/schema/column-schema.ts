@@ -1,5 +1,5 @@
+import type { JsonSchema } from '../../base/validation.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
-import type { JsonSchema } from './json-schema.ts'
 
 const text: JsonSchema = { type: 'string' }
 const whole: JsonSchema = { type: 'integer' }
@@ -39,16 +39,17 @@ const simpleTypes: Record<string, JsonSchema> = {
  * The schema of a result column. The service formats timestamps and large integers itself, but only at the top level;
  * inside arrays and tuples they look as the engine writes them.
  */
-export function columnSchema(type: string): JsonSchema {
-  return topLevelSchema(parseEngineType(type))
+export function columnSchema(type: string, timestamps: 'as stored' | 'iso' = 'as stored'): JsonSchema {
+  return topLevelSchema(parseEngineType(type), timestamps === 'iso')
 }
 
 const iso = 'With `_timestamps=iso`, ISO 8601 text with `Z`.'
 
-function topLevelSchema(type: EngineType): JsonSchema {
+function topLevelSchema(type: EngineType, isIso: boolean): JsonSchema {
   const [inner] = type.arguments
-  if (type.name === 'LowCardinality' && inner) return topLevelSchema(inner.type)
-  if (type.name === 'Nullable' && inner) return orNull(topLevelSchema(inner.type))
+  if (type.name === 'LowCardinality' && inner) return topLevelSchema(inner.type, isIso)
+  if (type.name === 'Nullable' && inner) return orNull(topLevelSchema(inner.type, isIso))
+  if (isIso && /^DateTime(?:64)?$/.test(type.name)) return { type: 'string', format: 'date-time' }
   if (type.name === 'DateTime64') {
     return { type: 'integer', format: 'int64', description: `Microseconds since 1970, UTC. ${iso}` }
   }

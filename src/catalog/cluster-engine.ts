@@ -1,0 +1,91 @@
+import type { Log } from '../base/log.ts'
+import type { Settings } from '../base/settings.ts'
+import type { Engine, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine/engine.ts'
+import { RemoteEngine, type RemoteEngineOptions } from '../engine/remote/remote-engine.ts'
+import { insertSettings, quorumOf, readSettings, schemaSettings } from './cluster-settings.ts'
+import { createDatabase } from './tables.ts'
+import { type ClusterLayout, findLayout, singleServer, type Topology } from './topology.ts'
+
+interface ClusterEngineOptions extends RemoteEngineOptions {
+  log: Log
+  cluster: string
+  /** Default: 2, or 1 where a shard has one replica. */
+  quorum: number | undefined
+}
+
+interface OpenCluster {
+  layout: ClusterLayout
+  quorum: number
+}
+
+/** The nodes of a cluster. Adds to each statement the settings that it needs there. */
+export class ClusterEngine extends RemoteEngine {
+  readonly #options: ClusterEngineOptions
+  #open: OpenCluster | undefined
+
+  constructor(options: ClusterEngineOptions) {
+    super(options)
+    this.#options = options
+  }
+
+  /** Known once the engine has started. */
+  get topology(): Topology {
+    return this.#open?.layout ?? singleServer(this.database)
+  }
+
+  override async start(): Promise<void> {
+    await super.start()
+    const { cluster, log } = this.#options
+    const layout = await findLayout(this, cluster)
+    const quorum = quorumOf(layout, this.#options.quorum)
+    this.#open = { layout, quorum }
+    const { replicated, replicas, shards, shardsChanged } = layout
+    if (!replicated) log.warn({ cluster }, 'the cluster has no keeper: tables are not replicated')
+    if (shardsChanged) {
+      log.warn(
+        { cluster, shards },
+        'the shards changed since the tables were created: queries ask every shard',
+      )
+    }
+    log.info({ cluster, shards, replicas, quorum }, 'using a cluster')
+    for (const sql of createDatabase(layout)) await this.command({ sql }, { deadlineMs: 60_000 })
+  }
+
+  override query(statement: Statement, limits: Limits): Promise<QueryResult> {
+    const settings = this.#open && readSettings(this.#open.layout, this.#open.quorum)
+    return super.query({ ...statement, settings: { ...settings, ...statement.settings } }, limits)
+  }
+
+  override insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+    const settings = this.#open && insertSettings(this.#open.layout, this.#open.quorum, target.table)
+    return super.insert({ ...target, settings: { ...settings, ...target.settings } }, rows, limits)
+  }
+
+  override command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+    const settings = this.#open && schemaSettings(this.#open.layout)
+    return super.command({ ...statement, settings: { ...settings, ...statement.settings } }, limits)
+  }
+}
+
+/** The ClickHouse server or cluster of the settings. */
+export function serverEngine(
+  settings: Settings,
+  url: string,
+  { log, findLeak }: Pick<RemoteEngineOptions, 'log' | 'findLeak'>,
+): RemoteEngine {
+  const { clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
+  const server = {
+    url,
+    user: settings.clickhouseUser,
+    password: settings.clickhousePassword,
+    database: settings.clickhouseDatabase,
+    log,
+    findLeak,
+  }
+  return cluster === undefined ? new RemoteEngine(server) : new ClusterEngine({ ...server, cluster, quorum })
+}
+
+/** Of an engine that has started. */
+export function topologyOf(engine: Engine): Topology {
+  return engine instanceof ClusterEngine ? engine.topology : singleServer(engine.database)
+}

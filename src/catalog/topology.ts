@@ -1,0 +1,96 @@
+import { StartProblem } from '../base/files/data-directory.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows } from '../engine/json-rows.ts'
+
+/** A single server, or a cluster: there, each shard stores a part of the entries. */
+export interface Topology {
+  readonly database: string
+  readonly cluster: string | undefined
+  /** Whether a keeper coordinates several nodes: tables are replicated, and schema statements run on every node. */
+  readonly replicated: boolean
+  /** Weights of the shards, recorded with the tables: they decide which shard stores a project. */
+  readonly shards?: string
+}
+
+/** What statements on a cluster depend on. */
+export interface ClusterLayout extends Topology {
+  readonly cluster: string
+  /** Replicas of the smallest shard. */
+  readonly replicas: number
+  /** Whether entries were stored when the cluster had other shards, so that a project may be on several. */
+  readonly shardsChanged: boolean
+}
+
+interface Shard {
+  replicas: number
+  weight: number
+  isLocal: boolean
+}
+
+const limits = { deadlineMs: 30_000 }
+
+export function singleServer(database: string): Topology {
+  return { database, cluster: undefined, replicated: false }
+}
+
+/** Asks the server. Throws if it cannot serve as this cluster. */
+export async function findLayout(engine: Engine, cluster: string): Promise<ClusterLayout> {
+  const [shards, replicated] = await Promise.all([readShards(engine, cluster), hasKeeper(engine)])
+  if (shards.length === 0) throw await noSuchCluster(engine, cluster)
+  const isOneNode = shards.length === 1 && shards.every(({ replicas, isLocal }) => replicas === 1 && isLocal)
+  if (!replicated && !isOneNode) {
+    throw new StartProblem(
+      `Cluster ${cluster} has several nodes, but no keeper. Add <zookeeper> to the configuration of every node, and ` +
+        'allow the user to read system.zookeeper_connection.',
+    )
+  }
+  const weights = `shards ${shards.map(({ weight }) => weight).join(',')}`
+  const recorded = await recordedShards(engine)
+  return {
+    database: engine.database,
+    cluster,
+    replicated,
+    shards: weights,
+    replicas: Math.min(...shards.map(({ replicas }) => replicas)),
+    shardsChanged: recorded !== '' && recorded !== weights,
+  }
+}
+
+async function readShards(engine: Engine, cluster: string): Promise<Shard[]> {
+  const sql =
+    'SELECT toUInt32(count()) AS replicas, max(shard_weight) AS weight, toBool(max(is_local)) AS isLocal ' +
+    'FROM system.clusters WHERE cluster = {cluster:String} GROUP BY shard_num ORDER BY shard_num'
+  return queryRows<Shard>(engine, { sql, parameters: { cluster } }, limits)
+}
+
+/** The tables exist only on a server with a keeper. */
+async function hasKeeper(engine: Engine): Promise<boolean> {
+  const sql =
+    "SELECT count() > 0 AS found FROM system.tables WHERE database = 'system' AND name IN ('zookeeper', 'zookeeper_connection')"
+  const [row] = await queryRows<{ found: number }>(engine, { sql }, limits)
+  return row?.found === 1
+}
+
+async function noSuchCluster(engine: Engine, cluster: string): Promise<StartProblem> {
+  const rows = await queryRows<{ cluster: string }>(
+    engine,
+    { sql: 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster LIMIT 10' },
+    limits,
+  )
+  const known = rows.map((row) => row.cluster).join(', ') || 'none'
+  return new StartProblem(
+    `ClickHouse has no cluster named ${cluster}. Set WELLHEAD_CLICKHOUSE_CLUSTER to one of its clusters: ${known}.`,
+  )
+}
+
+/** Empty before the first start. */
+async function recordedShards(engine: Engine): Promise<string> {
+  const sql = "SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '_migrations'"
+  const [row] = await queryRows<{ comment: string }>(engine, { sql }, limits)
+  return row?.comment ?? ''
+}
+
+/** A table of the system database, with the rows of one replica of each shard. */
+export function systemTable({ cluster }: Topology, name: 'parts' | 'mutations'): string {
+  return cluster === undefined ? `system.${name}` : `cluster('${cluster}', system.${name})`
+}

@@ -1,0 +1,96 @@
+import type { ClickHouseHttp } from '../clickhouse-http.ts'
+import { neededGrants, privilegesOf } from './needed-grants.ts'
+import {
+  explainServerError,
+  missingGrants,
+  noClickHouse,
+  oldestVersion,
+  readOnly,
+  type ServerIdentity,
+  ServerProblem,
+  unknownCluster,
+} from './server-problem.ts'
+
+const withinMs = 20_000
+const maxResponseBytes = 2 ** 20
+
+/** Runs a statement without any settings, so that a strict profile does not refuse it. */
+export async function askServer(http: ClickHouseHttp, sql: string): Promise<string> {
+  const { response, cancel } = http.send({ body: Buffer.from(sql), maxResponseBytes, repeatable: true })
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    cancel()
+  }, withinMs)
+  try {
+    return (await response).body.toString().trimEnd()
+  } catch (error) {
+    throw late ? Object.assign(new Error('The server did not respond.'), { code: 'ETIMEDOUT' }) : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Returns the version. Throws a `ServerProblem` if the service cannot use the server. */
+export async function checkServer(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
+  try {
+    const version = await checkVersion(http, server)
+    const missing = await findMissingGrants(http, server)
+    if (missing.length > 0) throw new ServerProblem(server, missingGrants(missing, server.user))
+    await checkCluster(http, server)
+    return version
+  } catch (error) {
+    throw explainServerError(error, server) ?? error
+  }
+}
+
+/** Returns the version of a server that is new enough and accepts writes. */
+export async function checkVersion(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
+  const version = await askServer(http, 'SELECT version()')
+  if (!/^\d+\.\d+\.[\w.-]+$/.test(version)) throw new ServerProblem(server, noClickHouse)
+  if (isOlder(version, oldestVersion)) {
+    const advice = `Upgrade it to ${oldestVersion} or newer.`
+    throw new ServerProblem(server, [`ClickHouse ${version} is too old.`, advice])
+  }
+  if ((await askServer(http, "SELECT getSetting('readonly')")) !== '0')
+    throw new ServerProblem(server, readOnly)
+  return version
+}
+
+function isOlder(version: string, other: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number)
+  return major < otherMajor || (major === otherMajor && minor < otherMinor)
+}
+
+/** Grouped as in `neededGrants`. */
+export async function findMissingGrants(
+  http: ClickHouseHttp,
+  { database, cluster }: Pick<ServerIdentity, 'database' | 'cluster'>,
+): Promise<string[]> {
+  const exists = (await askServer(http, `EXISTS DATABASE \`${database}\``)) === '1'
+  const needed = neededGrants(database, cluster, exists)
+  const lacks = async (grants: readonly string[]) =>
+    (await askServer(http, `CHECK GRANT ${grants.join(', ')}`)) !== '1'
+  if (!(await lacks(needed))) return []
+  const missing: string[] = []
+  for (const grant of needed) {
+    const [, target] = grant.split(' ON ')
+    const privileges: string[] = []
+    for (const privilege of privilegesOf(grant)) {
+      if (await lacks([`${privilege} ON ${target}`])) privileges.push(privilege)
+    }
+    if (privileges.length > 0) missing.push(`${privileges.join(', ')} ON ${target}`)
+  }
+  return missing
+}
+
+async function checkCluster(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
+  if (server.cluster === undefined) return
+  const known = (
+    await askServer(http, 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster')
+  ).split('\n')
+  if (!known.includes(server.cluster)) {
+    throw new ServerProblem(server, unknownCluster(server.cluster, known.filter(Boolean)))
+  }
+}

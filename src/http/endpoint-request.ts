@@ -1,0 +1,50 @@
+import { type Caller, withFixedParameters } from '../access/caller.ts'
+import type { CallResponse, EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import { parameterNames } from '../endpoints/call/prepared-call.ts'
+import type { CallNotes } from './call-recording.ts'
+import { refuseUnknown, type SentParameters } from './request-parameters.ts'
+
+interface EndpointRequest extends Omit<EndpointCall, 'parameters' | 'caller' | 'project'> {
+  caller: Caller
+  sent: SentParameters
+  /** Whether unknown parameters are refused even if the endpoint allows them. */
+  strict: boolean
+}
+
+/** The call of a request, whichever route it takes. Throws if the caller may not send its parameters. */
+export function endpointCall({ caller, sent, strict, ...request }: EndpointRequest): EndpointCall {
+  const { endpoint } = request
+  if (strict || endpoint.definition.strict) {
+    refuseUnknown(sent, [...parameterNames(endpoint), ...Object.keys(caller.parameters)])
+  }
+  const parameters = withFixedParameters(caller, sent.parameters)
+  return { ...request, parameters, caller: caller.id, project: caller.project }
+}
+
+/** Runs a call, or returns its cached result at once. Notes what statistics record. */
+export function runCall(
+  calls: EndpointCalls,
+  call: EndpointCall,
+  notes: CallNotes,
+): CallResponse | Promise<CallResponse> {
+  const called = calls.call(call)
+  if (!(called instanceof Promise)) {
+    notes.response = called
+    return called
+  }
+  notes.explain = () => calls.explain(explained(call))
+  return called.then((response) => {
+    notes.response = response
+    return response
+  })
+}
+
+const explainWithinMs = 10_000
+/** Explaining slow requests has a queue of its own. */
+const explainer = 'wellhead:explaining'
+
+/** The same request, to explain it after its caller has left. */
+function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
+  const signal = AbortSignal.timeout(explainWithinMs)
+  return { endpoint, parameters, format, project, directives, caller: explainer, signal }
+}

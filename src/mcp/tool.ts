@@ -1,0 +1,41 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
+import { z } from 'zod'
+import type { JsonSchema } from '../base/validation.ts'
+
+export type ToolDefinition = Tool
+export type ToolResult = CallToolResult
+
+/** Who calls a tool. */
+export interface ToolCall {
+  /** Id of the token. */
+  caller: string
+  /** The only project whose entries the caller sees; undefined for all projects. */
+  project: string | undefined
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
+}
+
+/** A tool that belongs to the service, not to an endpoint. */
+export interface BuiltInTool {
+  definition: ToolDefinition
+  run(input: unknown, call: ToolCall): Promise<ToolResult>
+}
+
+/** Hints for tools that change nothing. */
+export const readOnly = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+} as const
+
+/** Makes the schema of a tool's input from the shape that reads it. */
+export function inputSchema(shape: z.ZodObject): ToolDefinition['inputSchema'] {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' })
+  return schema as ToolDefinition['inputSchema']
+}
+
+/** The schema of an object that has all these fields. Later versions may return more. */
+export function outputSchema(properties: Record<string, JsonSchema>): NonNullable<Tool['outputSchema']> {
+  return { type: 'object', properties, required: Object.keys(properties) }
+}

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
+import { migrations } from '../../../src/catalog/migrations.ts'
+import type { Source } from '../../../src/catalog/source.ts'
+import {
+  changeRetention,
+  changeTypedColumns,
+  createDatabase,
+  createMigrationsTable,
+  createSourceTable,
+  dropSourceTable,
+  fillTypedColumns,
+} from '../../../src/catalog/tables.ts'
+import { queryRows } from '../../../src/engine/json-rows.ts'
+import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
+import { ask } from '../../support/callers.ts'
+import { log, sharedServer } from '../../support/engines.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { runOnCluster } from './run-on-cluster.ts'
+
+runOnCluster()
+
+const limits = { deadlineMs: 60_000 }
+let service: RunningService
+
+const admin = (method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, path, body)
+const read = <Row>(sql: string, settings: Record<string, string | number> = {}) =>
+  queryRows<Row>(service.engine, { sql, settings }, limits)
+const count = async (sql: string, settings?: Record<string, string | number>) =>
+  Number((await read<{ n: number }>(sql, settings))[0]?.n)
+const command = (sql: string) => service.engine.command({ sql }, limits)
+const ofProject = (tables: string[], project: string) => ({
+  ...isolationSettings,
+  ...rowFilterSettings(service.engine.database, tables, { project }),
+})
+
+beforeAll(async () => {
+  service = await openService()
+  await admin('POST', '/api/sources', { name: 'orders' })
+  const entries = ['a', 'a', 'b'].map((project, n) => ({ project, id: `${project}${n}`, n }))
+  await admin('POST', '/api/logs?source=orders', entries)
+  // Both shards are this node, so each row counts once for every shard that is asked.
+  await command(
+    `CREATE TABLE twice AS orders_local ENGINE = Distributed('main_twice', '${service.engine.database}', 'orders_local', cityHash64(project))`,
+  )
+})
+afterAll(() => service?.close())
+
+test('a source is a distributed table over a local one, and both go with it', async () => {
+  const engines = () =>
+    read("SELECT name, engine FROM system.tables WHERE database = currentDatabase() AND name LIKE 'gone%'")
+  await admin('POST', '/api/sources', { name: 'gone' })
+  expect(await engines()).toEqual([
+    { name: 'gone', engine: 'Distributed' },
+    { name: 'gone_local', engine: 'MergeTree' },
+  ])
+  await admin('DELETE', '/api/sources/gone?confirm=gone')
+  expect(await engines()).toEqual([])
+})
+
+test('the usage counts the entries of local tables once', async () => {
+  const { body } = await admin('GET', '/api/usage')
+  expect(body.sources).toContainEqual(expect.objectContaining({ name: 'orders', entries: 3 }))
+})
+
+describe('shards', () => {
+  test('a query of a tenant asks one, also in joins and subqueries', async () => {
+    const settings = { ...ofProject(['twice', 'orders'], 'a'), force_optimize_skip_unused_shards: 2 }
+    for (const sql of [
+      'SELECT count() AS n FROM twice',
+      'SELECT count() AS n FROM (SELECT * FROM twice)',
+      'SELECT count() AS n FROM twice AS l JOIN twice AS r USING (id)',
+      'SELECT count() AS n FROM twice WHERE id IN (SELECT id FROM twice)',
+      'SELECT count() AS n FROM twice AS l FULL JOIN (SELECT id FROM twice) AS r ON l.id = r.id',
+    ]) {
+      expect(await count(sql, settings), sql).toBe(2)
+    }
+  })
+
+  test('a query of all projects asks all, and subqueries run over all of them', async () => {
+    expect(await count('SELECT count() AS n FROM twice')).toBe(6)
+    expect(await count('SELECT count() AS n FROM twice WHERE id IN (SELECT id FROM twice)')).toBe(6)
+    expect(await count('SELECT count() AS n FROM twice AS l JOIN twice AS r USING (id)')).toBe(12)
+  })
+
+  test('a retry with the same token is stored once through the distributed table', async () => {
+    const target = {
+      table: 'orders',
+      format: 'JSONEachRow',
+      settings: { insert_deduplication_token: 'once' },
+    } as const
+    const rows = Buffer.from('{"project":"retried","id":"r1","timestamp":1700000000,"metadata":"{}"}\n')
+    for (let attempt = 0; attempt < 2; attempt++) await service.engine.insert(target, rows, limits)
+    expect(await count("SELECT count() AS n FROM orders WHERE project = 'retried'")).toBe(1)
+  })
+})
+
+test('reads and inserts carry the settings of a cluster', async () => {
+  const names = ['optimize_skip_unused_shards', 'distributed_product_mode', 'skip_unavailable_shards']
+  const [sent] = await read(`SELECT ${names.map((name) => `toString(getSetting('${name}')) AS ${name}`)}`)
+  expect(Object.values(sent as object)).toEqual(['1', 'global', '0'])
+  await command(
+    "CREATE TABLE sent (a UInt8, foreground UInt8 DEFAULT getSetting('distributed_foreground_insert'), " +
+      "async UInt8 DEFAULT getSetting('async_insert')) ENGINE = MergeTree ORDER BY a",
+  )
+  const target = { table: 'sent', columns: ['a'], format: 'JSONEachRow' } as const
+  await service.engine.insert(target, Buffer.from('{"a":1}\n'), limits)
+  expect(await read('SELECT foreground, async FROM sent')).toEqual([{ foreground: 1, async: 0 }])
+})
+
+describe('tenants', () => {
+  test.each([
+    'orders_local',
+    '`orders_local`',
+    '"orders_local"',
+    'wellhead.orders_local',
+    'default.orders_local',
+    'merge(currentDatabase(), ".*_local")',
+    "cluster('main', currentDatabase(), 'orders_local')",
+    "clusterAllReplicas('main', currentDatabase(), 'orders_local')",
+    "remote('127.0.0.1', currentDatabase(), 'orders_local')",
+  ])('cannot name the local table as %s', async (table) => {
+    const query = `SELECT count() AS n FROM ${table}`
+    const { status } = await admin('POST', '/api/endpoints', { name: 'sneaky', query })
+    expect(status).toBe(422)
+  })
+
+  test('would read only their rows from the local table', async () => {
+    const settings = ofProject(['orders'], 'b')
+    expect(await count('SELECT count() AS n FROM orders_local', settings)).toBe(1)
+    expect(await count('SELECT count() AS n FROM orders', settings)).toBe(1)
+  })
+})
+
+describe('a start', () => {
+  const start = async (cluster: string, quorum?: number) => {
+    const { url, database } = sharedServer() as { url: string; database: string }
+    const engine = new ClusterEngine({ url, database, cluster, quorum, log })
+    await engine.start().finally(() => engine.close())
+  }
+
+  test.each([
+    ['an unknown cluster', 'other', 1, 'ClickHouse has no cluster named other'],
+    ['several nodes without a keeper', 'main_twice', 1, 'has several nodes, but no keeper'],
+    ['a quorum that cannot be reached', 'main', 2, 'Set it to at most 1.'],
+  ])('with %s says what to do', async (_problem, cluster, quorum, message) => {
+    await expect(start(cluster, quorum)).rejects.toThrow(message)
+  })
+
+  test('after the shards changed asks every shard', async () => {
+    await command("ALTER TABLE _migrations MODIFY COMMENT 'shards 1,1'")
+    const { url, database } = sharedServer() as { url: string; database: string }
+    const engine = new ClusterEngine({ url, database, cluster: 'main', quorum: undefined, log })
+    try {
+      await engine.start()
+      const sql = "SELECT getSetting('optimize_skip_unused_shards') AS n"
+      expect(await queryRows(engine, { sql }, limits)).toEqual([{ n: false }])
+    } finally {
+      await engine.close()
+      await command("ALTER TABLE _migrations MODIFY COMMENT 'shards 1'")
+    }
+  })
+})
+
+test('the engine can parse every statement of a replicated cluster', async () => {
+  const topology = {
+    ...topologyOf(service.engine),
+    database: 'wellhead',
+    replicated: true,
+    shards: 'shards 1,1',
+  }
+  const column = { column: 'path', path: 'request.path', type: 'text', searched: true } as const
+  const number = { column: 'status', path: 'status', type: 'number', searched: false } as const
+  const source: Source = {
+    name: 'orders',
+    description: '',
+    aliases: [],
+    retention_days: 90,
+    hot_fields: [column, number],
+    id: '00000000-0000-4000-8000-000000000001',
+    version: 1,
+    created_at: '',
+    updated_at: '',
+  }
+  const statements = {
+    'the database': createDatabase(topology),
+    'the list of migrations': createMigrationsTable(topology),
+    ...Object.fromEntries(
+      migrations.flatMap(({ id, statements: make }) => (make ? [[`migration ${id}`, make(topology)]] : [])),
+    ),
+    'a new source': createSourceTable(source, topology),
+    'another retention': changeRetention('orders', 30, topology),
+    'other typed columns': changeTypedColumns('orders', { added: [column], removed: ['status'] }, topology),
+    'values of new typed columns': fillTypedColumns('orders', [column], topology),
+    'a deleted source': dropSourceTable('orders', topology),
+  }
+  const text: string[] = []
+  for (const [title, each] of Object.entries(statements)) {
+    text.push(`-- ${title}`)
+    for (const statement of each) {
+      const [row] = await queryRows<{ sql: string }>(
+        service.engine,
+        { sql: 'SELECT formatQuery({statement:String}) AS sql', parameters: { statement } },
+        limits,
+      )
+      text.push(`${row?.sql};`, '')
+    }
+  }
+  await expect(text.join('\n')).toMatchFileSnapshot('./replicated-statements.sql')
+})

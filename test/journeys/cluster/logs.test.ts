@@ -1,0 +1,4 @@
+import { runOnCluster } from './run-on-cluster.ts'
+
+runOnCluster()
+await import('../logs/logs.test.ts')

@@ -1,0 +1,13 @@
+import { openServer, remoteCredentials } from '../../support/engines.ts'
+import { runOn } from '../server/run-on.ts'
+
+/** Runs the journeys of this file on a cluster of one node, in the form that tables and statements have on a cluster. */
+export function runOnCluster(): void {
+  runOn(async () => {
+    const cluster = 'main'
+    const { url, close } = await openServer({ cluster })
+    const { user, password } = remoteCredentials
+    const address = Object.assign(new URL(url), { username: user, password: encodeURIComponent(password) })
+    return { url: address.href, cluster, close }
+  })
+}

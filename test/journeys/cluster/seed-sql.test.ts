@@ -1,0 +1,4 @@
+import { runOnCluster } from './run-on-cluster.ts'
+
+runOnCluster()
+await import('../seed/seed-sql.test.ts')

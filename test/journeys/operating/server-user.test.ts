@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import type { Finding } from '../../../src/cli/doctor/doctor-report.ts'
+import { runProgram } from '../../../src/cli/program.ts'
+import { neededGrants } from '../../../src/engine/remote/needed-grants.ts'
+import { sentSettings } from '../../../src/engine/remote/sent-settings.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { openServer, remoteCredentials } from '../../support/engines.ts'
+import { memoryIo } from '../../support/memory-io.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { openScriptedServer, type Script } from './scripted-server.ts'
+
+/** A server whose user has only the grants that docs/cluster.md lists, behind a proxy that can change its responses. */
+let engine: Awaited<ReturnType<typeof openServer>>
+let proxy: Awaited<ReturnType<typeof openScriptedServer>>
+let service: RunningService
+let script: Script
+const sent = new Set<string>()
+
+const environment = () => ({
+  WELLHEAD_CLICKHOUSE_URL: proxy.url,
+  WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
+  WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
+})
+
+beforeAll(async () => {
+  script = () => undefined
+  engine = await openServer({ grants: neededGrants('wellhead', undefined) })
+  const note: Script = (sql, parameters) => {
+    for (const name of parameters.keys()) sent.add(name)
+    return script(sql, parameters)
+  }
+  proxy = await openScriptedServer(note, { behind: engine.url })
+  service = await openService({ environment: { ...environment(), WELLHEAD_STATISTICS: 'on' } })
+})
+afterAll(async () => {
+  await service?.close()
+  proxy?.close()
+  await engine?.close()
+})
+beforeEach(() => {
+  script = () => undefined
+})
+
+const admin = (method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, path, body)
+const soon = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 60_000, interval: 100 })
+const readiness = async () => {
+  const response = await fetch(`${service.url}/ready`)
+  return { status: response.status, body: await response.json() }
+}
+
+async function doctor() {
+  const directory = scratchDirectory()
+  const io = memoryIo({
+    clock: systemClock,
+    environment: { ...environment(), WELLHEAD_DATA_DIR: directory.path, WELLHEAD_PORT: '0' },
+  })
+  await runProgram(['doctor', '--json'], io)
+  directory.remove()
+  expect(io.stdout.text()).not.toContain(remoteCredentials.password)
+  const { checks } = JSON.parse(io.stdout.text()) as { checks: Finding[] }
+  return (name: string) => checks.filter((check) => check.name === name)
+}
+
+test('the service does everything with the grants that the documentation lists', async () => {
+  const typed = (column: string) => ({ column, path: `request.${column}`, type: 'text', searched: true })
+  expect((await admin('POST', '/api/sources', { name: 'orders', hot_fields: [typed('path')] })).status).toBe(
+    201,
+  )
+  expect(
+    (
+      await admin('POST', '/api/logs?source=orders', [
+        { project: 'demo', request: { path: '/a', host: 'h' } },
+      ])
+    ).body.accepted,
+  ).toBe(1)
+  const change = { hot_fields: [typed('host')], retention_days: 3 }
+  expect((await admin('PATCH', '/api/sources/orders', change)).status).toBe(200)
+  const query = 'SELECT metadata.request.host AS host FROM orders'
+  await admin('POST', '/api/endpoints', { name: 'orders.hosts', query })
+  expect((await admin('GET', '/api/endpoints/query/orders.hosts')).body.result).toEqual([{ host: 'h' }])
+  for (const path of [
+    '/api/sources',
+    '/api/sources/orders',
+    '/api/sources/orders/recent',
+    '/api/sources/orders/schema',
+  ]) {
+    expect([path, (await admin('GET', path)).status]).toEqual([path, 200])
+  }
+  const { token } = await makeToken(service, { scopes: ['query'], project: 'demo' })
+  expect((await ask(service, token, 'GET', '/api/endpoints/query/orders.hosts')).status).toBe(200)
+  expect((await admin('DELETE', '/api/sources/orders')).status).toBe(204)
+})
+
+test('every setting that the service sends is checked by doctor', () => {
+  const transport = new Set(['query', 'query_id', 'database', 'wait_end_of_query'])
+  const names = [...sent].filter((name) => !transport.has(name) && !name.startsWith('param_'))
+  expect(names.length).toBeGreaterThan(10)
+  expect(names.filter((name) => !sentSettings.includes(name))).toEqual([])
+})
+
+test('doctor finds nothing to complain about', async () => {
+  const find = await doctor()
+  for (const name of ['server', 'grants', 'profile', 'server clock', 'tables']) {
+    expect(find(name)).toMatchObject([{ name, status: 'ok' }])
+  }
+  expect(find('server')[0]?.message).toMatch(/^ClickHouse \d/)
+  expect(find('server disk').length).toBeGreaterThan(0)
+  expect(find('cluster')).toEqual([])
+})
+
+test('doctor names each missing grant, fixed setting, full disk and wrong clock', async () => {
+  script = (sql) => {
+    if (/^CHECK GRANT .*(?:INSERT|system\.disks)/.test(sql)) return '0\n'
+    if (sql.includes('FROM system.settings')) return 'max_execution_time\t1\t\t\nmax_threads\t0\t\t8\n'
+    if (sql.includes('system.disks')) return 'default\t1000\t1000000000\n'
+    if (sql.includes('now64')) return '1000\n'
+    return undefined
+  }
+  const find = await doctor()
+  const user = remoteCredentials.user
+  expect(find('grants')).toMatchObject([
+    { status: 'problem', advice: `Run: GRANT INSERT ON wellhead.* TO ${user}` },
+    { status: 'problem', advice: `Run: GRANT SELECT ON system.disks TO ${user}` },
+  ])
+  expect(find('profile')).toMatchObject([
+    { status: 'problem', message: 'The user may not change the setting max_execution_time.' },
+    { status: 'warning', message: 'The setting max_threads must be at most 8; other values are refused.' },
+  ])
+  expect(find('server disk')).toMatchObject([{ status: 'problem' }])
+  expect(find('server clock')).toMatchObject([{ status: 'problem' }])
+})
+
+test('a service that loses its password or a grant is not ready and says why, until it is repaired', async () => {
+  const wrongPassword =
+    'reader: Authentication failed: password is incorrect, or there is no user with such name. (AUTHENTICATION_FAILED)'
+  const noGrant =
+    "reader: Not enough privileges. To execute this query, it's necessary to have the grant SELECT ON wellhead._catalog. (ACCESS_DENIED)"
+  const refusals: [Script, string][] = [
+    [
+      (sql) => (sql === '' ? undefined : { code: 516, text: wrongPassword }),
+      'ClickHouse refused the user or the password.',
+    ],
+    [
+      (sql) => {
+        if (sql.startsWith('CHECK GRANT')) return '0\n'
+        return /_catalog/.test(sql) ? { code: 497, text: noGrant } : undefined
+      },
+      'The ClickHouse user lacks a grant.',
+    ],
+  ]
+  for (const [refusal, reason] of refusals) {
+    script = refusal
+    await soon(async () => expect(await readiness()).toEqual({ status: 503, body: { ready: false, reason } }))
+    script = () => undefined
+    await soon(async () => expect(await readiness()).toEqual({ status: 200, body: { ready: true } }))
+  }
+})
+
+test('a full disk refuses entries, while requests are served', async () => {
+  script = (sql) =>
+    sql.startsWith('INSERT')
+      ? { code: 243, text: 'Cannot reserve 1.00 MiB, not enough space. (NOT_ENOUGH_SPACE)' }
+      : undefined
+  const refused = await admin('POST', '/api/logs?source=edge_logs', [{ project: 'demo' }])
+  expect([refused.status, refused.body.error.code]).toEqual([507, 'disk_full'])
+  expect((await readiness()).status).toBe(200)
+  const path = '/api/endpoints/query/functions.invocation-stats?project=demo&interval=1hr'
+  expect((await admin('GET', path)).status).toBe(200)
+})
+
+test('a table of somebody else is refused as a source, and stops a start', async () => {
+  const run = (sql: string) => service.engine.command({ sql }, { deadlineMs: 60_000 })
+  await run('CREATE TABLE wellhead.visits (at DateTime) ENGINE = MergeTree ORDER BY at')
+  const refused = await admin('POST', '/api/sources', { name: 'visits' })
+  expect([refused.status, refused.body.error.parameter]).toEqual([400, 'name'])
+  expect((await admin('GET', '/api/sources/visits')).status).toBe(404)
+
+  await run('CREATE DATABASE IF NOT EXISTS wellhead')
+  await run('DROP TABLE wellhead.postgres_logs')
+  await run('CREATE TABLE wellhead.postgres_logs (project String, id UInt64) ENGINE = MergeTree ORDER BY id')
+  const line =
+    'Table wellhead.postgres_logs has another schema: column id is UInt64, not String. ' +
+    'Rename that table, or choose another database with WELLHEAD_CLICKHOUSE_DATABASE.'
+  await expect(openService({ environment: environment() })).rejects.toThrow(line)
+  expect((await doctor())('tables')).toMatchObject([{ status: 'problem' }])
+})
