@@ -41,7 +41,7 @@ export default defineConfig({
     projects: [unit, journeys].map((test) => ({ extends: true, test })),
     // An emulated engine takes a quarter of a minute to start; a native one a tenth of a second.
     testTimeout: 300_000,
-    hookTimeout: 180_000,
+    hookTimeout: 300_000,
     // A busy machine takes longer than the default second.
     expect: { poll: { timeout: 30_000 } },
     // One more than there are cores: a third of the time a journey waits for an engine to end, start or reach a limit.

@@ -79,7 +79,7 @@ export async function run({ engineNode, patience, quick, choose }) {
 async function loadInTurn({ seconds, rounds }, sides, isProxied = false) {
   const calls = Object.entries(sides).map(([side, { target, headers }]) => [
     side,
-    () => load(target, headers, seconds, isProxied),
+    () => load(target, headers, seconds, { isProxied }),
   ])
   const results = await alternate(Object.fromEntries(calls), rounds)
   const names = Object.keys(sides)

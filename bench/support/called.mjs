@@ -19,14 +19,18 @@ export async function rawGet(url, headers) {
   })
 }
 
-const proxied = fileURLToPath(new URL('./proxied.lua', import.meta.url))
+const scriptOf = (name) => fileURLToPath(new URL(`./${name}.lua`, import.meta.url))
 
-/** With `isProxied` each request has headers of its own, as a proxy adds them. */
-export async function generate(url, headers, seconds, kept = connections, isProxied = false) {
+/** With `isProxied` each request has headers of its own, as a proxy adds them. With `body` each is a POST. */
+export async function generate(url, headers, seconds, kept = connections, { isProxied = false, body } = {}) {
   const args = ['-t1', `-c${kept}`, `-d${seconds}s`, '--latency']
-  if (isProxied) args.push('-s', proxied)
+  if (isProxied) args.push('-s', scriptOf('proxied'))
+  if (body !== undefined) args.push('-s', scriptOf('post'))
   for (const [name, value] of Object.entries(headers)) args.push('-H', `${name}: ${value}`)
-  const wrk = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const wrk = spawn('wrk', [...args, url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, BENCH_BODY: body ?? '' },
+  })
   let text = ''
   wrk.stdout.on('data', (chunk) => {
     text += chunk
@@ -47,9 +51,9 @@ export async function generate(url, headers, seconds, kept = connections, isProx
 }
 
 /** Calls as fast as it goes for so long, with what that cost the process. */
-export async function load({ url, pid }, headers, seconds, isProxied) {
+export async function load({ url, pid }, headers, seconds, options) {
   const before = cpuMs(pid)
-  const measured = await generate(url, headers, seconds, connections, isProxied)
+  const measured = await generate(url, headers, seconds, connections, options)
   return { ...measured, cpuMicros: ((cpuMs(pid) - before) * 1000) / measured.requests }
 }
 

@@ -15,5 +15,6 @@ GRANT ON CLUSTER main SELECT ON system.replicas TO wellhead;
 GRANT ON CLUSTER main SELECT ON system.zookeeper_connection TO wellhead;
 GRANT ON CLUSTER main TABLE ENGINE ON ReplicatedMergeTree TO wellhead;
 GRANT ON CLUSTER main TABLE ENGINE ON ReplicatedReplacingMergeTree TO wellhead;
+GRANT ON CLUSTER main TABLE ENGINE ON Distributed TO wellhead;
 GRANT ON CLUSTER main CLUSTER ON *.* TO wellhead;
 GRANT ON CLUSTER main REMOTE ON *.* TO wellhead;

@@ -95,6 +95,7 @@ export function createEndpoints(
     cache,
     results,
     calls: new EndpointCalls({
+      engine,
       runner,
       cache,
       endpoints,

@@ -65,6 +65,7 @@ export function createHttp(
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
     embedOrigins: settings.embedOrigins,
+    mcpWrite: settings.mcpWrite,
     intake,
     sources: new SourceAdmin({
       engine,

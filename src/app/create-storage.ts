@@ -3,6 +3,7 @@ import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { serverEngine, topologyOf } from '../catalog/cluster-engine.ts'
+import { findLeak } from '../catalog/find-leak.ts'
 import { Sources } from '../catalog/sources.ts'
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -61,7 +62,10 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
 
 function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
-    return serverEngine(settings, settings.clickhouseUrl, { log })
+    return serverEngine(settings, settings.clickhouseUrl, {
+      findLeak: (node) => findLeak(node, settings.clickhouseCluster),
+      log,
+    })
   }
   return new EmbeddedEngine({
     dataDir: settings.dataDir,
@@ -77,7 +81,14 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
   const nodes = state.nodes && { nodes: state.nodes }
+  const { leak } = state.kind === 'ready' ? state : {}
   return state.kind === 'ready'
-    ? { ready: true, version: state.engineVersion, restarts: state.restarts, ...nodes }
+    ? {
+        ready: true,
+        version: state.engineVersion,
+        restarts: state.restarts,
+        ...(leak !== undefined && { leak }),
+        ...nodes,
+      }
     : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
 }

@@ -233,6 +233,12 @@ export const queryRefused = define('engine_unavailable', 503, (retryAfterSeconds
   message: `This query stopped the engine repeatedly, so it is refused for ${retryAfterSeconds} s.`,
   retryAfterSeconds,
 }))
+export const isolationUnverified = define('isolation_unverified', 503, (leak: string) => ({
+  message:
+    `This ClickHouse server does not keep tenants apart, so requests of tenants and SQL of callers are refused. ${leak} ` +
+    'Upgrade ClickHouse, or remove settings from the profile of its user, then run wellhead doctor.',
+  retryAfterSeconds: 60,
+}))
 export const queryTimeout = define(
   'query_timeout',
   504,

@@ -36,6 +36,7 @@ describe('readSettings', () => {
       statistics: true,
       metrics: 'token',
       logLevel: 'info',
+      mcpWrite: false,
       logFormat: 'auto',
     })
   })
@@ -94,6 +95,7 @@ describe('readSettings', () => {
       statistics: false,
       metrics: 'open',
       logLevel: 'debug',
+      mcpWrite: false,
       logFormat: 'json',
     })
   })

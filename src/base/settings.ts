@@ -118,6 +118,13 @@ const definitions = {
     expected: 'a comma-separated list of origins such as https://app.example.com, or *',
     description: 'Origins of web pages that may show /embed/{name} in a frame, or * for all.',
   },
+  mcpWrite: {
+    env: 'WELLHEAD_MCP_WRITE',
+    schema: onOrOff,
+    default: 'off',
+    expected: 'on or off',
+    description: 'Whether /mcp has the tools check_endpoint and save_endpoint for admins.',
+  },
   clickhouseUrl: {
     env: 'WELLHEAD_CLICKHOUSE_URL',
     schema: z.string().refine(isAddressList),

@@ -36,7 +36,7 @@ export function singleServer(database: string): Topology {
 /** Asks the server. Throws if it cannot serve as this cluster. */
 export async function findLayout(engine: Engine, cluster: string): Promise<ClusterLayout> {
   const [shards, replicated] = await Promise.all([readShards(engine, cluster), hasKeeper(engine)])
-  if (shards.length === 0) throw await noSuchCluster(engine, cluster)
+  if (shards.length === 0) throw new StartProblem(`ClickHouse has no cluster named ${cluster}.`)
   const isOneNode = shards.length === 1 && shards.every(({ replicas, isLocal }) => replicas === 1 && isLocal)
   if (!replicated && !isOneNode) {
     throw new StartProblem(
@@ -69,18 +69,6 @@ async function hasKeeper(engine: Engine): Promise<boolean> {
     "SELECT count() > 0 AS found FROM system.tables WHERE database = 'system' AND name IN ('zookeeper', 'zookeeper_connection')"
   const [row] = await queryRows<{ found: number }>(engine, { sql }, limits)
   return row?.found === 1
-}
-
-async function noSuchCluster(engine: Engine, cluster: string): Promise<StartProblem> {
-  const rows = await queryRows<{ cluster: string }>(
-    engine,
-    { sql: 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster LIMIT 10' },
-    limits,
-  )
-  const known = rows.map((row) => row.cluster).join(', ') || 'none'
-  return new StartProblem(
-    `ClickHouse has no cluster named ${cluster}. Set WELLHEAD_CLICKHOUSE_CLUSTER to one of its clusters: ${known}.`,
-  )
 }
 
 /** Empty before the first start. */

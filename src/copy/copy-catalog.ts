@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { namesOf, readBody } from '../catalog/catalog.ts'
 import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
@@ -5,6 +6,7 @@ import { type Source, sourceShape } from '../catalog/source.ts'
 import { catalogOrder, emptyOwnTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { CopyProblem } from './copy-problem.ts'
 import type { CopySides } from './copy-table.ts'
 
 /** A row of the catalog; the body is JSON text. */
@@ -36,19 +38,20 @@ export function sourcesOf(rows: readonly CatalogRow[]): Source[] {
 /** Copies the whole catalog, unless it is there. Returns the number of its rows on the other side. */
 export async function copyCatalog(sides: CopySides, rows: readonly CatalogRow[]): Promise<number> {
   const { to, topology } = sides
-  const read = () => readCatalog(to, topology.cluster ? { select_sequential_consistency: 1 } : {})
+  const read = () => readCatalog(to, topology.replicated ? { select_sequential_consistency: 1 } : {})
   const before = await read()
   if (isDeepStrictEqual(before, rows)) return rows.length
   if (before.length > 0) {
     for (const sql of emptyOwnTable('_catalog', topology)) await to.command({ sql }, limits)
   }
-  const settings = topology.cluster ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
   for (const run of inOrder(rows)) {
+    // Of its own, because the same rows may have been inserted and removed before.
+    const settings = { insert_deduplication_token: randomUUID() }
     await to.insert({ table: '_catalog', format: 'JSONEachRow', settings }, writeJsonRows(run), limits)
   }
   const copied = await read()
   if (isDeepStrictEqual(copied, rows)) return rows.length
-  throw new Error(
+  throw new CopyProblem(
     `The catalog of the server differs from that of the data directory: ${copied.length} of ${rows.length} changes are there. ` +
       'Run the command again.',
   )

@@ -7,10 +7,8 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { entriesOf, ownTables } from './copied-table.ts'
 import { type CatalogRow, copyCatalog, readCatalog, sourcesOf } from './copy-catalog.ts'
+import { CopyProblem } from './copy-problem.ts'
 import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
-
-/** The copy cannot begin, for a reason that the user can fix. */
-export class CopyProblem extends Error {}
 
 /** A table of the report. */
 export interface CopiedRows {
@@ -75,7 +73,10 @@ async function copyRows(options: CopyOptions, origin: string, sources: Source[])
   const tables = [...sources.map(entriesOf), ...ownTables]
   for (let round = 1; ; round++) {
     const compared: Comparison[] = []
-    for (const table of tables) compared.push(await compareTable(options, table, existing.has(table.name)))
+    for (const table of tables) {
+      options.onBytes(0, `comparing ${table.title}`)
+      compared.push(await compareTable(options, table, existing.has(table.name)))
+    }
     const different = compared.flatMap((each) => each.different)
     if (different.length === 0 || round >= maxRounds) return compared
     options.onTotal(different.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0))

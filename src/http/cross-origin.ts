@@ -4,7 +4,7 @@ const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
 const allowedHeaders =
   'X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Cache-Control, Last-Event-ID, ' +
-  'X-Request-Id'
+  'MCP-Protocol-Version, X-Request-Id'
 
 const exposedHeaders =
   'Age, Cache-Status, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +

@@ -14,6 +14,7 @@ import type { Backups } from '../backup/backups.ts'
 import {
   engineUnavailable,
   headersTooLarge,
+  isolationUnverified,
   malformedRequest,
   methodNotAllowed,
   notFound,
@@ -105,6 +106,8 @@ export interface ServerOptions extends StatusRoutes {
   maxStreams: number
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
+  /** Whether admins have MCP tools that save endpoints. */
+  mcpWrite: boolean
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
@@ -200,6 +203,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
     request.caller = admitCaller(options.access, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
+    const { leak } = options.engineStatus()
+    if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries(access)) {
+      throw isolationUnverified(leak)
+    }
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
@@ -258,7 +265,7 @@ function addRoutes(
 const maxHotCalls = 20_000
 
 function createHotCalls(
-  { access, queries, log, open, stopping, corsOrigins, observability }: ServerOptions,
+  { access, queries, log, open, stopping, engineStatus, corsOrigins, observability }: ServerOptions,
   traces: RequestTraces,
   unread: UnreadResponses,
 ): HotCalls {
@@ -273,10 +280,15 @@ function createHotCalls(
     unread,
     maxKnown: maxHotCalls,
     vary: variesByOrigin(corsOrigins) ? `${resultVary}, Origin` : resultVary,
-    open: () => open() && !stopping(),
+    open: () => open() && !stopping() && engineStatus().leak === undefined,
   })
   endpoints.onChange(() => hot.clear())
   return hot
+}
+
+/** Sending entries and describing the API show nothing of what is stored. */
+function mayShowEntries(access: RouteAccess): boolean {
+  return access !== 'ingest' && access !== 'optional'
 }
 
 /** Decided by the matched route, not by the text of the URL, which can be written in many ways. */

@@ -1,7 +1,8 @@
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js'
 import { onFirstUse } from '../base/on-first-use.ts'
 import { closestName, didYouMean } from '../base/text/closest-name.ts'
 import { version } from '../base/version.ts'
+import { RequestTransport } from './request-transport.ts'
 import { dataNote } from './row-result.ts'
 import type { ToolDefinition, ToolResult } from './tool.ts'
 
@@ -35,23 +36,52 @@ const instructions =
   `Each tool returns rows of log data, most of them from a saved query. ${dataNote} ` +
   'Timestamps are ISO 8601 in UTC. If rows are cut off, narrow the request: a shorter time range, or a filter.'
 
+const maxBatch = 100
+
 /** Loaded with the first request: it takes a while and some memory, and many services never need it. */
 const sdk = onFirstUse(async () => {
-  const [server, transport, types, validation] = await Promise.all([
+  const [server, types, validation] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/index.js'),
-    import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
     import('@modelcontextprotocol/sdk/types.js'),
     import('@modelcontextprotocol/sdk/validation/ajv'),
   ])
-  // Shared, because each one compiles its own schemas.
-  const jsonSchemaValidator = new validation.AjvJsonSchemaValidator()
-  return { ...server, ...transport, ...types, jsonSchemaValidator }
+  // Shared, because making one takes longer than a request.
+  return { ...server, ...types, jsonSchemaValidator: new validation.AjvJsonSchemaValidator() }
 })
+
+type Sdk = Awaited<ReturnType<typeof sdk>>
 
 /** Serves one request of the Model Context Protocol. Nothing is remembered from one request to the next. */
 export async function serveMcp({ body, protocolVersion, tools }: McpRequest): Promise<McpResponse> {
   const loaded = await sdk()
-  const { Server, WebStandardStreamableHTTPServerTransport, McpError, ErrorCode } = loaded
+  const versions = loaded.SUPPORTED_PROTOCOL_VERSIONS
+  if (protocolVersion !== undefined && !versions.includes(protocolVersion)) {
+    const message = `MCP-Protocol-Version must be one of ${versions.join(', ')}.`
+    return refusal(loaded.ErrorCode.InvalidRequest, message)
+  }
+  const messages: unknown[] = Array.isArray(body) ? body : [body]
+  const isJsonRpc = messages.every((message) => loaded.JSONRPCMessageSchema.safeParse(message).success)
+  if (!isJsonRpc || messages.length === 0 || messages.length > maxBatch) {
+    const message = `The body must be a message of JSON-RPC 2.0, or an array of at most ${maxBatch}.`
+    return refusal(loaded.ErrorCode.InvalidRequest, message)
+  }
+  // Without sessions, a notification concerns nothing.
+  const requests = messages.filter((message) => loaded.isJSONRPCRequest(message))
+  if (requests.length === 0) return { status: 202, body: undefined }
+  const responses = await exchange(loaded, requests, tools)
+  return { status: 200, body: JSON.stringify(Array.isArray(body) ? responses : responses[0]) }
+}
+
+function refusal(code: number, message: string): McpResponse {
+  return { status: 400, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) }
+}
+
+async function exchange(
+  loaded: Sdk,
+  requests: readonly JSONRPCRequest[],
+  tools: CallerTools,
+): Promise<readonly JSONRPCMessage[]> {
+  const { Server, McpError, ErrorCode } = loaded
   const server = new Server(
     { name: 'wellhead', title: 'Wellhead', version },
     {
@@ -79,15 +109,7 @@ export async function serveMcp({ body, protocolVersion, tools }: McpRequest): Pr
     const message = `Unknown tool "${name}".${didYouMean(closestName(name, names))}`
     throw new McpError(ErrorCode.InvalidParams, message)
   })
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-  await server.connect(transport as Parameters<typeof server.connect>[0])
-  // The response is JSON, whatever else the client accepts.
-  const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-  const request = new Request('http://localhost/mcp', {
-    method: 'POST',
-    headers:
-      protocolVersion === undefined ? headers : { ...headers, 'mcp-protocol-version': protocolVersion },
-  })
-  const response = await transport.handleRequest(request, { parsedBody: body as JSONRPCMessage })
-  return { status: response.status, body: response.body === null ? undefined : await response.text() }
+  const transport = new RequestTransport(requests)
+  await server.connect(transport)
+  return transport.exchange()
 }

@@ -11,7 +11,8 @@ const shortenings = [
   { text: 100, items: 5, fields: 20 },
   { text: 30, items: 1, fields: 5 },
 ]
-const maxDepth = 50
+/** Entries cannot be nested as deeply as this. */
+const maxDepth = 100
 /** Reading more takes too long: very long rows can become very short ones. */
 const maxReadBytes = 4 * 2 ** 20
 
@@ -101,10 +102,15 @@ function readRows(body: Buffer, convert: RowsOptions['convert']): ShownRows {
   return shown
 }
 
-function countRows(body: Buffer): number {
+export function countRows(body: Buffer): number {
   let count = 0
   for (const _ of rowLines(body)) count++
   return count
+}
+
+/** Rows in the form that the engine writes. */
+export function jsonLines(rows: readonly object[]): Buffer {
+  return Buffer.from(`[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`)
 }
 
 /** A line that ends with "[", one line per row with a comma after all but the last, and a line that starts with "]". */
@@ -113,7 +119,7 @@ function* rowLines(body: Buffer): Generator<Buffer> {
   while (start > 0 && start < body.length && body[start] !== closingBracket) {
     const found = body.indexOf(newline, start)
     const end = found < 0 ? body.length : found
-    yield body.subarray(start, body[end - 1] === comma ? end - 1 : end)
+    if (end > start) yield body.subarray(start, body[end - 1] === comma ? end - 1 : end)
     start = end + 1
   }
 }
@@ -122,15 +128,25 @@ type Shortening = (typeof shortenings)[number]
 
 /** The row, with shorter values if it is too long. All of its columns stay. */
 function fitting(row: Record<string, unknown>) {
-  let text = JSON.stringify(row)
-  if (text.length <= maxRowCharacters) return { row, text, isShort: false }
+  let text = textOf(row)
+  if (text !== undefined && text.length <= maxRowCharacters) return { row, text, isShort: false }
   let short = row
   for (const limits of shortenings) {
     short = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shorter(value, limits, 1)]))
     text = JSON.stringify(short)
     if (text.length <= maxRowCharacters) break
   }
-  return { row: short, text, isShort: true }
+  return { row: short, text: text as string, isShort: true }
+}
+
+/** Undefined if the row is nested too deeply to be written. */
+function textOf(row: Record<string, unknown>): string | undefined {
+  try {
+    return JSON.stringify(row)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 /** Keeps the type of the value, which the schema of the result promises. */

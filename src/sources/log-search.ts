@@ -5,15 +5,23 @@ import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
+import { requireIsolation } from '../engine/require-isolation.ts'
 import { authorError } from '../sql/errors.ts'
-import { isolationSettings, rowFilterSettings } from '../sql/isolation.ts'
+import { isolatedRows } from '../sql/isolation.ts'
 import { conditionsOf, entryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
 import { readQuery, type SearchCondition } from './search/search-condition.ts'
 import { isStatus, requiredField } from './search/search-field.ts'
 import { searchNotes } from './search/search-notes.ts'
-import { type EntryFilter, facetsShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
-import { pathSettings } from './source-admin.ts'
+import {
+  type EntryFilter,
+  entryFilterShape,
+  facetsShape,
+  histogramShape,
+  searchShape,
+  valuesShape,
+} from './search-shape.ts'
+import { pathSettings, type SeenPath, seenPaths } from './seen-paths.ts'
 
 interface LogSearchOptions {
   engine: Engine
@@ -50,6 +58,14 @@ export interface Facet {
   values: ValueCount[]
 }
 
+export interface SourceDescription {
+  source: Source
+  fields: SeenPath[]
+  /** Number of entries of the last 24 hours. */
+  lastDay: number
+  newestMicros: number | undefined
+}
+
 /** One search, ready to run. */
 interface Search {
   reader: EntryReader
@@ -63,6 +79,7 @@ interface Search {
 }
 
 const deadlineMs = 30_000
+const dayMs = 86_400_000
 /** Number of crashes of the engine after which searches of a caller are refused for a while. */
 const maxCrashes = 3
 /** Values of a histogram that have counts of their own. */
@@ -202,6 +219,23 @@ export class LogSearch {
     return { facets }
   }
 
+  /** The fields of the newest entries, and how many entries arrived lately. */
+  async describe(name: string, reader: EntryReader): Promise<SourceDescription> {
+    const lastDay = new Date(this.#options.clock.now() - dayMs).toISOString()
+    const search = this.#search(name, readShape(entryFilterShape, { from: lastDay }), reader)
+    const { table, sql, parameters, source } = search
+    const [fields, counts, newest] = await Promise.all([
+      seenPaths(source, (statement, settings) => this.#rows(search, statement, {}, settings)),
+      this.#rows<{ n: number }>(search, `SELECT count() AS n FROM ${table} WHERE ${sql}`, parameters),
+      this.#rows<{ at: number }>(
+        search,
+        `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${table} ORDER BY timestamp DESC LIMIT 1`,
+        {},
+      ),
+    ])
+    return { source, fields, lastDay: counts[0]?.n ?? 0, newestMicros: newest[0]?.at }
+  }
+
   #search(name: string, sent: EntryFilter, reader: EntryReader): Search {
     const source = this.#options.sources.get(name, () => true)
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
@@ -250,14 +284,12 @@ export class LogSearch {
   async #query({ reader, source }: Pick<Search, 'reader' | 'source'>, statement: Statement): Promise<Buffer> {
     const { engine, maxMemoryBytes, inTurn } = this.#options
     const { id: caller, project, signal } = reader
+    if (project !== undefined) requireIsolation(engine)
     const settings = {
       ...outwardJson,
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
-      ...(project !== undefined && {
-        ...isolationSettings,
-        ...rowFilterSettings(engine.database, [source.name], { project }),
-      }),
+      ...(project !== undefined && isolatedRows(engine.database, [source.name], { project })),
       max_memory_usage: maxMemoryBytes,
     }
     const blame = [{ key: `caller:${caller} search`, crashes: maxCrashes }]

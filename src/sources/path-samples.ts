@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
-import { metadataJson, pathSettings } from './source-admin.ts'
+import { metadataJson, pathSettings } from './seen-paths.ts'
 
 interface PathSamplesOptions {
   engine: Engine

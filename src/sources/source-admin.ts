@@ -7,39 +7,14 @@ import { systemTable } from '../catalog/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
 import { entryRow } from './entry-sql.ts'
-import { pathExamples } from './path-examples.ts'
+import { type SeenPath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
-const sampledEntries = 10_000
-/** Examples come from fewer entries, because the service reads them. */
-const exampleEntries = 300
-const maxExampleEntryBytes = 64_000
-const maxExampleBytes = 2_000_000
-/** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
-export const pathSettings = {
-  ...outwardJson,
-  type_json_skip_duplicated_paths: 1,
-  json_type_escape_dots_in_keys: 1,
-  input_format_try_infer_dates: 0,
-  input_format_try_infer_datetimes: 0,
-}
-/** With these settings, the metadata as a value whose paths the engine lists. */
-export const metadataJson = "CAST(metadata, 'JSON(max_dynamic_paths = 0)')"
 const maxRecent = 1_000
 
-export interface SourcePath {
-  path: string
-  types: string[]
-  /** Number of sampled entries that have it. */
-  entries: number
-  /** Number of newest entries that were sampled. */
-  sampled: number
-  /** The typed column that holds it. */
-  column: string | null
+export interface SourcePath extends SeenPath {
   /** Share of the column that is stored, from 0 to 1; null without a column. */
   filled: number | null
-  /** Up to 3 distinct values as text. */
-  examples: string[]
 }
 
 interface SourceAdminOptions {
@@ -109,45 +84,14 @@ export class SourceAdmin {
   /** The paths of metadata in the newest entries, with their types and typed columns. */
   async schema(name: string): Promise<SourcePath[]> {
     const source = this.#sources.get(name, () => true)
-    const [seen, filled, examples] = await Promise.all([
-      this.#paths(source.name),
+    const [seen, filled] = await Promise.all([
+      seenPaths(source, (sql, settings) => queryRows(this.#engine, { sql, settings }, limits)),
       this.#filled(source.name),
-      this.#examples(source.name),
     ])
-    const columns = new Map(source.hot_fields.map(({ path, column }) => [path, column]))
-    const missing = source.hot_fields.filter(({ path }) => seen.every((one) => one.path !== path))
-    const sampled = seen[0]?.sampled ?? 0
-    return [...seen, ...missing.map(({ path }) => ({ path, types: [], entries: 0, sampled }))]
-      .map((found) => {
-        const column = columns.get(found.path) ?? null
-        return {
-          ...found,
-          column,
-          filled: column === null ? null : (filled.get(column) ?? 1),
-          examples: examples.get(found.path) ?? [],
-        }
-      })
-      .sort((one, other) => (one.path < other.path ? -1 : 1))
-  }
-
-  async #paths(source: string): Promise<Pick<SourcePath, 'path' | 'types' | 'entries' | 'sampled'>[]> {
-    const sql =
-      `WITH _newest AS (SELECT metadata FROM \`${source}\` ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
-      "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
-      '(SELECT count() FROM _newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
-      `${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM _newest) ` +
-      'GROUP BY path ORDER BY path'
-    return queryRows(this.#engine, { sql, settings: pathSettings }, limits)
-  }
-
-  async #examples(source: string): Promise<Map<string, string[]>> {
-    const sql =
-      'SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
-      'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM ' +
-      `(SELECT metadata, timestamp FROM \`${source}\` ORDER BY timestamp DESC LIMIT ${exampleEntries}) ` +
-      `WHERE length(metadata) <= ${maxExampleEntryBytes}) WHERE bytes <= ${maxExampleBytes}`
-    const rows = await queryRows<{ metadata: string }>(this.#engine, { sql }, limits)
-    return pathExamples(rows.map(({ metadata }) => metadata))
+    return seen.map((path) => ({
+      ...path,
+      filled: path.column === null ? null : (filled.get(path.column) ?? 1),
+    }))
   }
 
   /** The stored share of columns that are being filled; all others are complete. */

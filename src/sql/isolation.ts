@@ -82,6 +82,11 @@ export function rowFilterSettings(database: string, tables: Iterable<string>, { 
   )
 }
 
+/** Settings for a query that must not learn anything about other rows. The check of a server tries these same settings. */
+export function isolatedRows(database: string, tables: Iterable<string>, filter: RowFilter) {
+  return { ...isolationSettings, ...rowFilterSettings(database, tables, filter) }
+}
+
 /** Names the database, because other nodes of a cluster have another default. */
 export function tableFilterSettings(database: string, tables: readonly string[], condition: string) {
   const filters = tables.map((table) => `${sqlText(`${database}.${table}`)}:${sqlText(condition)}`)

@@ -6,7 +6,6 @@ import { ClusterEngine } from '../../src/catalog/cluster-engine.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
-import type { HostOptions } from '../../src/engine/host/protocol.ts'
 import { RemoteEngine } from '../../src/engine/remote/remote-engine.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
@@ -103,15 +102,17 @@ export async function openEngine(): Promise<OpenEngine> {
 
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
-interface ServerChoices extends Pick<HostOptions, 'grants'> {
+interface ServerChoices {
   /** Name of a cluster in which the server is the only node. */
   cluster?: string
+  /** By default those of an embedded engine. */
+  grants?: readonly string[]
 }
 
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
 export async function openServer({
   cluster,
-  ...choices
+  grants,
 }: ServerChoices = {}): Promise<EnginePort & { pid(): number | undefined }> {
   const directory = scratchDirectory()
   const socketPath = join(directory.path, 'engine.sock')
@@ -128,7 +129,7 @@ export async function openServer({
       graceMs: 1000 * defaultPatience,
       // The second one has the same server as two shards, to see which of them a query asks.
       ...(cluster !== undefined && { clusters: { [cluster]: 1, [`${cluster}_twice`]: 2 } }),
-      ...choices,
+      ...(grants && { grants }),
     },
     log,
     patience: defaultPatience,

@@ -1,10 +1,13 @@
+import { createLog } from '../../base/log.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
 import { builtInSources } from '../../catalog/built-in-sources.ts'
+import { findLeak } from '../../catalog/find-leak.ts'
 import { ForeignTable, refuseForeignOwnTables, refuseForeignTables } from '../../catalog/foreign-tables.ts'
 import { ClickHouseHttp } from '../../engine/clickhouse-http.ts'
 import { askServer, checkVersion, findMissingGrants } from '../../engine/remote/check-server.ts'
 import { grantStatement } from '../../engine/remote/needed-grants.ts'
+import { RemoteEngine } from '../../engine/remote/remote-engine.ts'
 import { sentSettings } from '../../engine/remote/sent-settings.ts'
 import {
   explainServerError,
@@ -14,7 +17,7 @@ import {
 } from '../../engine/remote/server-problem.ts'
 import { sqlText } from '../../sql/names.ts'
 import { formatBytes, plural } from '../output/format-amount.ts'
-import { type Finding, ok, problem, warning } from './doctor-report.ts'
+import { type Finding, hasProblem, ok, problem, warning } from './doctor-report.ts'
 
 interface Server extends ServerIdentity {
   http: ClickHouseHttp
@@ -42,7 +45,36 @@ export async function checkServers(settings: Settings, url: string, nowMs: () =>
       http.close()
     }
   }
-  return findings
+  return hasProblem(findings) ? findings : [...findings, ...(await checkIsolation(settings, url))]
+}
+
+/** Tries to see rows of another tenant, as the service does before it uses a node. */
+async function checkIsolation(settings: Settings, url: string): Promise<Finding[]> {
+  const name = 'isolation'
+  const { clickhouseUser: user, clickhousePassword: password } = settings
+  const { clickhouseDatabase: database, clickhouseCluster: cluster } = settings
+  const engine = new RemoteEngine({
+    url,
+    user,
+    password,
+    database,
+    cluster,
+    log: createLog('silent'),
+    findLeak: (node) => findLeak(node, cluster),
+  })
+  try {
+    await engine.start()
+    return (engine.state().nodes ?? []).map(({ node, leak, reason }) => {
+      const advice = 'Upgrade ClickHouse, or remove settings from the profile of its user.'
+      if (leak !== undefined) return problem(name, `${node}: ${leak}`, advice)
+      if (reason !== undefined) return warning(name, `${node}: not checked. ${reason}`, 'Run this again.')
+      return ok(name, `${node}: one tenant sees no rows of another`)
+    })
+  } catch (error) {
+    return [problem(name, `Cannot be checked: ${(error as Error).message}`, 'Run this again.')]
+  } finally {
+    await engine.close()
+  }
 }
 
 async function checkServer(server: Server, reserve: number, nowMs: () => number): Promise<Finding[]> {

@@ -23,7 +23,7 @@ test('background runs are not refused under load, even if SQL has to be checked 
   })
   for (let i = 0; i < 200; i++) await queue.run({ caller: 'slow' }, async () => time.advance(30_000))
   // Nothing reaches the engine: one query holds the only slot, and another one waits.
-  const engine = {} as Engine
+  const engine = { state: () => ({ kind: 'ready', engineVersion: '', restarts: 0 }) } as unknown as Engine
   const leaving = new AbortController()
   const left = expect(
     Promise.all([
@@ -40,6 +40,7 @@ test('background runs are not refused under load, even if SQL has to be checked 
     onFailure: () => {},
   })
   const calls = new EndpointCalls({
+    engine,
     runner: new EndpointRunner({
       engine,
       queue,

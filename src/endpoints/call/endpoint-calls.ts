@@ -8,7 +8,7 @@ import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { SandboxView } from '../definition/sandbox.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
+import { Computation, type ComputationParts, checkIsolation, follower, refresher } from './computation.ts'
 import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
 import { findFormat } from './output-formats.ts'
@@ -89,7 +89,7 @@ export class EndpointCalls {
     const { endpoint, directives, signal, trace } = call
     const { cache_seconds: cacheSeconds } = endpoint.definition
     if (cacheSeconds === null && directives.onlyIfCached) throw notCached()
-    const prepared = prepareCall(call)
+    const prepared = this.#prepare(call)
     if (cacheSeconds === null) {
       return new Computation(prepared, this.#options)
         .run(call)
@@ -146,7 +146,7 @@ export class EndpointCalls {
     const { cache, arrivals } = this.#options
     const { definition, compiled } = call.endpoint
     const { id: endpointId, cache_seconds: cacheSeconds } = definition
-    const prepared = prepareCall(call)
+    const prepared = this.#prepare(call)
     const computation = new Computation(prepared, this.#options)
     const first = { ...call, purpose: follower.purpose }
     const request = this.#cacheRequest(first, prepared, computation)
@@ -156,6 +156,7 @@ export class EndpointCalls {
       cacheSeconds,
       sources: [...compiled.possibleSources],
       latest: async (signal, caller) => {
+        checkIsolation(prepared, this.#options.engine)
         const mark = arrivals?.mark()
         if (cacheSeconds === null) {
           const requester = caller === undefined ? follower : { ...first, caller }
@@ -181,6 +182,13 @@ export class EndpointCalls {
       return request ? [{ request, lastUsedMs, uses }] : []
     })
     await this.#options.cache.prewarm(requests)
+  }
+
+  /** Cached results of tenants are refused, too, because an engine that shows rows of others may have shown them before. */
+  #prepare(call: CallParameters): PreparedCall {
+    const prepared = prepareCall(call)
+    checkIsolation(prepared, this.#options.engine)
+    return prepared
   }
 
   #cacheRequest(

@@ -7,6 +7,7 @@ import { readJsonRows, textRows } from '../../engine/json-rows.ts'
 import { authorError } from '../../sql/errors.ts'
 import {
   filterOrderSettings,
+  isolatedRows,
   isolationSettings,
   rowFilterSettings,
   type TimeRange,
@@ -225,10 +226,11 @@ export class EndpointRunner {
 
   #filters({ project, endpoint }: BoundCall, range?: TimeRange): Record<string, string | number> {
     const isIsolated = project !== undefined || endpoint.definition.sandbox
+    const { engine, sources } = this.#options
     if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
-    const tables = new Set([...this.#options.sources(), ...endpoint.compiled.possibleSources])
-    const settings = isIsolated ? isolationSettings : filterOrderSettings
-    return { ...settings, ...rowFilterSettings(this.#options.engine.database, tables, { project, range }) }
+    const tables = new Set([...sources(), ...endpoint.compiled.possibleSources])
+    if (isIsolated) return isolatedRows(engine.database, tables, { project, range })
+    return { ...filterOrderSettings, ...rowFilterSettings(engine.database, tables, { range }) }
   }
 
   /** The engine does not report an invalid expression if no row is matched against it. */

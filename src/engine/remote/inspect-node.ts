@@ -30,7 +30,11 @@ export async function createDatabase(client: ClickHouseClient, server: ServerIde
 }
 
 /** Settings of which some are newer than the oldest release. */
-const newer = [...Object.keys(isolationSettings), 'json_type_escape_dots_in_keys']
+const newer = [
+  ...Object.keys(isolationSettings),
+  'json_type_escape_dots_in_keys',
+  'query_plan_optimize_lazy_materialization',
+]
 
 /** Those that the server does not have. It refuses requests with them, and lacks what they change. */
 export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {

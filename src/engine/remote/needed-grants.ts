@@ -21,7 +21,7 @@ const systemTablesOfCluster = ['macros', 'replicas', 'zookeeper_connection'] as 
 
 /** Required only by servers with `table_engines_require_grant`. */
 const engines = ['MergeTree', 'ReplacingMergeTree'] as const
-const enginesOfCluster = ['ReplicatedMergeTree', 'ReplicatedReplacingMergeTree'] as const
+const enginesOfCluster = ['ReplicatedMergeTree', 'ReplicatedReplacingMergeTree', 'Distributed'] as const
 
 /** The grants of the service's user, as in `SELECT ON system.parts`. docs/cluster.md and deploy/cluster have the same list. */
 export function neededGrants(database: string, cluster: string | undefined, exists = false): string[] {

@@ -15,7 +15,7 @@ export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'data
 export interface NodeOptions {
   /** Created if it does not exist. */
   database: string
-  /** Named in advice to operators. */
+  /** Cluster that the node must know. */
   cluster?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
@@ -189,6 +189,9 @@ export class RemoteNode implements NodeConnection {
     }
     await createDatabase(this.#inspector, this.#identity)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
+    // Serves all but tenants until it is known whether the leak is gone.
+    if (version === before && leakBefore !== undefined)
+      this.#become({ ready: true, version, leak: leakBefore })
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
   }
@@ -214,7 +217,9 @@ export class RemoteNode implements NodeConnection {
     if (this.#closed) return
     const { node, ready, restarts, version, leak } = this.#state
     if (next.ready && !ready) this.#log.info({ engineVersion: next.version }, 'ClickHouse ready')
-    if (next.leak !== undefined) this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants')
+    if (next.leak !== undefined && next.leak !== leak) {
+      this.#log.error({ leak: next.leak }, 'ClickHouse does not isolate tenants, so they are refused')
+    }
     const earlier = { ...(version !== undefined && { version }), ...(leak !== undefined && { leak }) }
     this.#state = next.ready
       ? { node, restarts: restarts + (!ready && version !== undefined ? 1 : 0), ...next }

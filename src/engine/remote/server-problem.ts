@@ -140,10 +140,9 @@ export const readOnly: Explanation = [
 ]
 
 export function unknownCluster(cluster = '', known: readonly string[] = []): Explanation {
-  const others = known.length === 0 ? 'It has no clusters.' : `It knows ${known.join(', ')}.`
   return [
-    `ClickHouse does not know the cluster ${cluster}. ${others}`,
-    'Correct WELLHEAD_CLICKHOUSE_CLUSTER, or add the cluster to remote_servers.',
+    `ClickHouse has no cluster named ${cluster}.`,
+    `Set WELLHEAD_CLICKHOUSE_CLUSTER to one of its clusters: ${known.join(', ') || 'none'}.`,
   ]
 }
 

@@ -29,7 +29,7 @@ interface HotCallsOptions {
   maxKnown: number
   /** Value of the header Vary. */
   vary: string
-  /** Whether the service accepts requests. */
+  /** Whether the service accepts requests, from tenants as well. */
   open: () => boolean
 }
 

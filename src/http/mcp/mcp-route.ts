@@ -2,13 +2,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
-import { forbidden, invalidBody, rateLimited } from '../../base/errors.ts'
+import { forbidden, invalidBody, rateLimited, type WellheadError } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
+import type { EndpointAdmin } from '../../endpoints/manage/endpoint-admin.ts'
+import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
+import { logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
-import type { ToolResult } from '../../mcp/tool.ts'
+import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
+import { writeTools } from '../../mcp/write-tools.ts'
+import type { LogSearch } from '../../sources/log-search.ts'
+import type { SourceAdmin } from '../../sources/source-admin.ts'
 import type { CallRecorder } from '../call-recording.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { tokenOf } from '../route-access.ts'
+import { mayQueryAll } from '../routes/logs/entry-access.ts'
 import { goneSignal } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 import { EndpointToolCalls, type EndpointToolParts } from './endpoint-tool-calls.ts'
@@ -16,6 +23,12 @@ import { EndpointToolCalls, type EndpointToolParts } from './endpoint-tool-calls
 export interface McpRoutes {
   access: Access
   queries: EndpointToolParts
+  sources: SourceAdmin
+  search: LogSearch
+  endpoints: EndpointAdmin
+  drafts: EndpointDrafts
+  /** Whether admins have tools that save endpoints. */
+  mcpWrite: boolean
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
 }
@@ -32,7 +45,10 @@ const parseError = -32700
 
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
 export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder?: CallRecorder): void {
-  const endpointTools = onFirstUse(() => new EndpointToolCalls(parts.queries, recorder))
+  const tools = onFirstUse(() => ({
+    endpoints: new EndpointToolCalls(parts.queries, recorder),
+    builtIn: builtInTools(parts),
+  }))
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
   route('POST /mcp', 'callTools', 'Call endpoints as tools of the Model Context Protocol', {
     description:
@@ -51,9 +67,9 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
       checkOrigin(request, parts.corsOrigins ?? [])
       const { body, headers } = request
       const version = headers['mcp-protocol-version']
-      const tools = toolsOf(request, reply, parts.access, endpointTools())
       const protocolVersion = typeof version === 'string' ? version : undefined
-      const response = await serveMcp({ body, protocolVersion, tools })
+      const callerTools = toolsOf(request, reply, parts.access, tools())
+      const response = await serveMcp({ body, protocolVersion, tools: callerTools })
       reply.code(response.status).header('Cache-Control', 'no-store')
       return response.body === undefined
         ? reply.send()
@@ -62,30 +78,67 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
   })
 }
 
+type BuiltInTools = (caller: Caller) => ReadonlyMap<string, BuiltInTool>
+
+interface Tools {
+  endpoints: EndpointToolCalls
+  builtIn: BuiltInTools
+}
+
+/** The tools of the service that a caller may use. */
+function builtInTools({
+  sources,
+  search,
+  drafts,
+  endpoints: admin,
+  queries,
+  mcpWrite,
+}: McpRoutes): BuiltInTools {
+  const byName = (tools: BuiltInTool[]) => new Map(tools.map((tool) => [tool.definition.name, tool]))
+  const none = byName([])
+  const ofTenant = byName(logTools({ sources, search }, 'own project'))
+  const ofAll = logTools({ sources, search }, 'all projects')
+  const ofBackend = byName(ofAll)
+  const ofAdmin = byName([
+    ...ofAll,
+    ...(mcpWrite ? writeTools({ drafts, admin, endpoints: queries.endpoints }) : []),
+  ])
+  return (caller) => {
+    if (!caller.isAdmin && !mayQueryAll(caller)) return none
+    if (caller.project !== undefined) return ofTenant
+    return caller.isAdmin ? ofAdmin : ofBackend
+  }
+}
+
 /** The tools of the caller, each with the checks and records of a request of its own. */
-function toolsOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  access: Access,
-  endpointTools: EndpointToolCalls,
-): CallerTools {
+function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, tools: Tools): CallerTools {
   const caller = request.caller as Caller
+  const { id, project } = caller
+  const { endpoints } = tools
+  const builtIn = tools.builtIn(caller)
   const signal = goneSignal(request, reply)
   let calls = 0
   return {
-    names: () => [...endpointTools.of(caller).keys()],
-    definition: (name) => endpointTools.definition(name, caller),
+    names: () => [...builtIn.keys(), ...endpoints.of(caller).keys()].sort(),
+    definition: async (name) => builtIn.get(name)?.definition ?? endpoints.definition(name, caller),
     call: async (name, input) => {
       const since = performance.now()
+      let code = ''
       try {
         // The first call of a request is counted with the request.
         if (++calls > 1) countCall(access, request)
-        return await endpointTools.call(name, input, { request, caller, signal })
+        const own = builtIn.get(name)
+        return own
+          ? await own.run(input, { caller: id, project, signal })
+          : await endpoints.call(name, input, { request, caller, signal })
       } catch (error) {
-        return errorResult(error as Error, request)
+        const known = toKnownError(error as Error, request)
+        code = known.code
+        logServerError(known, error as Error, request)
+        return errorResult(known, request)
       } finally {
         const ms = Math.round((performance.now() - since) * 100) / 100
-        request.log.info({ tool: name, ms }, 'tool call')
+        request.log.info({ tool: name, ...(code !== '' && { code }), ms }, 'tool call')
       }
     },
   }
@@ -100,10 +153,8 @@ function countCall(access: Access, request: FastifyRequest): void {
 }
 
 /** The error as other routes send it, for the model to read. */
-function errorResult(error: Error, request: FastifyRequest): ToolResult {
-  const known = toKnownError(error, request)
-  logServerError(known, error, request)
-  const text = JSON.stringify(errorBody(known, request.id))
+function errorResult(error: WellheadError, { id }: FastifyRequest): ToolResult {
+  const text = JSON.stringify(errorBody(error, id))
   return { isError: true, content: [{ type: 'text', text }] }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { isolationUnverified } from '../../base/errors.ts'
 import { version } from '../../base/version.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
@@ -21,17 +22,19 @@ export interface MetricsRoutes {
 
 const state = {
   ready: z.boolean().describe('Whether requests and logs are served.'),
-  reason: z.string().exactOptional().describe('Why not.'),
+  reason: z.string().exactOptional().describe('Why not, or why tenants are refused.'),
 }
+const leak = z.string().exactOptional().describe('What one tenant can see of another there.')
 const readiness = z.object(state)
 const engineState = { ...state, version: z.string().exactOptional(), restarts: z.int() }
 const node = z.object({
   node: z.string().describe('Host and port.'),
   ...engineState,
-  leak: z.string().exactOptional().describe('What one tenant can see of another there.'),
+  leak,
 })
 const engine = z.object({
   ...engineState,
+  leak,
   nodes: z.array(node).readonly().exactOptional().describe('The nodes of a ClickHouse server or cluster.'),
 })
 /** State of the engine in /ready and /api/status. */
@@ -54,9 +57,11 @@ export function addStatusRoutes(
   const options = { logLevel: 'silent' } as const
   const readinessNow = () => {
     if (stopping()) return { ready: false, reason: 'The service is stopping.' }
-    const { ready, reason } = engineStatus()
+    const { ready, reason, leak } = engineStatus()
     if (ready && !open()) return { ready: false, reason: 'The service is starting.' }
-    return ready ? { ready } : { ready, reason }
+    if (!ready) return { ready, reason }
+    // Admins are served and entries are stored, so requests must keep coming.
+    return { ready, ...(leak !== undefined && { reason: isolationUnverified(leak).message }) }
   }
   route('GET /health', 'getHealth', 'Check whether the process is alive', {
     responses: { 200: json('The process is alive.', z.object({ status: z.literal('alive') })) },

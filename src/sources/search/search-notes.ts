@@ -1,7 +1,7 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 import { closestPath } from '../../sql/warnings/closest-path.ts'
-import { metadataJson } from '../source-admin.ts'
+import { metadataJson } from '../seen-paths.ts'
 import { type BoundValues, conditionSql, present } from './condition-sql.ts'
 import type { FieldNode } from './parse-query.ts'
 import { type FieldCondition, failingTests, positiveTests, type SearchCondition } from './search-condition.ts'

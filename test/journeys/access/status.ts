@@ -256,6 +256,7 @@ function halfServer(lines: string[], open: () => boolean) {
     reports: undefined,
     console: { assets: new Map() },
     embedOrigins: [],
+    mcpWrite: false,
     tokens: unreached,
     backups: unreached,
     maxStreams: 100,

@@ -66,9 +66,10 @@ describe('logs in the console', () => {
       await page.getByLabel(/^From/).fill('2026-01-01T10:00:00')
       await page.getByLabel('To', { exact: true }).fill('2026-01-01T11:30:00')
       await page.getByRole('button', { name: 'Apply', exact: true }).click()
-      await page.getByText('0 entries').waitFor()
-      expect(new URL(page.url()).searchParams.has('live')).toBe(false)
-      expect(await page.locator('option:checked').allTextContents()).toContain('01-01 10:00 – 11:30')
+      await page.waitForURL((url) => !url.searchParams.has('live'))
+      const chosen = page.locator('option:checked')
+      await expect.poll(() => chosen.allTextContents()).toContain('01-01 10:00 – 11:30')
+      await page.getByText('0 entries', { exact: true }).waitFor()
       const request = page.waitForRequest(/realtime_logs\/search/)
       await page.getByRole('button', { name: 'Refresh' }).click()
       await request

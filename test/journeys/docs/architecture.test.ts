@@ -13,6 +13,7 @@ const layers = [
   ['workspace'],
   ['app.ts', 'app'],
   ['http'],
+  ['mcp'],
   ['live'],
   // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
   ['access', 'backup', 'cache', 'copy', 'endpoints', 'intake', 'observability', 'sources'],

@@ -235,7 +235,7 @@ describe('sending logs', () => {
     const { body } = await service.engine.query(
       {
         // Every insert gets the next block number, which merges keep.
-        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = 'postgrest_logs' AND active",
+        sql: "SELECT sum(rows), max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table IN ('postgrest_logs', 'postgrest_logs_local') AND active",
         format: 'TabSeparatedRaw',
       },
       { deadlineMs: 60_000 },

@@ -64,6 +64,8 @@ describe('tools of endpoints', () => {
     const names = tools.map(({ name }) => name)
     expect(names).toEqual([...names].sort())
     expect(names).toEqual(expect.arrayContaining(['logs_all', 'tool_entries', 'tool_many']))
+    // Tools that write are off by default.
+    expect(names).not.toContain('save_endpoint')
     expect(tools.find(({ name }) => name === 'tool_entries')).toMatchObject({
       title: 'tool.entries',
       description: expect.stringContaining('Entries of a project.'),
@@ -275,7 +277,9 @@ describe('the protocol', () => {
   test('has errors of its own', async () => {
     const parse = await post('{"jsonrpc":')
     expect([parse.status, parse.body.error.code, parse.body.id]).toEqual([400, -32700, null])
-    expect((await post({ id: 1 })).body).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 } })
+    for (const message of [{ id: 1 }, [], 'text', [7]]) {
+      expect((await post(JSON.stringify(message))).body).toMatchObject({ id: null, error: { code: -32600 } })
+    }
     const unknown = await post({ jsonrpc: '2.0', id: 7, method: 'resources/list' })
     expect(unknown.body).toMatchObject({ id: 7, error: { code: -32601 } })
     const incomplete = await post({ jsonrpc: '2.0', id: 8, method: 'tools/call', params: {} })

@@ -149,8 +149,7 @@ test.each<[string, Script, string]>([
 test('a start reports an unknown cluster, and those that exist', async () => {
   expect(await startOn(() => undefined, { WELLHEAD_CLICKHOUSE_CLUSTER: 'other' })).toEqual(
     line(
-      'ClickHouse does not know the cluster other. It knows main. ' +
-        'Correct WELLHEAD_CLICKHOUSE_CLUSTER, or add the cluster to remote_servers.',
+      'ClickHouse has no cluster named other. Set WELLHEAD_CLICKHOUSE_CLUSTER to one of its clusters: main.',
     ),
   )
 })

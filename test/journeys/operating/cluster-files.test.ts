@@ -154,7 +154,7 @@ describe('docs/cluster.md', () => {
     const settings = [...page.matchAll(/\bWELLHEAD_(?!TEST_)[A-Z_]+[A-Z]/g)].map(([name]) => name)
     expect(settings.filter((name) => !known.includes(name))).toEqual([])
     const { commands } = createProgram(memoryIo())
-    const used = [...page.matchAll(/\bwellhead (copy|doctor|serve|backup|restore)\b([^&|\n`]*)/g)]
+    const used = [...page.matchAll(/\bwellhead (copy|doctor|backup|restore)\b([^&|\n`]*)/g)]
     for (const [, name, rest] of used) {
       const command = commands.find((each) => each.name() === name)
       const flags = command?.options.map(({ long }) => long)

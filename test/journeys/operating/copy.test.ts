@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { singleServer } from '../../../src/catalog/topology.ts'
+import { ClusterEngine } from '../../../src/catalog/cluster-engine.ts'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
 import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { type CommandResult, runCommand, startCommand } from '../../support/command.ts'
@@ -13,6 +14,8 @@ import { openService, type RunningService } from '../../support/service.ts'
 /** An installation with the embedded engine moves to a server, in spite of interruptions. Each test continues the last. */
 const directory = scratchDirectory()
 const database = 'moved'
+const clustered = 'clustered'
+const cluster = 'main'
 const adminToken = 'the-admin-token-of-both'
 const limits = { deadlineMs: 120_000 }
 const dayMs = 86_400_000
@@ -34,7 +37,7 @@ const environment: Record<string, string> = {
 }
 
 beforeAll(async () => {
-  server = await openServer()
+  server = await openServer({ cluster })
   network = await openRelay(Number(new URL(server.url).port))
   target = new RemoteEngine({ url: server.url, ...remoteCredentials, database, log })
   await target.start()
@@ -81,12 +84,6 @@ async function fill(service: RunningService): Promise<void> {
     const sent = await expectStatus(200, admin(service, 'POST', `/api/logs?source=${source}`, entries))
     expect(sent).toMatchObject({ accepted: 240 })
   }
-  const ages = [-365 * 100, 400].map((days, i) => ({
-    id: `aged ${i}`,
-    project: 'a',
-    timestamp: new Date(now - days * dayMs).toISOString(),
-  }))
-  await expectStatus(200, admin(service, 'POST', '/api/logs?source=shop_logs', ages))
   const bytes = Buffer.from([0xff, 0x41, 0xc3])
   const row = Buffer.concat([
     ...['raw', `${new Date(now - dayMs).toISOString().slice(0, 10)} 00:00:00.000001`, 'x', 'm', '{}'].map(
@@ -159,8 +156,18 @@ const copy = (...args: string[]) => ['copy', '--from', directory.path, '--to', s
 const run = (args: string[], more = {}): Promise<CommandResult> =>
   runCommand(args, { environment: { ...environment, ...more } })
 
-async function count(sql: string): Promise<number> {
-  const { body } = await target.query({ sql, format: 'TabSeparatedRaw' }, limits)
+const openOn = (chosen: Record<string, string>) =>
+  openService({
+    environment: {
+      ...environment,
+      WELLHEAD_CLICKHOUSE_URL: server.url,
+      WELLHEAD_ADMIN_TOKEN: adminToken,
+      ...chosen,
+    },
+  })
+
+async function count(sql: string, engine: Engine = target): Promise<number> {
+  const { body } = await engine.query({ sql, format: 'TabSeparatedRaw' }, limits)
   return Number(body.toString())
 }
 
@@ -169,68 +176,93 @@ const entriesThere = () =>
     "SELECT sum(total_rows) FROM system.tables WHERE database = currentDatabase() AND NOT startsWith(name, '_')",
   )
 
-test('a network that is cut in the middle ends the copy, which continues later', {
-  timeout: 600_000,
+const options = {
+  log,
+  signal: new AbortController().signal,
+  now: Date.now,
+  pause: () => Promise.reject(new Error('gave up')),
+  // Two or three entries.
+  chunkBytes: 1000,
+  onTotal: () => {},
+  onBytes: () => {},
+}
+
+test('a network that is cut in the middle ends a copy to a cluster, which continues later', {
+  timeout: 900_000,
 }, async () => {
   const from = embeddedEngine(directory.path)
   await from.start()
-  const to = new RemoteEngine({ url: network.url, ...remoteCredentials, database, log, checkEveryMs: 50 })
-  await to.start()
-  let chunks = 0
-  const sides = {
-    from,
-    to,
-    topology: singleServer(database),
+  const to = new ClusterEngine({
+    url: network.url,
+    ...remoteCredentials,
+    database: clustered,
+    cluster,
+    quorum: undefined,
     log,
-    signal: new AbortController().signal,
-    now: Date.now,
-    pause: () => Promise.reject(new Error('gave up')),
-    // Two or three entries.
-    chunkBytes: 1000,
-    onTotal: () => {},
-    onBytes: () => {
-      if (++chunks === 12) void network.cut()
-    },
-  }
-  await expect(copyInstallation(sides)).rejects.toThrow('gave up')
-  const copied = await entriesThere()
-  expect(copied).toBeGreaterThan(20)
-  expect(copied).toBeLessThan(100)
+    checkEveryMs: 50,
+  })
+  await to.start()
+  const entries = () => count('SELECT count() FROM auth_logs', to)
+  const sides = { ...options, topology: to.topology, from, to }
+  const cut = copyInstallation({ ...sides, onBytes: onChunk(12, () => void network.cut()) })
+  await expect(cut).rejects.toThrow('gave up')
   await network.mend()
+  const copied = await entries()
+  expect(copied).toBeGreaterThan(20)
+  expect(copied).toBeLessThan(60)
   expect((await run(copy())).stderr).toMatch(
     /^wellhead: Another process uses the data directory .* Stop its service/,
   )
-  chunks = 0
   const stopped = new AbortController()
-  const resumed = copyInstallation({
+  const aborted = copyInstallation({
     ...sides,
     signal: stopped.signal,
-    onBytes: () => {
-      if (++chunks === 60) stopped.abort()
-    },
+    onBytes: onChunk(40, () => stopped.abort()),
   })
-  await expect(resumed).rejects.toMatchObject({ code: 'query_cancelled' })
-  expect(await entriesThere()).toBeGreaterThan(copied)
+  await expect(aborted).rejects.toMatchObject({ code: 'query_cancelled' })
+  expect(await entries()).toBeGreaterThan(copied)
+  const { tables } = await copyInstallation(sides)
+  expect(tables.filter(({ equal }) => !equal)).toEqual([])
+  expect(tables).toContainEqual({ name: 'shop_logs', rows: 242, copied: 242, equal: true })
+  expect(await entries()).toBe(240)
+  expect(await count('SELECT count() FROM auth_logs_local', to)).toBe(240)
+  await refusesForeign(sides)
   await Promise.all([from.close(), to.close()])
 })
 
-test('a service does not start on an unfinished copy', async () => {
-  const starting = openService({
-    environment: { ...environment, WELLHEAD_CLICKHOUSE_URL: server.url, WELLHEAD_ADMIN_TOKEN: adminToken },
-  })
-  await expect(starting).rejects.toThrow(/copy to the database .* is not finished\. Run wellhead copy again/)
-})
+const onChunk = (number: number, act: () => void) => {
+  let chunks = 0
+  return (bytes: number) => {
+    if (bytes > 0 && ++chunks === number) act()
+  }
+}
+
+async function refusesForeign(sides: Parameters<typeof copyInstallation>[0]): Promise<void> {
+  const { to } = sides
+  await expect(copyInstallation(sides)).resolves.toEqual({ finishedAt: expect.any(String), tables: [] })
+  const other = "INSERT INTO _copy (at, origin, event) VALUES ('2000-01-01', 'source of another', 'finished')"
+  await to.command({ sql: other }, limits)
+  await expect(copyInstallation(sides)).rejects.toThrow(
+    'The database clustered of the server is the target of a copy of another data directory. Choose another',
+  )
+  await to.command({ sql: 'DROP TABLE _copy SYNC' }, limits)
+  await expect(copyInstallation(sides)).rejects.toThrow(
+    'The database clustered of the server is already in use. Choose another with --database',
+  )
+}
 
 test('a copy that is killed continues, and ends with each row once', { timeout: 900_000 }, async () => {
-  const already = await entriesThere()
   const { child, result } = startCommand(copy(), { environment })
-  await vi.waitFor(async () => expect(await entriesThere()).toBeGreaterThan(already), {
+  await vi.waitFor(async () => expect(await entriesThere()).toBeGreaterThan(0), {
     timeout: 300_000,
     interval: 20,
   })
   child.kill('SIGKILL')
   expect((await result).signal).toBe('SIGKILL')
   expect(await count('SELECT count() FROM _catalog')).toBe(0)
+  await expect(openOn({ WELLHEAD_CLICKHOUSE_DATABASE: database })).rejects.toThrow(
+    /copy to the database moved is not finished\. Run wellhead copy again/,
+  )
   // The engine of the killed process ends a moment later.
   const done = await vi.waitFor(
     async () => {
@@ -242,7 +274,7 @@ test('a copy that is killed continues, and ends with each row once', { timeout: 
   )
   expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('All rows are equal.')])
   const lines = done.stdout.split('\n').map((line) => line.split(/ {2,}/))
-  expect(lines).toContainEqual(['shop_logs', '243', '243', 'yes'])
+  expect(lines).toContainEqual(['shop_logs', '242', '242', 'yes'])
   expect(lines).toContainEqual(['auth_logs', '240', '240', 'yes'])
   expect(lines).toContainEqual(['empty_logs', '0', '0', 'yes'])
   expect(lines).toContainEqual(['idempotency keys', '1', '1', 'yes'])
@@ -262,36 +294,22 @@ test('a finished copy is not repeated', { timeout: 300_000 }, async () => {
   expect(await entriesThere()).toBe(already)
 })
 
-test('a service on the server returns what the service on the data directory returned', async () => {
-  const service = await openService({
-    environment: { ...environment, WELLHEAD_CLICKHOUSE_URL: server.url, WELLHEAD_ADMIN_TOKEN: adminToken },
-  })
+test.each([
+  ['server', { WELLHEAD_CLICKHOUSE_DATABASE: database }],
+  ['cluster', { WELLHEAD_CLICKHOUSE_DATABASE: clustered, WELLHEAD_CLICKHOUSE_CLUSTER: cluster }],
+])('a service on the %s returns what the service on the data directory returned', async (_name, chosen) => {
+  const service = await openOn(chosen)
   try {
     expect(await responses(service)).toEqual(before)
     expect(await sendKeyed(service)).toEqual(keyed)
-    expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'")).toBe(1)
-    expect(await count("SELECT countIf(level = 'error') FROM shop_logs")).toBe(240)
+    const { engine } = service
+    expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'", engine)).toBe(1)
+    expect(await count("SELECT countIf(level = 'error') FROM shop_logs", engine)).toBe(240)
     const raw = "SELECT count() FROM shop_logs WHERE project = unhex('726177FF41C3')"
-    expect(await count(raw)).toBe(1)
+    expect(await count(raw, engine)).toBe(1)
   } finally {
     await service.close()
   }
-})
-
-test('refuses a database that another installation uses', { timeout: 300_000 }, async () => {
-  const other = scratchDirectory()
-  const service = await openService({ dataDir: other.path })
-  await service.close()
-  const args = ['copy', '--from', other.path, '--to', server.url]
-  const copied = await run(args)
-  expect(copied).toMatchObject({ code: 1, stdout: '' })
-  expect(copied.stderr).toMatch(
-    /^wellhead: The database moved of the server is the target of a copy of another/,
-  )
-  await target.command({ sql: 'DROP TABLE _copy SYNC' }, limits)
-  const used = await run(args)
-  expect([used.code, used.stderr]).toEqual([1, expect.stringContaining('is already in use. Choose another')])
-  other.remove()
 })
 
 test('refuses what cannot be copied, and says what to do', async () => {

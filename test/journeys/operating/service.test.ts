@@ -291,7 +291,8 @@ describe('a service that cannot start prints one line that says what to do', () 
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toEqual([
-      'wellhead: Cannot use the ClickHouse server. Check WELLHEAD_CLICKHOUSE_URL, user and password.',
+      'wellhead: http://127.0.0.1:1: Cannot connect to ClickHouse. ' +
+        'Check that ClickHouse is running, the network, and WELLHEAD_CLICKHOUSE_URL.',
     ])
   })
 })

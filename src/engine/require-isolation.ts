@@ -1,0 +1,8 @@
+import { isolationUnverified } from '../base/errors.ts'
+import type { Engine } from './engine.ts'
+
+/** Throws while a server shows tenants the rows of others. */
+export function requireIsolation(engine: Pick<Engine, 'state'>): void {
+  const state = engine.state()
+  if (state.kind === 'ready' && state.leak !== undefined) throw isolationUnverified(state.leak)
+}

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import { invalidParameter } from '../base/errors.ts'
+import { parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { readShape } from '../base/validation.ts'
+import type { EntryReader, LogSearch } from '../sources/log-search.ts'
+import { searchShape } from '../sources/search-shape.ts'
+import type { SourceAdmin } from '../sources/source-admin.ts'
+import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
+import { type BuiltInTool, inputSchema, readOnly, type ToolCall } from './tool.ts'
+import type { BuiltInName } from './tool-names.ts'
+
+const text = { type: 'string' }
+const texts = { type: 'array', items: text }
+const whole = { type: 'integer' }
+const time = { type: 'string', format: 'date-time' }
+const maybe = { type: ['string', 'null'] }
+
+const noInput = z.strictObject({})
+const sourceInput = z.strictObject({ source: z.string().describe('Name of the source, from list_sources.') })
+const tenantSearch = z.strictObject({
+  ...sourceInput.shape,
+  query: z
+    .string()
+    .default('')
+    .describe(
+      'Words that the message contains, and conditions on fields: `status:>=500`, `path:/rest/*`, `level:error`, ' +
+        '`status:400..499`, `user_id:*` (has the field). Combine them with spaces or AND, with OR, NOT or -, and brackets. ' +
+        'Put phrases in double quotes. Empty: all entries.',
+    ),
+  from: z
+    .string()
+    .optional()
+    .describe('Start of the time range, ISO 8601. Default: one hour before the end, or before now.'),
+  to: z.string().optional().describe('End of the time range, ISO 8601, exclusive. Default: no end.'),
+  filters: searchShape.shape.filters.describe(
+    'More conditions that an entry must meet, on `project`, `id`, `event_message` or a path of `metadata`.',
+  ),
+  limit: z.int().min(1).max(500).default(50).describe('Maximum number of entries.'),
+  before: z
+    .strictObject({ timestamp: z.string(), id: z.string() })
+    .optional()
+    .describe('The last entry of the previous page, to continue after it.'),
+})
+const search = tenantSearch.extend({
+  project: z.string().optional().describe('Only entries of this project.'),
+})
+
+interface LogToolParts {
+  sources: SourceAdmin
+  search: LogSearch
+}
+
+/** Tools to look around in sources. Tenants see entries of their project only, so their tools do not ask for one. */
+export function logTools(parts: LogToolParts, reach: 'own project' | 'all projects'): BuiltInTool[] {
+  const searchInput = reach === 'own project' ? tenantSearch : search
+  return [listSources(parts), describeSource(parts), searchLogs(parts, searchInput)]
+}
+
+function listSources({ sources }: LogToolParts): BuiltInTool {
+  return {
+    definition: {
+      ...named('list_sources', 'List sources'),
+      description:
+        'Lists the sources that store log entries, with the fields that have typed columns. describe_source shows all fields.',
+      inputSchema: inputSchema(noInput),
+      outputSchema: rowsSchema({
+        type: 'object',
+        properties: { name: text, description: text, fields: texts },
+      }),
+    },
+    run: async (input) => {
+      readShape(noInput, input)
+      const rows = sources.list().map(({ name, description, hot_fields }) => ({
+        name,
+        description,
+        fields: hot_fields.map(({ path }) => path),
+      }))
+      return rowResult(jsonLines(rows), { narrow: 'describe_source shows one source.' })
+    },
+  }
+}
+
+function describeSource(parts: LogToolParts): BuiltInTool {
+  return {
+    definition: {
+      ...named('describe_source', 'Describe a source'),
+      description:
+        'Shows the fields of the newest entries of a source, with the types of their values, examples, and the number of ' +
+        'sampled entries that have them. Every entry also has id, timestamp, project and event_message.',
+      inputSchema: inputSchema(sourceInput),
+      outputSchema: rowsSchema({
+        type: 'object',
+        properties: {
+          path: text,
+          types: texts,
+          entries: whole,
+          sampled: whole,
+          column: maybe,
+          examples: texts,
+        },
+      }),
+    },
+    run: async (input, call) => {
+      const { source } = readShape(sourceInput, input)
+      const found = await parts.search.describe(source, readerOf(call))
+      const newest = found.newestMicros === undefined ? '' : ` The newest is from ${iso(found.newestMicros)}.`
+      return rowResult(jsonLines(found.fields), {
+        notes: [`The source has ${found.lastDay} entries of the last 24 hours.${newest}`],
+        narrow: 'Fields are in alphabetical order; search_logs shows whole entries.',
+      })
+    },
+  }
+}
+
+function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof search): BuiltInTool {
+  return {
+    definition: {
+      ...named('search_logs', 'Search entries'),
+      description:
+        'Searches the entries of a source, newest first. If nothing matches, the result says why. For counts and sums, ' +
+        'call the tool of an endpoint that computes them.',
+      inputSchema: inputSchema(shape),
+      outputSchema: rowsSchema({
+        type: 'object',
+        properties: { id: text, timestamp: time, project: text, event_message: text, metadata: {} },
+        required: ['id', 'timestamp', 'event_message'],
+      }),
+    },
+    run: async (input, call) => {
+      const { source, limit, before, ...filter } = readShape(shape, input)
+      const reader = readerOf(call)
+      const page = before && { timestamp: microsOf(before.timestamp), id: before.id }
+      const body = await parts.search.entries(
+        source,
+        { ...filter, limit, ...(page && { before: page }) },
+        reader,
+      )
+      const count = countRows(body)
+      const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
+      return rowResult(body, {
+        total: count,
+        convert: (row) => ({ ...row, timestamp: iso(row.timestamp as number) }),
+        more: count < limit ? undefined : 'There may be more: to continue, set before to the last entry.',
+        narrow: 'Narrow the search with query, from and to.',
+        notes: found?.notes ?? [],
+      })
+    },
+  }
+}
+
+function named(name: BuiltInName, title: string) {
+  return { name, title, annotations: { title, ...readOnly } }
+}
+
+function readerOf({ caller, project, signal }: ToolCall): EntryReader {
+  return { id: caller, project, signal }
+}
+
+function iso(micros: number): string {
+  const seconds = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)
+  return `${seconds}${String(micros % 1000).padStart(3, '0')}Z`
+}
+
+function microsOf(timestamp: string): number {
+  const micros = parseIsoTimestamp(timestamp)
+  if (micros === undefined) {
+    throw invalidParameter('before.timestamp', 'before.timestamp must be an ISO 8601 date and time.')
+  }
+  return Number(micros)
+}

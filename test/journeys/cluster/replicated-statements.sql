@@ -1,0 +1,108 @@
+-- the database
+CREATE DATABASE IF NOT EXISTS wellhead ON CLUSTER main;
+
+-- the list of migrations
+CREATE TABLE IF NOT EXISTS wellhead._migrations ON CLUSTER main
+(
+    `id` UInt32,
+    `at` DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_migrations', '{shard}-{replica}')
+ORDER BY id
+COMMENT 'shards 1,1';
+
+-- migration 1
+CREATE TABLE IF NOT EXISTS wellhead._catalog ON CLUSTER main
+(
+    `kind` LowCardinality(String),
+    `id` String,
+    `version` UInt32,
+    `changed_at` DateTime64(6, 'UTC'),
+    `changed_by` String,
+    `deleted` Bool,
+    `body` String
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_catalog', '{shard}-{replica}')
+ORDER BY (kind, id, version)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS wellhead._idempotency ON CLUSTER main
+(
+    `key` String,
+    `at` DateTime64(6, 'UTC'),
+    `answer` String
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_idempotency', '{shard}-{replica}')
+ORDER BY key
+TTL toDateTime(at) + toIntervalDay(1);
+
+-- migration 2
+ALTER TABLE wellhead._catalog ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `entry` String);
+
+ALTER TABLE wellhead._catalog ON CLUSTER main
+    (MODIFY SETTING enable_block_number_column = 1);
+
+-- migration 3
+CREATE TABLE IF NOT EXISTS wellhead._token_uses ON CLUSTER main
+(
+    `id` String,
+    `at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_token_uses', '{shard}-{replica}')
+ORDER BY id
+TTL toDateTime(at) + toIntervalDay(400);
+
+-- a new source
+CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
+(
+    `project` String CODEC(ZSTD(1)),
+    `id` String CODEC(ZSTD(1)),
+    `timestamp` DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `event_message` String CODEC(ZSTD(1)),
+    `metadata` String CODEC(ZSTD(1)),
+    `path` String MATERIALIZED ifNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)'), '') COMMENT '{"path":"request.path","type":"text","searched":true}' CODEC(ZSTD(1)),
+    `status` Nullable(Float64) MATERIALIZED if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL) COMMENT '{"path":"status","type":"number","searched":false}' CODEC(ZSTD(1)),
+    INDEX path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/wellhead/orders-00000000-0000-4000-8000-000000000001', '{replica}')
+PARTITION BY toDate(timestamp)
+ORDER BY (project, timestamp, id)
+TTL toDateTime(timestamp) + toIntervalDay(90)
+SETTINGS index_granularity = 512, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS wellhead.orders ON CLUSTER main AS wellhead.orders_local
+ENGINE = Distributed('main', 'wellhead', 'orders_local', cityHash64(project));
+
+-- another retention
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (MODIFY TTL toDateTime(timestamp) + toIntervalDay(30));
+
+-- other typed columns
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (DROP INDEX IF EXISTS status_ngrams);
+
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (DROP COLUMN IF EXISTS status);
+
+ALTER TABLE wellhead.orders ON CLUSTER main
+    (DROP COLUMN IF EXISTS status);
+
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `path` String MATERIALIZED ifNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)'), '') COMMENT '{"path":"request.path","type":"text","searched":true}' CODEC(ZSTD(1)));
+
+ALTER TABLE wellhead.orders ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `path` String MATERIALIZED ifNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)'), '') COMMENT '{"path":"request.path","type":"text","searched":true}' CODEC(ZSTD(1)));
+
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (ADD INDEX IF NOT EXISTS path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16);
+
+-- values of new typed columns
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (MATERIALIZE COLUMN path),
+    (MATERIALIZE INDEX path_ngrams);
+
+-- a deleted source
+DROP TABLE IF EXISTS wellhead.orders ON CLUSTER main;
+
+DROP TABLE IF EXISTS wellhead.orders_local ON CLUSTER main;

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findLeak } from '../../../src/catalog/find-leak.ts'
+import { own, probesOf, readProbesOf } from '../../../src/catalog/leak-probes.ts'
+import type { Engine, Statement } from '../../../src/engine/engine.ts'
+import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
+import { rowFilterSettings } from '../../../src/sql/isolation.ts'
+import { log, openServer, remoteCredentials } from '../../support/engines.ts'
+
+type Settings = NonNullable<Statement['settings']>
+
+const limits = { deadlineMs: 60_000 }
+let server: Awaited<ReturnType<typeof openServer>>
+let engine: RemoteEngine
+
+beforeAll(async () => {
+  server = await openServer({ cluster: 'main' })
+  engine = new RemoteEngine({ url: server.url, ...remoteCredentials, database: 'checked', log })
+  await engine.start()
+})
+afterAll(async () => {
+  await engine?.close()
+  await server?.close()
+})
+
+/** The engine as a server that treats some settings in its own way. */
+function serverThat(
+  alter: (settings: Settings, sql: string) => Settings,
+): Pick<Engine, 'query' | 'insert' | 'command' | 'database'> {
+  return {
+    database: engine.database,
+    command: (statement, own) => engine.command(statement, own),
+    insert: (target, rows, own) => engine.insert(target, rows, own),
+    query: (statement, own) =>
+      engine.query({ ...statement, settings: alter(statement.settings ?? {}, statement.sql) }, own),
+  }
+}
+
+const without = (name: string) => (settings: Settings) =>
+  Object.fromEntries(Object.entries(settings).filter(([other]) => other !== name))
+/** As a profile that does not allow changing the setting. */
+const insisting = (name: string) => (settings: Settings) => ({ ...settings, [name]: 1 })
+
+const tables = async () => {
+  const sql = "SELECT name FROM system.tables WHERE name LIKE '\\\\_barrier%' ORDER BY name"
+  const { body } = await engine.query({ sql, format: 'TabSeparatedRaw' }, limits)
+  return body.toString().split('\n').filter(Boolean)
+}
+
+test('the engine shows tenants nothing of each other', async () => {
+  expect(await findLeak(engine)).toBeUndefined()
+})
+
+test('nor does a cluster, through its distributed tables', async () => {
+  expect(await findLeak(engine, 'main')).toBeUndefined()
+  const broken = serverThat(without('additional_table_filters'))
+  expect(await findLeak(broken, 'main')).toContain('Rows of other tenants show in a plain query, a count,')
+  expect(await tables()).toEqual([])
+})
+
+test('every way to see foreign rows shows them without the filter', async () => {
+  const ways = [...probesOf('t'), ...readProbesOf('t')].map((probe) => probe.in)
+  expect(await findLeak(serverThat(without('additional_table_filters')))).toBe(
+    `Rows of other tenants show in ${ways.join(', ')}.`,
+  )
+})
+
+test.each([
+  ['query_plan_merge_filters', 'Rows of other tenants show in an error after another condition.'],
+  [
+    'enable_join_runtime_filters',
+    'Rows of other tenants show in an error of a join that filters while it reads.',
+  ],
+  ['use_skip_indexes', 'Rows of other tenants show in the number of rows that an index skips.'],
+])('a server that insists on %s is found', async (setting, sentence) => {
+  expect(await findLeak(serverThat(insisting(setting)))).toBe(sentence)
+})
+
+test('a check that shows nothing even without the filter proves nothing', async () => {
+  const filtering = serverThat((settings, sql) => {
+    const [table] = /_barrier_\w+/.exec(sql) ?? []
+    const filters = rowFilterSettings(engine.database, [`${table}`], { project: own })
+    return { ...filters, ...settings }
+  })
+  expect(await findLeak(filtering)).toMatch(
+    /^The check shows nothing even without a filter in a plain query, /,
+  )
+})
+
+test('a server that refuses the settings is not trusted', async () => {
+  expect(await findLeak(serverThat(insisting('no_such_setting')))).toMatch(
+    /^ClickHouse refuses queries of tenants: .*no_such_setting/,
+  )
+})
+
+test('a server that does not respond is neither trusted nor accused', async () => {
+  const query = async () => Promise.reject(new Error('away'))
+  await expect(findLeak({ ...serverThat((settings) => settings), query })).rejects.toThrow('away')
+  expect(await tables()).toEqual([])
+})
+
+test('checks at the same time do not disturb each other, and leave no tables', async () => {
+  const broken = serverThat(insisting('use_skip_indexes'))
+  const found = await Promise.all([findLeak(engine), findLeak(broken), findLeak(engine)])
+  expect(found).toEqual([undefined, expect.stringContaining('an index'), undefined])
+  expect(await tables()).toEqual([])
+})
+
+test('removes tables of checks that were killed, but not those of others that run', async () => {
+  const [old, current] = ['_barrier_1000_ab', `_barrier_${Date.now()}_ab`]
+  for (const name of [old, current]) {
+    await engine.command({ sql: `CREATE TABLE ${name} (a String) ENGINE = MergeTree ORDER BY a` }, limits)
+  }
+  await findLeak(engine)
+  expect(await tables()).toEqual([current])
+  await engine.command({ sql: `DROP TABLE ${current}` }, limits)
+})
