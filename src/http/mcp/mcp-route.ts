@@ -15,7 +15,7 @@ import type { SourceAdmin } from '../../sources/source-admin.ts'
 import type { CallRecorder } from '../call-recording.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { tokenOf } from '../route-access.ts'
-import { mayReadEntries } from '../routes/logs/entry-access.ts'
+import { mayQueryAll } from '../routes/logs/entry-access.ts'
 import { goneSignal } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 import { EndpointToolCalls, type EndpointToolParts } from './endpoint-tool-calls.ts'
@@ -97,13 +97,16 @@ function builtInTools({
   const byName = (tools: BuiltInTool[]) => new Map(tools.map((tool) => [tool.definition.name, tool]))
   const none = byName([])
   const ofTenant = byName(logTools({ sources, search }, 'own project'))
+  const ofAll = logTools({ sources, search }, 'all projects')
+  const ofBackend = byName(ofAll)
   const ofAdmin = byName([
-    ...logTools({ sources, search }, 'all projects'),
+    ...ofAll,
     ...(mcpWrite ? writeTools({ drafts, admin, endpoints: queries.endpoints }) : []),
   ])
   return (caller) => {
-    if (!mayReadEntries(caller)) return none
-    return caller.project === undefined ? ofAdmin : ofTenant
+    if (!caller.isAdmin && !mayQueryAll(caller)) return none
+    if (caller.project !== undefined) return ofTenant
+    return caller.isAdmin ? ofAdmin : ofBackend
   }
 }
 

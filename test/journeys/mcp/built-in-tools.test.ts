@@ -33,11 +33,16 @@ beforeAll(async () => {
 afterAll(() => service.close(), 60_000)
 
 describe('tools to look around', () => {
-  test('are for tokens that may read entries', async () => {
+  test('are for tokens with the whole scope query', async () => {
     expect(await namesOf(admin)).toEqual(expect.arrayContaining([...looking, ...writing]))
-    expect(await namesOf(tenant)).toEqual(expect.arrayContaining(looking))
+    const backend = await connect(service, (await makeToken(service, { scopes: ['query'] })).token)
+    for (const caller of [tenant, backend]) {
+      const names = await namesOf(caller)
+      expect(names).toEqual(expect.arrayContaining(looking))
+      expect(names.filter((name) => writing.includes(name))).toEqual([])
+    }
     const others = [
-      { scopes: ['query'] },
+      { scopes: ['query'], parameters: { project_tier: 'PRO' } },
       { scopes: ['query:logs.all'], project: 'red' },
       { scopes: ['query'], project: 'red', parameters: { project_tier: 'PRO' } },
     ]

@@ -84,12 +84,6 @@ async function fill(service: RunningService): Promise<void> {
     const sent = await expectStatus(200, admin(service, 'POST', `/api/logs?source=${source}`, entries))
     expect(sent).toMatchObject({ accepted: 240 })
   }
-  const ages = [-365 * 50, 400].map((days, i) => ({
-    id: `aged ${i}`,
-    project: 'a',
-    timestamp: new Date(now - days * dayMs).toISOString(),
-  }))
-  await expectStatus(200, admin(service, 'POST', '/api/logs?source=shop_logs', ages))
   const bytes = Buffer.from([0xff, 0x41, 0xc3])
   const row = Buffer.concat([
     ...['raw', `${new Date(now - dayMs).toISOString().slice(0, 10)} 00:00:00.000001`, 'x', 'm', '{}'].map(
@@ -229,7 +223,7 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   expect(await entries()).toBeGreaterThan(copied)
   const { tables } = await copyInstallation(sides)
   expect(tables.filter(({ equal }) => !equal)).toEqual([])
-  expect(tables).toContainEqual({ name: 'shop_logs', rows: 243, copied: 243, equal: true })
+  expect(tables).toContainEqual({ name: 'shop_logs', rows: 242, copied: 242, equal: true })
   expect(await entries()).toBe(240)
   expect(await count('SELECT count() FROM auth_logs_local', to)).toBe(240)
   await refusesForeign(sides)
@@ -280,7 +274,7 @@ test('a copy that is killed continues, and ends with each row once', { timeout: 
   )
   expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('All rows are equal.')])
   const lines = done.stdout.split('\n').map((line) => line.split(/ {2,}/))
-  expect(lines).toContainEqual(['shop_logs', '243', '243', 'yes'])
+  expect(lines).toContainEqual(['shop_logs', '242', '242', 'yes'])
   expect(lines).toContainEqual(['auth_logs', '240', '240', 'yes'])
   expect(lines).toContainEqual(['empty_logs', '0', '0', 'yes'])
   expect(lines).toContainEqual(['idempotency keys', '1', '1', 'yes'])

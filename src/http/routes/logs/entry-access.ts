@@ -9,8 +9,12 @@ import { goneSignal } from '../management.ts'
  * SQL of endpoints enforces other fixed parameters, such as a user or how far back a customer reads.
  */
 export function mayReadEntries(caller: Caller): boolean {
-  const isLimited = Object.keys(caller.parameters).some((name) => name !== 'project')
-  return caller.isAdmin || (caller.project !== undefined && caller.mayQuery('') && !isLimited)
+  return caller.isAdmin || (caller.project !== undefined && mayQueryAll(caller))
+}
+
+/** Whether the token has the whole scope `query`, limited by nothing but its project. */
+export function mayQueryAll(caller: Caller): boolean {
+  return caller.mayQuery('') && Object.keys(caller.parameters).every((name) => name === 'project')
 }
 
 /** The only project whose entries the request may read; undefined for all. Throws 403 for any other project. */
