@@ -135,7 +135,8 @@ function unreachable(url: string, error: unknown): ServiceFailure {
 
 const errorBody = z.looseObject({
   error: z.looseObject({
-    code: z.string(),
+    // JSON-RPC has numbers.
+    code: z.union([z.string(), z.int().transform(String)]),
     message: z.string(),
     parameter: z.string().optional(),
     line: z.int().optional(),

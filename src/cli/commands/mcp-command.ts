@@ -7,7 +7,7 @@ import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 const help = `
 Reads messages of JSON-RPC from standard input, one per line, and writes responses to standard output. When the input ends,
-requests under way have 10 seconds to complete.
+requests under way have 10 seconds to complete. Stop with Ctrl-C.
 `
 
 export function addMcpCommand(program: Command, io: CommandIo): void {
@@ -15,32 +15,38 @@ export function addMcpCommand(program: Command, io: CommandIo): void {
   command.addHelpText('after', help)
   addServiceAction(command, io, {
     examples: [
-      'claude mcp add wellhead -- wellhead mcp --url https://logs.example.com --token whk_…',
-      'WELLHEAD_URL=https://logs.example.com WELLHEAD_TOKEN=whk_… wellhead mcp',
+      'claude mcp add wellhead -- wellhead mcp --url https://logs.example.com --token wh_…',
+      'WELLHEAD_URL=https://logs.example.com WELLHEAD_TOKEN=wh_… wellhead mcp',
     ],
     request: (client) => new McpBridge(client, io).run(),
   })
 }
 
 const graceMs = 10_000
-const codes = { parse: -32700, invalid: -32600, failed: -32000 } as const
+const maxAtOnce = 256
+/** The same as of the service. */
+const maxBatch = 100
+const codes = { parse: -32700, invalid: -32600, internal: -32603 } as const
 
-const messageShape = z.looseObject({
-  id: z.union([z.string(), z.number()]).optional(),
-  method: z.string().optional(),
-  params: z.looseObject({}).optional(),
-})
-type Message = z.output<typeof messageShape>
-type Id = string | number | null
+const idShape = z.union([z.string(), z.number()])
+type Id = z.output<typeof idShape>
 
+const messageShape = z
+  .looseObject({
+    id: idShape.optional(),
+    method: z.string().optional(),
+    params: z.unknown(),
+  })
+  .refine((message) => message.method !== undefined || 'result' in message || 'error' in message)
+const cancellation = z.looseObject({ requestId: idShape })
+const responseShape = z.looseObject({ jsonrpc: z.literal('2.0') })
 const initialized = z.looseObject({ result: z.looseObject({ protocolVersion: z.string() }) })
 
 /** Passes messages to `/mcp` of a service, which knows the tools. */
 class McpBridge {
   readonly #client: ServiceClient
   readonly #io: CommandIo
-  readonly #underWay = new Map<Id, AbortController>()
-  readonly #tasks = new Set<Promise<void>>()
+  readonly #underWay = new Set<{ id: Id; abort: AbortController }>()
   #version: string | undefined
 
   constructor(client: ServiceClient, io: CommandIo) {
@@ -49,72 +55,90 @@ class McpBridge {
   }
 
   async run(): Promise<void> {
-    // Without a service or a token, nothing can be served.
+    // Without a token, nothing can be served.
     this.#client.find()
     const { stdin, signal } = this.#io
     const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
     signal.addEventListener('abort', () => lines.close(), { once: true })
+    const tasks = new Set<Promise<void>>()
     for await (const line of lines) {
       if (line.trim() === '') continue
-      const task = this.#receive(line).finally(() => this.#tasks.delete(task))
-      this.#tasks.add(task)
+      const task = this.#receive(line).finally(() => tasks.delete(task))
+      tasks.add(task)
+      if (tasks.size >= maxAtOnce) await Promise.race(tasks)
     }
-    const timer = setTimeout(() => this.#cancelAll(), graceMs)
-    await Promise.all(this.#tasks)
+    const timer = setTimeout(() => this.#cancel(() => true), graceMs)
+    await Promise.all(tasks)
     clearTimeout(timer)
   }
 
-  #cancelAll(): void {
-    for (const request of this.#underWay.values()) request.abort()
+  async #receive(line: string): Promise<void> {
+    const response = await this.#respondTo(line)
+    if (response !== undefined) await this.#io.stdout.write(`${JSON.stringify(response)}\n`)
   }
 
-  async #receive(line: string): Promise<void> {
+  async #respondTo(line: string): Promise<unknown> {
     let json: unknown
     try {
       json = JSON.parse(line)
     } catch {
-      return this.#sendError(null, codes.parse, 'The line is not JSON.')
+      return failure(null, codes.parse, 'The line is not JSON. Send one message per line.')
     }
-    const message = messageShape.safeParse(json)
-    if (!message.success)
-      return this.#sendError(null, codes.invalid, 'The line is not a message of JSON-RPC 2.0.')
-    const { id, method, params } = message.data
-    if (method === 'notifications/cancelled') return this.#underWay.get(params?.requestId as Id)?.abort()
-    // Without sessions, a notification concerns nothing.
-    if (id !== undefined && method !== undefined) await this.#exchange(message.data, id)
+    if (!Array.isArray(json)) return this.#respond(json)
+    if (json.length === 0 || json.length > maxBatch)
+      return failure(null, codes.invalid, `A batch must have 1 to ${maxBatch} messages.`)
+    const responses = await Promise.all(json.map((message) => this.#respond(message)))
+    const present = responses.filter((response) => response !== undefined)
+    return present.length === 0 ? undefined : present
   }
 
-  async #exchange(message: Message, id: Id): Promise<void> {
-    const own = new AbortController()
-    this.#underWay.set(id, own)
+  /** Resolves to undefined if the message needs no response. */
+  async #respond(json: unknown): Promise<unknown> {
+    const message = messageShape.safeParse(json)
+    if (!message.success)
+      return failure(null, codes.invalid, 'The line is not a message of JSON-RPC 2.0 with a method.')
+    const { id, method, params } = message.data
+    if (method === 'notifications/cancelled') {
+      const requestId = cancellation.safeParse(params).data?.requestId
+      this.#cancel((underWay) => underWay === requestId)
+    }
+    // Without sessions, other notifications concern nothing.
+    return id === undefined || method === undefined ? undefined : this.#exchange(json, id, method)
+  }
+
+  #cancel(isMeant: (id: Id) => boolean): void {
+    for (const { id, abort } of this.#underWay) if (isMeant(id)) abort.abort()
+  }
+
+  async #exchange(message: unknown, id: Id, method: string): Promise<unknown> {
+    const request = { id, abort: new AbortController() }
+    const { signal } = request.abort
+    this.#underWay.add(request)
     try {
-      const response = await this.#client.request('POST', '/mcp', {
+      const response = await this.#client.json('POST', '/mcp', responseShape, {
         json: message,
         headers: {
           Accept: 'application/json, text/event-stream',
-          ...(this.#version !== undefined && { 'MCP-Protocol-Version': this.#version }),
+          // Its own version is in the message.
+          ...(this.#version !== undefined &&
+            method !== 'initialize' && { 'MCP-Protocol-Version': this.#version }),
         },
-        signal: own.signal,
+        signal,
       })
-      const body: unknown = JSON.parse((await this.#client.read(response)).toString())
-      if (message.method === 'initialize')
-        this.#version = initialized.safeParse(body).data?.result.protocolVersion
-      await this.#send(body)
+      if (method === 'initialize') this.#version = initialized.safeParse(response).data?.result.protocolVersion
+      return response
     } catch (error) {
       // Nobody waits for the response of a cancelled request.
-      if (own.signal.aborted || this.#io.signal.aborted) return
-      await this.#sendError(id, codes.failed, (error as Error).message)
-      if (!(error instanceof ServiceFailure)) throw error
+      if (signal.aborted || this.#io.signal.aborted) return undefined
+      // The service refuses a message with a code of JSON-RPC.
+      const code = error instanceof ServiceFailure ? Number(error.code) : Number.NaN
+      return failure(id, Number.isInteger(code) ? code : codes.internal, (error as Error).message)
     } finally {
-      this.#underWay.delete(id)
+      this.#underWay.delete(request)
     }
   }
+}
 
-  #sendError(id: Id, code: number, message: string): Promise<void> {
-    return this.#send({ jsonrpc: '2.0', id, error: { code, message } })
-  }
-
-  #send(message: unknown): Promise<void> {
-    return this.#io.stdout.write(`${JSON.stringify(message)}\n`)
-  }
+function failure(id: Id | null, code: number, message: string) {
+  return { jsonrpc: '2.0', id, error: { code, message } }
 }
