@@ -35,7 +35,7 @@ const messageShape = z
   .looseObject({
     id: idShape.optional(),
     method: z.string().optional(),
-    params: z.unknown(),
+    params: z.unknown().optional(),
   })
   .refine((message) => message.method !== undefined || 'result' in message || 'error' in message)
 const cancellation = z.looseObject({ requestId: idShape })
