@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '../clickhouse-client.ts'
 import { readJsonRows } from '../json-rows.ts'
 import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
-/** The node responded to a ping, so it is busy at most. */
+/** The node responded to its check, so it is busy at most. */
 const limits = { deadlineMs: 30_000 }
 
 /** Creates the database on this node. The check needs no grant to create one that exists. */
@@ -30,7 +30,11 @@ export async function createDatabase(client: ClickHouseClient, server: ServerIde
 }
 
 /** Settings of which some are newer than the oldest release. */
-const newer = [...Object.keys(isolationSettings), 'json_type_escape_dots_in_keys']
+const newer = [
+  ...Object.keys(isolationSettings),
+  'json_type_escape_dots_in_keys',
+  'query_plan_optimize_lazy_materialization',
+]
 
 /** Those that the server does not have. It refuses requests with them, and lacks what they change. */
 export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {

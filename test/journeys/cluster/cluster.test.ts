@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
@@ -11,7 +11,7 @@ import {
   dropSourceTable,
   fillTypedColumns,
 } from '../../../src/catalog/tables.ts'
-import { queryRows } from '../../../src/engine/json-rows.ts'
+import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { ask } from '../../support/callers.ts'
 import { log, sharedServer } from '../../support/engines.ts'
@@ -36,7 +36,7 @@ const ofProject = (tables: string[], project: string) => ({
 })
 
 beforeAll(async () => {
-  service = await openService()
+  service = await openService({ environment: { WELLHEAD_STATISTICS: 'on' } })
   await admin('POST', '/api/sources', { name: 'orders' })
   const entries = ['a', 'a', 'b'].map((project, n) => ({ project, id: `${project}${n}`, n }))
   await admin('POST', '/api/logs?source=orders', entries)
@@ -62,6 +62,20 @@ test('a source is a distributed table over a local one, and both go with it', as
 test('the usage counts the entries of local tables once', async () => {
   const { body } = await admin('GET', '/api/usage')
   expect(body.sources).toContainEqual(expect.objectContaining({ name: 'orders', entries: 3 }))
+})
+
+test('requests are recorded', async () => {
+  await admin('POST', '/api/endpoints', { name: 'orders.count', query: 'SELECT count() AS n FROM orders' })
+  expect((await admin('GET', '/api/endpoints/query/orders.count')).status).toBe(200)
+  const recorded = "SELECT count() AS n FROM endpoint_requests WHERE endpoint = 'orders.count'"
+  await vi.waitFor(async () => expect(await count(recorded)).toBe(1), { timeout: 60_000, interval: 200 })
+})
+
+test('a page of the newest entries comes in order', async () => {
+  const newest = await read<{ id: string }>(
+    'SELECT id, metadata FROM orders ORDER BY timestamp DESC, id DESC LIMIT 2',
+  )
+  expect(newest.map(({ id }) => id)).toEqual(['b2', 'a1'])
 })
 
 describe('shards', () => {
@@ -90,7 +104,8 @@ describe('shards', () => {
       format: 'JSONEachRow',
       settings: { insert_deduplication_token: 'once' },
     } as const
-    const rows = Buffer.from('{"project":"retried","id":"r1","timestamp":1700000000,"metadata":"{}"}\n')
+    const timestamp = new Date().toISOString().replace('T', ' ').replace('Z', '')
+    const rows = writeJsonRows([{ project: 'retried', id: 'r1', timestamp, metadata: '{}' }])
     for (let attempt = 0; attempt < 2; attempt++) await service.engine.insert(target, rows, limits)
     expect(await count("SELECT count() AS n FROM orders WHERE project = 'retried'")).toBe(1)
   })
@@ -99,7 +114,7 @@ describe('shards', () => {
 test('reads and inserts carry the settings of a cluster', async () => {
   const names = ['optimize_skip_unused_shards', 'distributed_product_mode', 'skip_unavailable_shards']
   const [sent] = await read(`SELECT ${names.map((name) => `toString(getSetting('${name}')) AS ${name}`)}`)
-  expect(Object.values(sent as object)).toEqual(['1', 'global', '0'])
+  expect(Object.values(sent as object)).toEqual(['true', 'global', 'false'])
   await command(
     "CREATE TABLE sent (a UInt8, foreground UInt8 DEFAULT getSetting('distributed_foreground_insert'), " +
       "async UInt8 DEFAULT getSetting('async_insert')) ENGINE = MergeTree ORDER BY a",
@@ -141,7 +156,7 @@ describe('a start', () => {
   }
 
   test.each([
-    ['an unknown cluster', 'other', 1, 'ClickHouse has no cluster named other'],
+    ['an unknown cluster', 'other', 1, 'the cluster other'],
     ['several nodes without a keeper', 'main_twice', 1, 'has several nodes, but no keeper'],
     ['a quorum that cannot be reached', 'main', 2, 'Set it to at most 1.'],
   ])('with %s says what to do', async (_problem, cluster, quorum, message) => {

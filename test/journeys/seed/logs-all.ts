@@ -163,7 +163,9 @@ export function describeLogsAll(): void {
 
     test('only the edge request log is read, its days within the bounds, its records of the project', async () => {
       const explained = await plan('logs', { project, iso_timestamp_end: '2026-03-10T11:00:00Z' }, now)
-      expect(explained.match(/ReadFromMergeTree \(\S+\)/g)).toEqual([expect.stringMatching(/\.edge_logs(?:_local)?\)$/)])
+      expect(explained.match(/ReadFromMergeTree \(\S+\)/g)).toEqual([
+        expect.stringMatching(/\.edge_logs(?:_local)?\)$/),
+      ])
       expect(explained).toMatch(/Partition\n[\s\S]*?toDate\(timestamp\) in[\s\S]*?Parts: 2\/\d+/)
       expect(explained).toMatch(/PrimaryKey\n[\s\S]*?project in \['logs', 'logs'\]/)
     })

@@ -1,4 +1,0 @@
-import { runOnCluster } from './run-on-cluster.ts'
-
-runOnCluster()
-await import('../access/access.test.ts')

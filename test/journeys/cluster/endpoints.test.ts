@@ -1,4 +1,0 @@
-import { runOnCluster } from './run-on-cluster.ts'
-
-runOnCluster()
-await import('../endpoints/endpoints.test.ts')
