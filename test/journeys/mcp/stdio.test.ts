@@ -185,9 +185,7 @@ describe('wellhead mcp', () => {
     const { client, call } = await start()
     const abort = new AbortController()
     const options = { signal: abort.signal, timeout: 300_000 }
-    const ended = expect(
-      client.callTool({ name: 'pipe_cancelled' }, undefined, options),
-    ).rejects.toThrow()
+    const ended = expect(client.callTool({ name: 'pipe_cancelled' }, undefined, options)).rejects.toThrow()
     await vi.waitFor(async () => expect(await running('cancelled')).toBe('1'), patient)
     abort.abort()
     await ended
