@@ -125,7 +125,8 @@ class McpBridge {
         },
         signal,
       })
-      if (method === 'initialize') this.#version = initialized.safeParse(response).data?.result.protocolVersion
+      if (method === 'initialize')
+        this.#version = initialized.safeParse(response).data?.result.protocolVersion
       return response
     } catch (error) {
       // Nobody waits for the response of a cancelled request.
