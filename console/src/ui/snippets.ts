@@ -42,10 +42,10 @@ rows = response.json()["result"]`,
 
 /** How agents connect, for clients that take a URL and for those that start a command. */
 export function agentSnippets(origin: string): Snippet[] {
-  const server = { type: 'http', url: `${origin}/mcp`, headers: { 'X-API-KEY': '${WELLHEAD_TOKEN}' } }
+  const server = { type: 'http', url: `${origin}/mcp`, headers: { 'X-API-KEY': `\${WELLHEAD_TOKEN}` } }
   return [
     { name: 'MCP', text: JSON.stringify({ mcpServers: { wellhead: server } }, null, 2) },
-    { name: 'MCP command', text: `# The token is in WELLHEAD_TOKEN.\nwellhead mcp --url ${origin}` },
+    { name: 'MCP command', text: `# Reads WELLHEAD_TOKEN.\nwellhead mcp --url ${origin}` },
   ]
 }
 
