@@ -7,6 +7,7 @@ import { addBackupCommands } from './commands/backup-commands.ts'
 import { addCopyCommand } from './commands/copy-command.ts'
 import { addEndpointCommands } from './commands/endpoint-commands.ts'
 import { addLogsCommands } from './commands/logs-commands.ts'
+import { addMcpCommand } from './commands/mcp-command.ts'
 import { addSourceCommands } from './commands/source-commands.ts'
 import { addSqlCommand } from './commands/sql-command.ts'
 import { addTokenCommands } from './commands/token-commands.ts'
@@ -47,6 +48,7 @@ export function createProgram(io: CommandIo): Command {
   addSqlCommand(program, io)
   addSourceCommands(program, io)
   addLogsCommands(program, io)
+  addMcpCommand(program, io)
   addWorkspaceCommands(program, io)
   addDiffCommand(program, io)
   addDeployCommand(program, io)

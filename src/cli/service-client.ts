@@ -10,6 +10,8 @@ export interface ServiceRequest {
   json?: unknown
   body?: string | Uint8Array<ArrayBuffer>
   headers?: Readonly<Record<string, string>>
+  /** Stops the request, as a signal to the process does. */
+  signal?: AbortSignal
 }
 
 interface SqlPosition {
@@ -68,7 +70,7 @@ export class ServiceClient {
 
   /** Returns a successful response; throws a ServiceFailure otherwise. */
   async request(method: string, path: string, options: ServiceRequest = {}): Promise<Response> {
-    const { query, json, body, headers } = options
+    const { query, json, body, headers, signal } = options
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
     const request = fetch(`${this.url}${path}${search}`, {
       method,
@@ -80,7 +82,7 @@ export class ServiceClient {
       ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body }),
       // A redirect must not receive the token.
       redirect: 'manual',
-      signal: this.#io.signal,
+      signal: signal ? AbortSignal.any([this.#io.signal, signal]) : this.#io.signal,
     })
     const response = await this.#reachable(request)
     if (!response.ok) throw await errorOf(this.url, response)
@@ -133,7 +135,8 @@ function unreachable(url: string, error: unknown): ServiceFailure {
 
 const errorBody = z.looseObject({
   error: z.looseObject({
-    code: z.string(),
+    // JSON-RPC has numbers.
+    code: z.union([z.string(), z.int().transform(String)]),
     message: z.string(),
     parameter: z.string().optional(),
     line: z.int().optional(),

@@ -2,7 +2,7 @@ import { type ReactNode, useId } from 'react'
 import type { CallableEndpoint, Parameter, Parameters } from '../api/shapes.ts'
 import { counted, seconds } from '../ui/format.ts'
 import { SnippetTabs } from '../ui/snippet.tsx'
-import { callSnippets } from '../ui/snippets.ts'
+import { agentSnippets, callSnippets } from '../ui/snippets.ts'
 import { Table } from '../ui/table.tsx'
 
 const formats = [
@@ -33,7 +33,10 @@ export function EndpointDocs({ endpoint, values, fixed }: EndpointDocsProps) {
     <div className="stack">
       <Card title="Request">
         <div className="card-body">
-          <SnippetTabs label="Request with" snippets={callSnippets(location.origin, name, values)} />
+          <SnippetTabs
+            label="Request with"
+            snippets={[...callSnippets(location.origin, name, values), ...agentSnippets(location.origin)]}
+          />
           <p className="soft">
             Set <code>WELLHEAD_TOKEN</code> to your token where the request is sent, and keep it out of pages
             that others open.

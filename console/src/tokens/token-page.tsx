@@ -8,9 +8,11 @@ import { RequestReport } from '../customer/request-report.tsx'
 import { ago, count } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { SnippetTabs } from '../ui/snippet.tsx'
+import { agentSnippets } from '../ui/snippets.ts'
 import { Loaded } from '../ui/states.tsx'
 import { nameOf, TokenActions } from './token-actions.tsx'
-import { isExpired } from './token-permissions.ts'
+import { isExpired, readScopes } from './token-permissions.ts'
 
 /** One token: what it is allowed to do, and its requests. */
 export default function TokenPage({ id }: { id: string }) {
@@ -37,9 +39,29 @@ export default function TokenPage({ id }: { id: string }) {
           </PageHead>
           <TokenFacts token={token} />
           <RequestReport token={token.id} />
+          {readScopes(token.scopes).kind !== 'ingest' && <AgentConnection />}
         </div>
       )}
     </Loaded>
+  )
+}
+
+/** A secret is shown only once, so the snippets have a placeholder. */
+function AgentConnection() {
+  return (
+    <section className="card part" aria-labelledby="agents">
+      <div className="card-head">
+        <h2 id="agents">Connect an agent</h2>
+      </div>
+      <div className="card-body">
+        <p>Agents use the endpoints that this token can request as tools.</p>
+        <SnippetTabs label="Connect with" snippets={agentSnippets(location.origin)} />
+        <p className="soft">
+          Set <code>WELLHEAD_TOKEN</code> to this token where the agent runs, and give each agent a token of
+          its own.
+        </p>
+      </div>
+    </section>
   )
 }
 

@@ -40,6 +40,15 @@ rows = response.json()["result"]`,
   ]
 }
 
+/** How agents connect, for clients that take a URL and for those that start a command. */
+export function agentSnippets(origin: string): Snippet[] {
+  const server = { type: 'http', url: `${origin}/mcp`, headers: { 'X-API-KEY': `\${WELLHEAD_TOKEN}` } }
+  return [
+    { name: 'MCP', text: JSON.stringify({ mcpServers: { wellhead: server } }, null, 2) },
+    { name: 'MCP command', text: `# Reads WELLHEAD_TOKEN.\nwellhead mcp --url ${origin}` },
+  ]
+}
+
 /**
  * A frame with the chart of an endpoint. Its tokens come from the backend of the page and belong to a project, so they do not
  * take one as a parameter.

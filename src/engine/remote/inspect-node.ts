@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '../clickhouse-client.ts'
 import { readJsonRows } from '../json-rows.ts'
 import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
-/** The node responded to a ping, so it is busy at most. */
+/** The node responded to its check, so it is busy at most. */
 const limits = { deadlineMs: 30_000 }
 
 /** Creates the database on this node. The check needs no grant to create one that exists. */

@@ -4,7 +4,7 @@ import type { ServerAddress } from '../../base/server-addresses.ts'
 import { ClickHouseClient } from '../clickhouse-client.ts'
 import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
-import { isUnreachable, toWellheadError } from '../engine-errors.ts'
+import { isUnreachable } from '../engine-errors.ts'
 import { checkServer } from './check-server.ts'
 import { createDatabase, findUnknownSettings } from './inspect-node.ts'
 import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
@@ -169,11 +169,13 @@ export class RemoteNode implements NodeConnection {
     return this.#checking
   }
 
-  /** Mostly only a ping, because even a busy server responds to that. */
+  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
-    await this.#ping()
-    if (ready && performance.now() < this.#inspectAt) return
+    if (ready) {
+      await this.#ping()
+      if (performance.now() < this.#inspectAt) return
+    }
     const version = await checkServer(this.#checker, this.#identity).catch((error) => {
       if (ready && before !== undefined && isAway(error)) return before
       throw error
@@ -198,13 +200,7 @@ export class RemoteNode implements NodeConnection {
     const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
     const { response, cancel } = this.#checker.send(ping)
     const timer = setTimeout(cancel, defaults.pingWithinMs)
-    try {
-      await response
-    } catch (error) {
-      throw toWellheadError(error, { deadlineMs: defaults.pingWithinMs, ended: 'by-engine' })
-    } finally {
-      clearTimeout(timer)
-    }
+    await response.finally(() => clearTimeout(timer))
   }
 
   #becomeDown(error: unknown): void {

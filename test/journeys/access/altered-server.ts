@@ -15,12 +15,12 @@ export async function openAlteredServer(url: string, first: Alteration) {
   const { hostname, port } = new URL(url)
   const forward = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const sent = await buffer(incoming)
-    const { pathname, searchParams } = new URL(incoming.url ?? '/', url)
-    if (ignores !== undefined) searchParams.delete(ignores)
+    const address = new URL(incoming.url ?? '/', url)
+    if (ignores !== undefined) address.searchParams.delete(ignores)
     const asksVersion = sent.includes('SELECT version()')
     const body = asksVersion ? Buffer.from(`${sent}`.replace('version()', `'${version}'`)) : sent
     const { 'transfer-encoding': _, ...headers } = incoming.headers
-    const path = `${pathname}?${searchParams}`
+    const path = address.pathname + address.search
     // No agent: a kept connection may be closed when it is used again.
     const forwarded = request(
       {

@@ -27,7 +27,7 @@ beforeAll(async () => {
     },
   })
   tenant = await makeToken(service, { scopes: ['query', 'ingest'], project: 'one' })
-  session = (await admin('POST', `/api/access-tokens/${tenant.id}/sessions`, {})).body
+  session = (await admin('POST', `/api/access-tokens/${tenant.id}/session`, {})).body
   reader = await makeToken(service, { scopes: ['query'] })
   const definitions = [
     { name: 'barrier.ids', query: 'SELECT id FROM edge_logs ORDER BY id', cache_seconds: 3600 },

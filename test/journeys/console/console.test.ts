@@ -51,6 +51,11 @@ describe('the console', () => {
       const call = await page.getByRole('region', { name: /curl/ }).textContent()
       expect(call).toContain(`${stage.service().url}/api/endpoints/query/${name}?project=${shop}`)
       expect(call).not.toContain(stage.service().adminToken.token)
+      await page.getByRole('button', { name: 'MCP command' }).click()
+      await page
+        .getByRole('region', { name: /MCP command/ })
+        .getByText('wellhead mcp --url')
+        .waitFor()
       expect(page.url()).toContain(`project=${shop}`)
     }),
   )

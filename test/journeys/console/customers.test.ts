@@ -92,6 +92,11 @@ describe('a tenant', () => {
         expect(text).toContain(`${stage.service().url}${query}/usage.api-counts`)
         expect(text).not.toContain(mine.token)
       }
+      await page.getByRole('button', { name: 'MCP', exact: true }).click()
+      const agent = JSON.parse(
+        (await page.getByRole('region', { name: 'Request with: MCP' }).textContent()) ?? '',
+      )
+      expect(agent.mcpServers.wellhead.url).toBe(`${stage.service().url}/mcp`)
       await page.reload()
       await parameters.waitFor()
     }))

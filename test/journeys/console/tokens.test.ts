@@ -125,6 +125,37 @@ describe('the tokens page', () => {
     })
   })
 
+  test('shows how an agent connects with a token that can request endpoints', async () => {
+    const made = (scopes: string[]) => makeToken(stage.service(), { scopes, project: shop })
+    const [agent, sender] = await Promise.all([made(['query:logs.all']), made(['ingest'])])
+    await visit(`/console/tokens/${agent.id}`, admin(), async (page) => {
+      const part = page.getByRole('region', { name: 'Connect an agent' })
+      const settings = JSON.parse(
+        (await part.getByRole('region', { name: 'Connect with: MCP', exact: true }).textContent()) ?? '',
+      )
+      const { url, headers } = settings.mcpServers.wellhead
+      expect(Object.values(headers)).toEqual([expect.stringContaining('WELLHEAD_TOKEN')])
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          ...Object.fromEntries(Object.keys(headers).map((name) => [name, agent.token])),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+      const { result } = (await response.json()) as { result: { tools: { name: string }[] } }
+      expect(result.tools.map(({ name }) => name)).toEqual(['logs_all'])
+      await part.getByRole('button', { name: 'MCP command' }).click()
+      const command = await part.getByRole('region', { name: 'Connect with: MCP command' }).textContent()
+      expect(command).toContain(`wellhead mcp --url ${stage.service().url}`)
+      await part.getByRole('button', { name: 'Copy' }).click()
+      await part.getByRole('button', { name: 'Copied' }).waitFor()
+      await page.goto(`/console/tokens/${sender.id}`)
+      await page.getByText('No requests in the last hour.').first().waitFor()
+      expect(await page.getByRole('heading', { name: 'Connect an agent' }).count()).toBe(0)
+    })
+  })
+
   test('has no accessibility violations on the page of a token and in its forms', async () => {
     const { id } = await makeToken(stage.service(), {
       description: 'inspected',

@@ -1,5 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { expect } from 'vitest'
 import type { RunningService } from '../../support/service.ts'
@@ -20,18 +21,22 @@ export interface Shown {
   complete: boolean
 }
 
-/** The official client, connected to a service. */
-export async function connect(
+/** The official client, connected to a service over HTTP. */
+export function connect(
   service: RunningService,
   token = service.adminToken.token,
   headers: Record<string, string> = {},
 ): Promise<Connection> {
-  const client = new Client({ name: 'test', version: '1.0.0' })
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', service.url), {
     requestInit: { headers: { Authorization: `Bearer ${token}`, ...headers } },
   })
   // Its types were not made for exactOptionalPropertyTypes.
-  await client.connect(transport as Parameters<typeof client.connect>[0])
+  return connectOver(transport as Transport)
+}
+
+export async function connectOver(transport: Transport): Promise<Connection> {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(transport)
   const result = async (name: string, input = {}) =>
     (await client.callTool({ name, arguments: input }, undefined, { timeout: 300_000 })) as CallToolResult
   const textOf = ({ content: [first] }: CallToolResult) => (first?.type === 'text' ? first.text : '')

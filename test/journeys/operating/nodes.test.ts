@@ -21,7 +21,7 @@ const soon = { timeout: 120_000, interval: 50 }
 
 const environmentOf = (...urls: string[]) => ({
   WELLHEAD_CLICKHOUSE_URL: urls
-    .map((url) => url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password)}@`))
+    .map((url) => Object.assign(new URL(url), { username: user, password: encodeURIComponent(password) }))
     .join(', '),
   WELLHEAD_ADMIN_TOKEN: adminToken,
 })

@@ -7,7 +7,7 @@ import { useWindowHeight } from '../../charts/use-window-height.ts'
 import { Choices, ZoneChoice } from '../../ui/choices.tsx'
 import { bytes, count, counted, milliseconds, seconds } from '../../ui/format.ts'
 import { SnippetTabs } from '../../ui/snippet.tsx'
-import { callSnippets, embedSnippet } from '../../ui/snippets.ts'
+import { agentSnippets, callSnippets, embedSnippet } from '../../ui/snippets.ts'
 import { Empty, Failure, Loaded, Waiting } from '../../ui/states.tsx'
 import { useAddress } from '../../ui/use-address.ts'
 import { type Run, resultOf } from '../run/use-run.ts'
@@ -91,6 +91,7 @@ export function EndpointResult(props: EndpointResultProps) {
           snippets={[
             ...callSnippets(location.origin, name, values),
             embedSnippet(location.origin, name, values),
+            ...agentSnippets(location.origin),
           ]}
         />
       ) : view === 'plan' && name !== undefined && hasPlan ? (
