@@ -20,7 +20,7 @@ import { goneSignal } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 import { EndpointToolCalls, type EndpointToolParts } from './endpoint-tool-calls.ts'
 
-export interface McpRoutes {
+interface McpRoutes {
   access: Access
   queries: EndpointToolParts
   sources: SourceAdmin
