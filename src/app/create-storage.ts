@@ -80,15 +80,13 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
 
 function statusOf(engine: Engine): EngineStatus {
   const state = engine.state()
-  const nodes = state.nodes && { nodes: state.nodes }
-  const { leak } = state.kind === 'ready' ? state : {}
-  return state.kind === 'ready'
-    ? {
-        ready: true,
-        version: state.engineVersion,
-        restarts: state.restarts,
-        ...(leak !== undefined && { leak }),
-        ...nodes,
-      }
-    : { ready: false, reason: state.reason, restarts: state.restarts, ...nodes }
+  const { restarts, nodes, leak } = state
+  return {
+    ...(state.kind === 'ready'
+      ? { ready: true, version: state.engineVersion }
+      : { ready: false, reason: state.reason }),
+    restarts,
+    ...(leak !== undefined && { leak }),
+    ...(nodes && { nodes }),
+  }
 }

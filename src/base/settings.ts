@@ -291,7 +291,28 @@ export function readSettings(
     problems.push(`${where} must be ${definition.expected}${shown}.`)
   }
   if (problems.length > 0) return { problems }
-  return { settings: Object.freeze(values) as Settings }
+  const settings = Object.freeze(values) as Settings
+  const missing = missingSettings(settings)
+  return missing.length > 0 ? { problems: missing } : { settings }
+}
+
+/** Settings that have no effect, or a harmful one, without another. */
+function missingSettings({ clickhouseUrl, clickhouseCluster, clickhouseQuorum }: Settings): string[] {
+  const problems: string[] = []
+  if (clickhouseCluster !== undefined && clickhouseUrl === undefined) {
+    problems.push('WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL, the addresses of its nodes.')
+  }
+  if (clickhouseCluster !== undefined) return problems
+  if (clickhouseQuorum !== undefined) {
+    problems.push('WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER, the name of the cluster.')
+  }
+  // Without a cluster, each server would store a part of the entries, and queries would find only that.
+  if (clickhouseUrl !== undefined && serverAddresses(clickhouseUrl).length > 1) {
+    problems.push(
+      'WELLHEAD_CLICKHOUSE_URL has several addresses, so WELLHEAD_CLICKHOUSE_CLUSTER must name their cluster.',
+    )
+  }
+  return problems
 }
 
 /** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */

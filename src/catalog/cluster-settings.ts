@@ -25,18 +25,22 @@ function isOrdered({ replicated, replicas }: ClusterLayout, quorum: number): boo
   return replicated && quorum > 1 && quorum < replicas
 }
 
-/** For every query. */
+/** For every query, also those that check a node. */
+export const distributedReads = {
+  // Subqueries run once, over all shards. "local" would join only rows of the same shard.
+  distributed_product_mode: 'global',
+  max_parallel_replicas: 1,
+  // With it, ORDER BY … LIMIT of a distributed table fails on the node that has the rows (seen in 26.7, not in 25.3).
+  query_plan_optimize_lazy_materialization: 0,
+} as const
+
 export function readSettings(layout: ClusterLayout, quorum: number): Settings {
   return {
+    ...distributedReads,
     // A project is on one shard, unless it was stored when there were other shards.
     optimize_skip_unused_shards: layout.shardsChanged ? 0 : 1,
-    // Subqueries run once, over all shards. "local" would join only rows of the same shard.
-    distributed_product_mode: 'global',
     // Fails rather than missing rows.
     skip_unavailable_shards: 0,
-    max_parallel_replicas: 1,
-    // With it, ORDER BY … LIMIT of a distributed table fails on the node that has the rows (seen in 26.7, not in 25.3).
-    query_plan_optimize_lazy_materialization: 0,
     ...(isOrdered(layout, quorum) && { select_sequential_consistency: 1 }),
   }
 }

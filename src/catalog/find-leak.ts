@@ -5,6 +5,7 @@ import { engineCodeOf } from '../engine/engine-errors.ts'
 import type { NodeConnection } from '../engine/remote/remote-node.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
+import { distributedReads } from './cluster-settings.ts'
 import { foreign, own, type Probe, probesOf, type ReadProbe, readProbesOf } from './leak-probes.ts'
 import { type NewSource, newSourceShape } from './source.ts'
 import { createSourceTable, dropSourceTable } from './tables.ts'
@@ -23,12 +24,13 @@ const leftAfterMs = 3_600_000
 const accessDenied = 497
 const maxQuotedLength = 200
 
-/** Other shards do not have the table. Subqueries run as in requests. */
+/** As in requests, but other shards do not have the table. */
 const onCluster = {
+  ...distributedReads,
   skip_unavailable_shards: 1,
   optimize_skip_unused_shards: 0,
-  distributed_product_mode: 'global',
-  max_parallel_replicas: 1,
+  // Other replicas of this shard do not have it either.
+  prefer_localhost_replica: 1,
 } as const
 
 /** Codes of the errors that probes cause on a foreign row: an unreadable number, a division by zero, and `throwIf`. */

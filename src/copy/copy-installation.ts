@@ -127,13 +127,13 @@ async function begin(
   )
   const last = records.at(-1)
   if (last?.sources === sources) return undefined
-  const existing = await tableNames(to)
-  if (last === undefined) await refuseUsed(to, existing)
+  if (last === undefined) await refuseUsed(to)
   // A service changed the sources between two runs. Tables are created again rather than altered.
-  const names = existing.filter((name) => !name.startsWith('_')).map((name) => name.replace(/_local$/, ''))
-  for (const name of new Set(names)) {
+  const earlier = records.flatMap((record) => JSON.parse(record.sources) as Pick<Source, 'name'>[])
+  for (const name of new Set(earlier.map((source) => source.name))) {
     for (const sql of dropSourceTable(name, topology)) {
-      await to.command({ sql, settings: { max_table_size_to_drop: 0 } }, limits)
+      // Otherwise the keeper has the replicas of the old table for some minutes, and refuses those of the new one.
+      await to.command({ sql: `${sql} SYNC`, settings: { max_table_size_to_drop: 0 } }, limits)
     }
   }
   await recordCopy(to, topology, { origin, event: 'begun', sources })
@@ -151,7 +151,8 @@ function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], ori
   )
 }
 
-async function refuseUsed(engine: Engine, tables: readonly string[]): Promise<void> {
+async function refuseUsed(engine: Engine): Promise<void> {
+  const tables = await tableNames(engine)
   const hasCatalog = tables.includes('_catalog') && (await readCatalog(engine)).length > 0
   if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
   throw new CopyProblem(`The database ${engine.database} of the server is already in use. ${anotherDatabase}`)

@@ -36,6 +36,8 @@ export interface Limits {
   readonly queryId?: string
   /** Who is refused for a while if the statement crashes the engine. */
   readonly blame?: readonly Blame[]
+  /** Whether the statement must not see rows of other tenants: it fails on an engine that shows them. */
+  readonly isolated?: boolean
   /** Sent to the engine, which may record spans of its own. */
   readonly trace?: TraceContext
 }
@@ -60,15 +62,11 @@ export interface QueryResult extends Summary {
 }
 
 export type EngineState = (
-  | {
-      readonly kind: 'ready'
-      readonly engineVersion: string
-      readonly restarts: number
-      /** What one tenant can see of another, while any reachable node shows it. */
-      readonly leak?: string
-    }
+  | { readonly kind: 'ready'; readonly engineVersion: string; readonly restarts: number }
   | { readonly kind: 'starting' | 'down' | 'closed'; readonly reason: string; readonly restarts: number }
 ) & {
+  /** What one tenant can see of another on any node that can be reached, or on any node if none can. */
+  readonly leak?: string
   /** The servers of a remote engine. */
   readonly nodes?: readonly NodeState[]
 }

@@ -3,6 +3,6 @@ import type { Engine } from './engine.ts'
 
 /** Throws while a server shows tenants the rows of others. */
 export function requireIsolation(engine: Pick<Engine, 'state'>): void {
-  const state = engine.state()
-  if (state.kind === 'ready' && state.leak !== undefined) throw isolationUnverified(state.leak)
+  const { leak } = engine.state()
+  if (leak !== undefined) throw isolationUnverified(leak)
 }

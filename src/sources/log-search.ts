@@ -5,7 +5,6 @@ import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
-import { requireIsolation } from '../engine/require-isolation.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { conditionsOf, entryRow, rangeConditions, rangeOf } from './entry-sql.ts'
@@ -283,18 +282,18 @@ export class LogSearch {
   async #query({ reader, source }: Pick<Search, 'reader' | 'source'>, statement: Statement): Promise<Buffer> {
     const { engine, maxMemoryBytes, inTurn } = this.#options
     const { id: caller, project, signal } = reader
-    if (project !== undefined) requireIsolation(engine)
+    const isolated = project !== undefined
     const settings = {
       ...outwardJson,
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
-      ...(project !== undefined && isolatedRows(engine.database, [source.name], { project })),
+      ...(isolated && isolatedRows(engine.database, [source.name], { project })),
       max_memory_usage: maxMemoryBytes,
     }
     const blame = [{ key: `caller:${caller} search`, crashes: maxCrashes }]
     try {
       const { body } = await inTurn({ caller, signal }, () =>
-        engine.query({ ...statement, settings }, { deadlineMs, signal, blame }),
+        engine.query({ ...statement, settings }, { deadlineMs, signal, blame, isolated }),
       )
       return body
     } catch (error) {

@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Compute } from '../../cache/cache-request.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
-import type { Blame, Engine } from '../../engine/engine.ts'
-import { requireIsolation } from '../../engine/require-isolation.ts'
+import type { Blame } from '../../engine/engine.ts'
 import { callerSqlSettings } from '../../sql/isolation.ts'
 import type { BoundCall, EndpointPlan, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
 import type { PreparedCall } from './prepared-call.ts'
@@ -10,7 +9,6 @@ import { Renewal, spanOf } from './renewal.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
 export interface ComputationParts {
-  engine: Pick<Engine, 'state'>
   runner: EndpointRunner
   sandboxes: Sandboxes
   clock: Clock
@@ -57,9 +55,7 @@ export class Computation {
 
   async #bind({ caller, signal, purpose, engineTime, trace, ...own }: Requester): Promise<BoundCall> {
     const { endpoint, values, sql, format, project } = this.#call
-    const { engine, sandboxes, runner } = this.#parts
-    // Also for refreshes, so that no result is cached that a tenant must not see.
-    checkIsolation(this.#call, engine)
+    const { sandboxes, runner } = this.#parts
     const blame = own.blame ?? blameFor(this.#call, caller)
     const bound = { endpoint, values, format, project, caller, signal, purpose, engineTime, trace, blame }
     if (sql === undefined) return bound
@@ -75,11 +71,6 @@ export class Computation {
       }))
     return { ...bound, endpoint: sandboxed, usedMs: checkMs, settings: callerSqlSettings }
   }
-}
-
-/** Throws if the call must not see some rows, and the engine shows them. */
-export function checkIsolation({ project, sql }: PreparedCall, engine: Pick<Engine, 'state'>): void {
-  if (project !== undefined || sql !== undefined) requireIsolation(engine)
 }
 
 function renewalOf({ endpoint, values, format }: PreparedCall, { clock, arrivals }: ComputationParts) {

@@ -5,10 +5,12 @@ import type { CachedEntry } from '../../cache/cache-entry.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
 import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { requireIsolation } from '../../engine/require-isolation.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { SandboxView } from '../definition/sandbox.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import { Computation, type ComputationParts, checkIsolation, follower, refresher } from './computation.ts'
+import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
 import { findFormat } from './output-formats.ts'
@@ -72,6 +74,7 @@ export interface LatestResult {
 }
 
 interface EndpointCallsOptions extends ComputationParts {
+  engine: Pick<Engine, 'state'>
   cache: ResultCache
   endpoints: Endpoints
 }
@@ -156,7 +159,7 @@ export class EndpointCalls {
       cacheSeconds,
       sources: [...compiled.possibleSources],
       latest: async (signal, caller) => {
-        checkIsolation(prepared, this.#options.engine)
+        this.#checkIsolation(prepared)
         const mark = arrivals?.mark()
         if (cacheSeconds === null) {
           const requester = caller === undefined ? follower : { ...first, caller }
@@ -184,11 +187,15 @@ export class EndpointCalls {
     await this.#options.cache.prewarm(requests)
   }
 
-  /** Cached results of tenants are refused, too, because an engine that shows rows of others may have shown them before. */
   #prepare(call: CallParameters): PreparedCall {
     const prepared = prepareCall(call)
-    checkIsolation(prepared, this.#options.engine)
+    this.#checkIsolation(prepared)
     return prepared
+  }
+
+  /** Refuses cached results, too, because an engine that shows tenants rows of others may have shown them before. */
+  #checkIsolation({ project, sql }: PreparedCall): void {
+    if (project !== undefined || sql !== undefined) requireIsolation(this.#options.engine)
   }
 
   #cacheRequest(

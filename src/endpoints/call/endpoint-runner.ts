@@ -50,6 +50,7 @@ export interface BoundCall {
   blame?: readonly Blame[]
   /** Part of the time limit that was used before the run. */
   usedMs?: number
+  /** Set for SQL that a caller sends. */
   settings?: Statement['settings']
 }
 
@@ -203,6 +204,7 @@ export class EndpointRunner {
         },
         {
           deadlineMs,
+          isolated: call.project !== undefined || call.settings !== undefined,
           ...(call.blame && { blame: call.blame }),
           ...(call.signal && { signal: call.signal }),
           ...(span && { trace: span.context }),

@@ -34,7 +34,7 @@ export class Sandboxes {
     const limits = (): Limits => {
       const leftMs = timeoutSeconds * 1000 - (performance.now() - since)
       if (leftMs <= 0) throw queryTimeout(timeoutSeconds)
-      return { deadlineMs: Math.min(maxCheckMs, leftMs), blame }
+      return { deadlineMs: Math.min(maxCheckMs, leftMs), blame, isolated: true }
     }
     const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
       // Report the whole time limit, not what was left of it.

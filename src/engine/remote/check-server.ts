@@ -1,4 +1,4 @@
-import type { ClickHouseHttp } from '../clickhouse-http.ts'
+import type { ClickHouseHttp, HttpRequest } from '../clickhouse-http.ts'
 import { neededGrants, privilegesOf } from './needed-grants.ts'
 import {
   explainServerError,
@@ -12,16 +12,30 @@ import {
 } from './server-problem.ts'
 
 const withinMs = 20_000
+const pingWithinMs = 5_000
 const maxResponseBytes = 2 ** 20
 
-/** Runs a statement without any settings, so that a strict profile does not refuse it. */
+/** Runs a statement with as few settings as possible, so that a strict profile does not refuse it. */
 export async function askServer(http: ClickHouseHttp, sql: string): Promise<string> {
-  const { response, cancel } = http.send({ body: Buffer.from(sql), maxResponseBytes, repeatable: true })
+  return askWithin(withinMs, http, { body: Buffer.from(sql) })
+}
+
+/** Even a busy server responds to it. */
+export async function pingServer(http: ClickHouseHttp): Promise<void> {
+  await askWithin(pingWithinMs, http, { path: '/ping' })
+}
+
+async function askWithin(
+  ms: number,
+  http: ClickHouseHttp,
+  request: Pick<HttpRequest, 'body' | 'path'>,
+): Promise<string> {
+  const { response, cancel } = http.send({ ...request, maxResponseBytes, repeatable: true })
   let late = false
   const timer = setTimeout(() => {
     late = true
     cancel()
-  }, withinMs)
+  }, ms)
   try {
     return (await response).body.toString().trimEnd()
   } catch (error) {

@@ -349,6 +349,25 @@ describe('nodes', () => {
     expect(engine.state()).not.toHaveProperty('leak')
   })
 
+  test('that leak refuse isolated statements, also those that waited for them and while all are away', async () => {
+    const node = await openNode(ok)
+    const leak = 'A join shows rows of others.'
+    let waiting: Promise<unknown> | undefined
+    const engine = engineOf([node], {
+      // Sent while nothing is known about the node.
+      findLeak: async () => {
+        waiting ??= select(engine, { isolated: true }).catch((error) => error)
+        return leak
+      },
+    })
+    await engine.start()
+    expect(await waiting).toMatchObject({ code: 'isolation_unverified' })
+    expect(await select(engine)).toBe('1\n')
+    expect(node.received).toHaveLength(1)
+    await node.close()
+    await vi.waitFor(() => expect(engine.state()).toMatchObject({ kind: 'down', leak }))
+  })
+
   test('are named by host and port, and nothing says their passwords', async () => {
     const node = await openNode(ok)
     const lines: string[] = []

@@ -3,6 +3,7 @@ import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine.ts'
 import { isNodeTrouble, isUnreachable } from '../engine-errors.ts'
 import { ReadyWaiters, whenReady } from '../readiness.ts'
+import { requireIsolation } from '../require-isolation.ts'
 import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
 import { ServerProblem } from './server-problem.ts'
 
@@ -56,10 +57,12 @@ export class RemoteEngine implements Engine {
     const restarts = nodes.reduce((sum, node) => sum + node.restarts, 0)
     const ready = nodes.filter((node) => node.ready)
     const [{ version: engineVersion = '' } = {}] = ready
-    const leak = ready.find((node) => node.leak !== undefined)?.leak
+    // Also while all are away: cached results may come from a node that leaks.
+    const leak = (ready.length > 0 ? ready : nodes).find((node) => node.leak !== undefined)?.leak
     const down = { kind: 'down', reason: changed.state.reason ?? '' } as const
     this.#state = {
-      ...(ready.length > 0 ? { kind: 'ready', engineVersion, ...(leak !== undefined && { leak }) } : down),
+      ...(ready.length > 0 ? { kind: 'ready', engineVersion } : down),
+      ...(leak !== undefined && { leak }),
       restarts,
       nodes,
     }
@@ -104,6 +107,8 @@ export class RemoteEngine implements Engine {
         rest = await whenReady(rest, (withinMs, signal) => this.#waiters.wait(withinMs, signal))
         continue
       }
+      // Here, because a statement may have waited until a node with a new version was ready.
+      if (limits.isolated) requireIsolation(this)
       try {
         return await node.run(rest, repeatable, (own) => send(node, own))
       } catch (error) {

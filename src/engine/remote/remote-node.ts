@@ -5,7 +5,7 @@ import { ClickHouseClient } from '../clickhouse-client.ts'
 import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
 import { isUnreachable } from '../engine-errors.ts'
-import { checkServer } from './check-server.ts'
+import { checkServer, pingServer } from './check-server.ts'
 import { createDatabase, findUnknownSettings } from './inspect-node.ts'
 import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
@@ -31,7 +31,6 @@ const defaults = {
   maxResultBytes: 128 * 2 ** 20,
   graceMs: 1_000,
   checkEveryMs: 1_000,
-  pingWithinMs: 5_000,
   /** A server may be replaced by a newer one between two pings. */
   inspectEveryMs: 60_000,
   maxConnections: 100,
@@ -169,11 +168,11 @@ export class RemoteNode implements NodeConnection {
     return this.#checking
   }
 
-  /** Mostly only pings a node that was ready, because even a busy server responds to that. */
+  /** Mostly only pings a node that was ready. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
     if (ready) {
-      await this.#ping()
+      await pingServer(this.#checker)
       if (performance.now() < this.#inspectAt) return
     }
     const version = await checkServer(this.#checker, this.#identity).catch((error) => {
@@ -194,13 +193,6 @@ export class RemoteNode implements NodeConnection {
       this.#become({ ready: true, version, leak: leakBefore })
     const leak = isUnchecked ? await this.#options.findLeak?.(this) : undefined
     this.#become({ ready: true, version, ...(leak !== undefined && { leak }) })
-  }
-
-  async #ping(): Promise<void> {
-    const ping = { path: '/ping', maxResponseBytes: 1024, repeatable: true }
-    const { response, cancel } = this.#checker.send(ping)
-    const timer = setTimeout(cancel, defaults.pingWithinMs)
-    await response.finally(() => clearTimeout(timer))
   }
 
   #becomeDown(error: unknown): void {

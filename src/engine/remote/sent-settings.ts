@@ -38,6 +38,7 @@ export const sentSettings: readonly string[] = [
   'optimize_duplicate_order_by_and_distinct',
   'optimize_skip_unused_shards',
   'output_format_json_array_of_rows',
+  'prefer_localhost_replica',
   'query_plan_optimize_lazy_materialization',
   'query_plan_remove_redundant_sorting',
   'readonly',

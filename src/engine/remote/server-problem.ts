@@ -139,10 +139,11 @@ export const readOnly: Explanation = [
   'Set readonly to 0 in its settings profile, or use another user.',
 ]
 
-export function unknownCluster(cluster = '', known: readonly string[] = []): Explanation {
+export function unknownCluster(cluster = '', known?: readonly string[]): Explanation {
+  const list = known === undefined ? '' : `: ${known.join(', ') || 'none'}`
   return [
     `ClickHouse has no cluster named ${cluster}.`,
-    `Set WELLHEAD_CLICKHOUSE_CLUSTER to one of its clusters: ${known.join(', ') || 'none'}.`,
+    `Set WELLHEAD_CLICKHOUSE_CLUSTER to one of its clusters${list}.`,
   ]
 }
 

@@ -156,7 +156,7 @@ describe('a start', () => {
   }
 
   test.each([
-    ['an unknown cluster', 'other', 1, 'the cluster other'],
+    ['an unknown cluster', 'other', 1, 'ClickHouse has no cluster named other'],
     ['several nodes without a keeper', 'main_twice', 1, 'has several nodes, but no keeper'],
     ['a quorum that cannot be reached', 'main', 2, 'Set it to at most 1.'],
   ])('with %s says what to do', async (_problem, cluster, quorum, message) => {

@@ -14,6 +14,7 @@ let other: Awaited<ReturnType<typeof openServer>>
 let engine: RemoteEngine
 const spawned: ServiceProcess[] = []
 
+const cluster = 'main'
 const adminToken = 'the-admin-token-of-all'
 const { user, password } = remoteCredentials
 const limits = { deadlineMs: 60_000 }
@@ -23,13 +24,14 @@ const environmentOf = (...urls: string[]) => ({
   WELLHEAD_CLICKHOUSE_URL: urls
     .map((url) => Object.assign(new URL(url), { username: user, password: encodeURIComponent(password) }))
     .join(', '),
+  WELLHEAD_CLICKHOUSE_CLUSTER: cluster,
   WELLHEAD_ADMIN_TOKEN: adminToken,
 })
 const engineOf = (...urls: string[]) =>
   new RemoteEngine({ url: urls.join(), user, password, database: 'wellhead', log })
 
 beforeAll(async () => {
-  ;[server, other] = await Promise.all([openServer(), openServer()])
+  ;[server, other] = await Promise.all([openServer({ cluster }), openServer()])
   engine = engineOf(server.url)
   await engine.start()
 })
