@@ -49,7 +49,7 @@ interface ShownRows {
 export function rowsSchema(row: JsonSchema): NonNullable<ToolDefinition['outputSchema']> {
   return outputSchema({
     note: { type: 'string', description: 'What the rows are, and whether some are missing.' },
-    rows: { type: 'array', items: { ...loosened(row), ...(row.required && { required: row.required }) } },
+    rows: { type: 'array', items: { ...loosened(row), required: row.required } },
     total_rows: { type: 'integer', description: 'Number of rows of the result, also those not shown.' },
     complete: { type: 'boolean', description: 'Whether all rows are shown, with all of their text.' },
   })
@@ -80,7 +80,7 @@ export function rowResult(body: Buffer, options: RowsOptions): ToolResult {
     !complete && shown,
     more,
     (!complete || more !== undefined) && narrow,
-    shortened && 'Long values are shortened; they end with "…".',
+    shortened && 'Long values are shortened: text ends with "…", and lists and objects miss members.',
     ...notes,
   ]
   const note = sentences.filter(Boolean).join(' ')
