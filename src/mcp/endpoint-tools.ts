@@ -43,7 +43,8 @@ export class EndpointTools {
     const { definition } = endpoint
     const { sandbox } = definition
     const parameters = parameterSchemas(endpoint, caller.parameters)
-    const views = sandbox ? await this.#options.viewsOf(endpoint) : []
+    // Without an engine, the other tools are listed nevertheless.
+    const views = sandbox ? await this.#options.viewsOf(endpoint).catch(() => []) : []
     const row = rowSchema(endpoint, 'iso')
     return {
       name,
@@ -83,7 +84,7 @@ function sandboxText(views: readonly SandboxView[]): string {
   return [
     'With sql, one SELECT in ClickHouse SQL over these views replaces the usual result. ' +
       'It can read nothing else, and it has no parameters: write values as literals.',
-    ...listed,
+    ...(listed.length > 0 ? listed : ['Their names are in the error of a SELECT over any other name.']),
   ].join('\n')
 }
 

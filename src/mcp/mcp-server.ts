@@ -81,7 +81,7 @@ async function exchange(
   requests: readonly JSONRPCRequest[],
   tools: CallerTools,
 ): Promise<readonly JSONRPCMessage[]> {
-  const { Server, McpError, ErrorCode } = loaded
+  const { Server, ErrorCode } = loaded
   const server = new Server(
     { name: 'wellhead', title: 'Wellhead', version },
     {
@@ -107,7 +107,8 @@ async function exchange(
     const names = tools.names()
     if (names.includes(name)) return tools.call(name, input)
     const message = `Unknown tool "${name}".${didYouMean(closestName(name, names))}`
-    throw new McpError(ErrorCode.InvalidParams, message)
+    // The SDK's own error would begin with its code, to which clients add it again.
+    throw Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
   })
   const transport = new RequestTransport(requests)
   await server.connect(transport)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dataNote, jsonLines, maxResultCharacters, rowResult } from './row-result.ts'
+import { dataNote, jsonLines, maxResultCharacters, rowResult, rowsSchema } from './row-result.ts'
 
 const narrow = 'Ask for less.'
 
@@ -69,6 +69,26 @@ describe('a result for a model', () => {
     expect(rows[0]).toMatchObject({ list: expect.any(Array), n: 1, none: null })
     expect(rows[0]?.text).toMatch(/^(?:😀)+…$/u)
     expect(note).toContain('Long values are shortened')
+  })
+
+  test('has the integers that the engine wrote, in its text', () => {
+    const line = '{"ids":[18446744073709551615],"sum":12345678901234567890.123}'
+    const { content } = rowResult(Buffer.from(`[\n${line}\n]`), { narrow })
+    expect(content).toEqual([{ type: 'text', text: `${dataNote}\n${line}` }])
+  })
+
+  test('has a schema that shortened values meet', () => {
+    const pair = { type: 'array', prefixItems: [{}, {}], minItems: 2, maxItems: 2 }
+    const properties = { pair, required: { type: 'object', properties: { a: {} }, required: ['a'] } }
+    const row = { type: 'object', properties, required: ['pair', 'required'] }
+    const { minItems: _, ...anyPair } = pair
+    expect(rowsSchema(row).properties?.rows).toEqual({
+      type: 'array',
+      items: {
+        ...row,
+        properties: { pair: anyPair, required: { type: 'object', properties: { a: {} } } },
+      },
+    })
   })
 
   test('cannot be made to look like another type of object', () => {

@@ -9,7 +9,8 @@ const maxRowCharacters = 5_000
 const shortenings = [
   { text: 500, items: 20, fields: 50 },
   { text: 100, items: 5, fields: 20 },
-  { text: 30, items: 1, fields: 5 },
+  // Not shorter than UUIDs and addresses, which have formats.
+  { text: 50, items: 1, fields: 5 },
 ]
 /** Entries cannot be nested as deeply as this. */
 const maxDepth = 100
@@ -48,9 +49,19 @@ interface ShownRows {
 export function rowsSchema(row: JsonSchema): NonNullable<ToolDefinition['outputSchema']> {
   return outputSchema({
     note: { type: 'string', description: 'What the rows are, and whether some are missing.' },
-    rows: { type: 'array', items: row },
+    rows: { type: 'array', items: { ...loosened(row), required: row.required } },
     total_rows: { type: 'integer', description: 'Number of rows of the result, also those not shown.' },
     complete: { type: 'boolean', description: 'Whether all rows are shown, with all of their text.' },
+  })
+}
+
+/** The schema, also of values that were shortened: lists and tuples can miss members. */
+function loosened(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (key, value) => {
+    // Fields can have these names as well, but their schemas are objects.
+    const isLimit =
+      key === 'minItems' ? typeof value === 'number' : key === 'required' && Array.isArray(value)
+    return isLimit ? undefined : value
   })
 }
 
@@ -69,7 +80,7 @@ export function rowResult(body: Buffer, options: RowsOptions): ToolResult {
     !complete && shown,
     more,
     (!complete || more !== undefined) && narrow,
-    shortened && 'Long values are shortened; they end with "…".',
+    shortened && 'Long values are shortened: text ends with "…", and lists and objects miss members.',
     ...notes,
   ]
   const note = sentences.filter(Boolean).join(' ')
@@ -91,8 +102,10 @@ function readRows(body: Buffer, convert: RowsOptions['convert']): ShownRows {
   for (const line of rowLines(body)) {
     readBytes += line.length
     if (characters >= maxResultCharacters || readBytes > maxReadBytes) return { ...shown, complete: false }
-    const read = JSON.parse(line.toString()) as Record<string, unknown>
-    const { row, text, isShort } = fitting(convert ? convert(read) : read)
+    const written = line.toString()
+    const read = JSON.parse(written) as Record<string, unknown>
+    // The engine's text has integers that numbers here cannot hold.
+    const { row, text, isShort } = convert ? fitting(convert(read)) : fitting(read, written)
     characters += text.length
     if (characters > maxResultCharacters) return { ...shown, complete: false }
     shown.rows.push(row)
@@ -127,8 +140,8 @@ function* rowLines(body: Buffer): Generator<Buffer> {
 type Shortening = (typeof shortenings)[number]
 
 /** The row, with shorter values if it is too long. All of its columns stay. */
-function fitting(row: Record<string, unknown>) {
-  let text = textOf(row)
+function fitting(row: Record<string, unknown>, written = textOf(row)) {
+  let text = written
   if (text !== undefined && text.length <= maxRowCharacters) return { row, text, isShort: false }
   let short = row
   for (const limits of shortenings) {

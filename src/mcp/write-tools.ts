@@ -91,7 +91,12 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           columns: list,
           warnings: list,
         }),
-        annotations: { title: 'Save an endpoint', ...readOnly, readOnlyHint: false, idempotentHint: false },
+        annotations: {
+          title: 'Save an endpoint',
+          readOnlyHint: false,
+          destructiveHint: true,
+          openWorldHint: false,
+        },
       },
       run: async (input, { caller: by }) => {
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveInput, input)

@@ -48,7 +48,7 @@ export interface ChangeTerms {
   note: string
 }
 
-const remedy = 'nothing was changed. Add ?breaking=true to change the endpoint anyway.'
+const remedy = 'nothing was changed. Set breaking=true to change the endpoint anyway.'
 
 /** An endpoint after a change, with what is probably wrong in its SQL. */
 export interface ChangedEndpoint extends EndpointView {

@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
-import { forbidden, invalidBody, rateLimited, type WellheadError } from '../../base/errors.ts'
+import { forbidden, invalidBody, invalidQuery, rateLimited, type WellheadError } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
 import type { EndpointAdmin } from '../../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
 import { logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
+import { dataNote } from '../../mcp/row-result.ts'
 import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
 import { writeTools } from '../../mcp/write-tools.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
@@ -155,7 +156,9 @@ function countCall(access: Access, request: FastifyRequest): void {
 
 /** The error as other routes send it, for the model to read. */
 function errorResult(error: WellheadError, { id }: FastifyRequest): ToolResult {
-  const text = JSON.stringify(errorBody(error, id))
+  // Such an error of the engine can quote values of entries.
+  const note = invalidQuery.is(error) && { note: dataNote }
+  const text = JSON.stringify({ ...note, ...errorBody(error, id) })
   return { isError: true, content: [{ type: 'text', text }] }
 }
 

@@ -23,6 +23,9 @@ const sampledEntries = 1_000
 const maxPaths = 5_000
 const maxValues = 100
 const maxShown = 100
+/** Names and values come from entries: longer ones, and those with line breaks, could pass for sentences of the service. */
+const shownPath = /^[^\s\p{C}]{1,100}$/u
+const shownValue = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u
 const comparedWord = /^([\p{L}_@$][^\s"()=<>!:]{0,50})(=|>=|<=|>|<)([^\s"()=<>]{1,50})$/u
 
 /** Says why a search finds nothing. */
@@ -95,7 +98,8 @@ function missingField(
       ]),
     ),
   )
-  const meant = closestPath(name, [...paths]) ?? short.get(closestName(name, short.keys()) ?? '')
+  const shown = paths.filter((path) => shownPath.test(path))
+  const meant = closestPath(name, shown) ?? short.get(closestName(name, short.keys()) ?? '')
   return `No entry in this time range has the field "${name}".${didYouMean(meant && `"${meant}"`)}`
 }
 
@@ -112,7 +116,8 @@ function hintOf(typed: string, named: FieldNode | undefined, values: readonly st
   if (field !== undefined) return ` To compare a field, write ${field}:${sign === '=' ? '' : sign}${value}.`
   if (named && !named.text.endsWith('"') && values.some((one) => one.startsWith(typed)))
     return ` To match the beginning of values, write ${named.text}*.`
-  const meant = closestName(typed, values)
+  const shown = values.filter((value) => shownValue.test(value))
+  const meant = closestName(typed, shown)
   return didYouMean(meant && `"${meant}"`)
 }
 

@@ -131,7 +131,7 @@ export function endpointManagementJourneys(running: () => RunningService): void 
           expect([refused.status, refused.body.error.code]).toEqual([409, 'breaking_change'])
           expect(refused.body.error.changes).toEqual(kept)
           expect(refused.body.error.message).toBe(
-            'A change would break callers, so nothing was changed. Add ?breaking=true to change the endpoint anyway.',
+            'A change would break callers, so nothing was changed. Set breaking=true to change the endpoint anyway.',
           )
         }
         for (const suffix of ['?breaking=maybe', '?breaking=', '?breaking=true&breaking=true']) {

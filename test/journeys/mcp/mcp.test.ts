@@ -44,7 +44,8 @@ beforeAll(async () => {
     max_rows: 1000,
   })
   await save('tool.long', {
-    query: `SELECT 1 AS n, repeat('é', 200000) AS text, arrayWithConstant(1000, 'item') AS list, range(3) AS few`,
+    query: `SELECT 1 AS n, repeat('é', 200000) AS text, arrayWithConstant(1000, 'item') AS list, range(3) AS few,
+      (${Array(60).fill("repeat('x', 200)").join()}) AS members`,
   })
   await save('tool.endless', {
     query: 'SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)',
@@ -120,7 +121,9 @@ describe('tools of endpoints', () => {
       })
     }
     expect(await admin.error('tool_entries', { project: ['red'] })).toMatchObject({ parameter: 'project' })
-    await expect(admin.client.callTool({ name: 'tool_entrys' })).rejects.toThrow(/Did you mean tool_entries/)
+    await expect(admin.client.callTool({ name: 'tool_entrys' })).rejects.toThrow(
+      /^MCP error -32602: Unknown tool "tool_entrys"\. Did you mean tool_entries\?$/,
+    )
   })
 
   test('share cached results and statistics with other requests', async () => {
@@ -157,11 +160,16 @@ describe('tools of endpoints', () => {
   })
 
   test('shorten the values of a row that is too large', async () => {
+    // The client checks the result by the schema of the tool.
+    await admin.client.listTools()
     const { rows, note, complete } = await admin.call('tool_long')
     expect(complete).toBe(false)
     expect(note).toContain('Long values are shortened')
     expect(rows).toEqual([
-      { n: 1, text: expect.stringMatching(/^é+…$/), list: expect.any(Array), few: [0, 1, 2] },
+      {
+        ...{ n: 1, text: expect.stringMatching(/^é+…$/), few: [0, 1, 2] },
+        ...{ list: expect.any(Array), members: expect.any(Array) },
+      },
     ])
   })
 
@@ -171,6 +179,11 @@ describe('tools of endpoints', () => {
     expect(lines.map((line) => JSON.parse(line).event_message)).toEqual([hostile, 'plain'])
     const { tools } = await admin.client.listTools()
     expect(JSON.stringify(tools)).not.toContain('Ignore all')
+    // An error of the engine quotes the value.
+    await save('tool.failing', { query: "SELECT toUInt8(event_message) AS n FROM edge_logs WHERE id = 'e1'" })
+    const { note, error } = JSON.parse(await admin.text('tool_failing'))
+    expect(error).toMatchObject({ code: 'invalid_query', message: expect.stringContaining('Ignore all') })
+    expect(note).toBe(first)
   })
 
   test('change with the endpoints', async () => {
