@@ -8,19 +8,20 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atTheEnd } from './support/at-the-end.mjs'
-import { connections, load, rawGet, startBare, startService, token } from './support/called.mjs'
+import {
+  bodyRow,
+  bodySizes,
+  connections,
+  load,
+  rawGet,
+  startBare,
+  startService,
+  token,
+} from './support/called.mjs'
 import { median, numberFrom } from './support/figures.mjs'
 import { comparison } from './support/result.mjs'
 import { alternate, ratioOf } from './support/rounds.mjs'
 import { shown } from './support/text-report.mjs'
-
-/** Number of rows for a body of about this size. */
-const sizes = [
-  { name: '1 KB', rows: 14 },
-  { name: '9 KB', rows: 115 },
-  { name: '80 KB', rows: 1000 },
-]
-const row = "number AS bucket, 1000 + number AS total_rest_requests, 'https://example.com/rest/v1' AS url"
 
 export const about = 'cache hits'
 
@@ -37,7 +38,7 @@ export async function run({ engineNode, patience, quick, choose }) {
   try {
     const [service] = services
     const bench = { seconds, rounds }
-    const measured = quick ? sizes.slice(0, 1) : sizes
+    const measured = quick ? bodySizes.slice(0, 1) : bodySizes
     const costs = []
     const against = []
     services.push(await start('without', { WELLHEAD_STATISTICS: 'off' }))
@@ -140,7 +141,7 @@ async function makeEndpoint(url, name, rows) {
     headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
     body: JSON.stringify({
       name: endpoint,
-      query: `SELECT ${row} FROM numbers(${rows})`,
+      query: `SELECT ${bodyRow} FROM numbers(${rows})`,
       parameters: { project: {}, interval: {} },
       cache_seconds: 86_400,
     }),

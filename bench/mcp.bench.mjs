@@ -1,24 +1,17 @@
 /**
  * Tool calls: a cached result through POST /mcp compared with the same cached result by GET, and with the same one by POST, which
- * passes the framework as well. Loaded by wrk with 32 keep-alive connections, in alternating rounds.
+ * passes the framework as well. The largest is cut for models. Loaded by wrk with 32 keep-alive connections, in alternating rounds.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atTheEnd } from './support/at-the-end.mjs'
-import { connections, load, startService, token } from './support/called.mjs'
+import { bodyRow, bodySizes, connections, load, startService, token } from './support/called.mjs'
 import { median, numberFrom } from './support/figures.mjs'
 import { comparison } from './support/result.mjs'
 import { alternate } from './support/rounds.mjs'
 
-/** Number of rows for a body of about this size. The largest is cut for models. */
-const sizes = [
-  { name: '1 KB', rows: 14 },
-  { name: '9 KB', rows: 115 },
-  { name: '80 KB', rows: 1000 },
-]
-const row = "number AS bucket, 1000 + number AS total_rest_requests, 'https://example.com/rest/v1' AS url"
 const json = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
 
 export const about = 'tool calls of agents'
@@ -34,7 +27,7 @@ export async function run({ engineNode, patience, quick, choose }) {
   const service = await startService(scratch, engineNode, patience)
   try {
     const rows = []
-    for (const size of quick ? sizes.slice(0, 1) : sizes) {
+    for (const size of quick ? bodySizes.slice(0, 1) : bodySizes) {
       rows.push(await compare({ seconds, rounds }, service, size))
     }
     const how = `${connections} keep-alive connections, rounds of ${seconds} s`
@@ -57,7 +50,7 @@ export async function run({ engineNode, patience, quick, choose }) {
 
 async function compare({ seconds, rounds }, { url, pid }, { name, rows }) {
   const endpoint = `bench.mcp-${name.replace(' ', '')}`
-  const query = `SELECT ${row} FROM numbers(${rows})`
+  const query = `SELECT ${bodyRow} FROM numbers(${rows})`
   await sent(`${url}/api/endpoints`, { name: endpoint, query, cache_seconds: 86_400 })
   const path = `${url}/api/endpoints/query/${endpoint}?_timestamps=iso`
   const call = {

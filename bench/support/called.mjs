@@ -5,6 +5,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cpuMs } from './processes.mjs'
 
+/** Number of rows for a body of about this size. */
+export const bodySizes = [
+  { name: '1 KB', rows: 14 },
+  { name: '9 KB', rows: 115 },
+  { name: '80 KB', rows: 1000 },
+]
+export const bodyRow =
+  "number AS bucket, 1000 + number AS total_rest_requests, 'https://example.com/rest/v1' AS url"
+
 export const connections = 32
 export const token = 'a-token-of-the-benchmark'
 

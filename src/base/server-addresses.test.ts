@@ -17,6 +17,11 @@ test.each([
   expect(read(text)).toEqual(expected)
 })
 
+test('overrides the user and the password of every address', () => {
+  const addresses = serverAddresses('http://u:p@a,http://v:q@b', { user: 'w' })
+  expect(addresses.map(({ user, password }) => `${user}:${password}`)).toEqual(['w:p', 'w:q'])
+})
+
 test.each([
   '',
   ',',

@@ -6,11 +6,20 @@ export interface ServerAddress {
   password: string
 }
 
+/** Override those in the URLs. */
+interface Credentials {
+  user?: string | undefined
+  password?: string | undefined
+}
+
 /**
  * Reads comma-separated URLs. An address without a user has the one of the first address. Throws if one of them is not an
  * http:// or https:// URL.
  */
-export function serverAddresses(text: string): [ServerAddress, ...ServerAddress[]] {
+export function serverAddresses(
+  text: string,
+  credentials: Credentials = {},
+): [ServerAddress, ...ServerAddress[]] {
   const byUrl = new Map<string, ServerAddress>()
   let first: ServerAddress | undefined
   for (const part of text.split(',')) {
@@ -20,12 +29,15 @@ export function serverAddresses(text: string): [ServerAddress, ...ServerAddress[
       throw new Error('The address is not an http:// or https:// URL with the name of a host.')
     }
     const named = url.username !== '' || url.password !== ''
-    const user = named || !first ? decodeURIComponent(url.username) || 'default' : first.user
-    const password = named || !first ? decodeURIComponent(url.password) : first.password
+    const written = {
+      user: decodeURIComponent(url.username) || 'default',
+      password: decodeURIComponent(url.password),
+    }
+    const { user, password } = first && !named ? first : written
     url.username = ''
     url.password = ''
     url.pathname = url.pathname.replace(/\/+$/, '')
-    const address = { url, user, password }
+    const address = { url, user: credentials.user ?? user, password: credentials.password ?? password }
     first ??= address
     if (!byUrl.has(url.href)) byUrl.set(url.href, address)
   }

@@ -19,7 +19,7 @@ import {
 } from './catalog-replay.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
 import { refuseForeignOwnTables } from './foreign-tables.ts'
-import { migrate, runOnce } from './migrations.ts'
+import { migrate, runOnce } from './migrations/migrations.ts'
 import { catalogOrder } from './tables.ts'
 import type { Topology } from './topology.ts'
 

@@ -82,7 +82,7 @@ async function look(node: NodeConnection, table: string, always: Settings): Prom
   const asTenant = { ...always, ...isolatedRows(node.database, [table], { project: own }) }
   const unfiltered = always
   const see = (sql: string, settings: Settings) => seeRows(node, { sql, settings })
-  /** Unfiltered first, so that the engine remembers for the tenant whatever it remembers. */
+  /** Unfiltered first, because an engine may reuse for the tenant what it remembers of other queries. */
   const tryProbe = async ({ sql, expected, ...probe }: Probe) => {
     const proves = (await see(sql, unfiltered)).result !== expected
     return { ...probe, proves, leaks: (await see(sql, asTenant)).result !== expected }

@@ -6,7 +6,7 @@ import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
 import { ForeignTable, refuseForeignTables } from './foreign-tables.ts'
-import { shippedColumnsId } from './migrations.ts'
+import { shippedColumnsId } from './migrations/migrations.ts'
 import {
   maxTypedColumns,
   type NewSource,

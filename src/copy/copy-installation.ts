@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
-import { migrate, migrations, readDone, runOnce, shippedColumnsId } from '../catalog/migrations.ts'
+import { migrate, migrations, readDone, runOnce, shippedColumnsId } from '../catalog/migrations/migrations.ts'
 import type { Source } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -105,7 +105,7 @@ async function checkSchema({ from }: CopyOptions): Promise<void> {
   }
 }
 
-/** Whatever was created first has an id that no other installation has. */
+/** The first row of the catalog has an id that no other installation has. */
 function originOf([first]: readonly CatalogRow[]): string {
   if (first === undefined)
     throw new CopyProblem('The catalog of the data directory is empty: nothing to copy.')

@@ -15,7 +15,7 @@ export interface CallerTools {
   call(name: string, input: Record<string, unknown>): Promise<ToolResult>
 }
 
-export interface McpRequest {
+interface McpRequest {
   /** One JSON-RPC message, or several. */
   body: unknown
   /** The header MCP-Protocol-Version. */
@@ -23,7 +23,7 @@ export interface McpRequest {
   tools: CallerTools
 }
 
-export interface McpResponse {
+interface McpResponse {
   status: number
   /** Undefined if the request has only notifications. */
   body: string | undefined

@@ -57,8 +57,7 @@ export interface Facet {
   values: ValueCount[]
 }
 
-export interface SourceDescription {
-  source: Source
+interface SourceDescription {
   fields: SeenPath[]
   /** Number of entries of the last 24 hours. */
   lastDay: number
@@ -232,7 +231,7 @@ export class LogSearch {
         {},
       ),
     ])
-    return { source, fields, lastDay: counts[0]?.n ?? 0, newestMicros: newest[0]?.at }
+    return { fields, lastDay: counts[0]?.n ?? 0, newestMicros: newest[0]?.at }
   }
 
   #search(name: string, sent: EntryFilter, reader: EntryReader): Search {

@@ -28,6 +28,7 @@ export function checkResponse(
   }
   // Responses to HEAD have no body.
   if (status < 400 || method === 'HEAD') return undefined
+  if (operation.endsWith('/mcp') && status === 400) return jsonRpcFault(outcome)
   return operation.endsWith('/v1/logs') ? otlpFault(outcome) : errorFault(outcome)
 }
 
@@ -40,6 +41,13 @@ function errorFault(response: WireResponse): string | undefined {
     error &&
     ['code', 'message', 'request_id'].every((name) => typeof error[name] === 'string' && error[name] !== '')
   return isComplete ? undefined : `${response.status} with an unexpected body: ${textOf(response)}`
+}
+
+function jsonRpcFault(response: WireResponse): string | undefined {
+  const isError = /^\{"jsonrpc":"2.0","id":null,"error":\{"code":-\d+,"message":"[^"]/.test(
+    response.body.toString(),
+  )
+  return isError ? undefined : `400 without an error of JSON-RPC: ${textOf(response)}`
 }
 
 function errorOf(response: WireResponse): Record<string, unknown> | undefined {

@@ -27,17 +27,15 @@ interface Server extends ServerIdentity {
 
 /** Checks each address of WELLHEAD_CLICKHOUSE_URL. */
 export async function checkServers(settings: Settings, url: string, nowMs: () => number): Promise<Finding[]> {
-  const addresses = serverAddresses(url)
+  const { clickhouseUser, clickhousePassword } = settings
+  const addresses = serverAddresses(url, { user: clickhouseUser, password: clickhousePassword })
   const findings: Finding[] = []
   for (const address of addresses) {
-    const user = settings.clickhouseUser ?? address.user
-    const password = settings.clickhousePassword ?? address.password
-    const connection = { ...address, user, password, maxConnections: 1, idleMs: 2_500, compress: false }
-    const http = new ClickHouseHttp(connection)
+    const http = new ClickHouseHttp({ ...address, maxConnections: 1, idleMs: 2_500, compress: false })
     const { clickhouseDatabase: database, clickhouseCluster: cluster } = settings
     const prefix = addresses.length === 1 ? '' : `${address.url.host}: `
     try {
-      const server = { url: address.url, user, database, cluster, http, prefix }
+      const server = { url: address.url, user: address.user, database, cluster, http, prefix }
       for (const { message, ...finding } of await checkServer(server, settings.diskReserve, nowMs)) {
         findings.push({ ...finding, message: `${prefix}${message}` })
       }
@@ -88,10 +86,9 @@ async function checkServer(server: Server, reserve: number, nowMs: () => number)
     ['server clock', () => checkServerClock(server, nowMs)],
     ['server disk', () => checkDisks(server, reserve)],
     ['tables', () => checkTables(server)],
-    ...(server.cluster === undefined
-      ? []
-      : [['cluster', () => checkCluster(server, server.cluster as string)] as const]),
-  ] as [string, () => Promise<Finding[]>][]
+  ]
+  const { cluster } = server
+  if (cluster !== undefined) checks.push(['cluster', () => checkCluster(server, cluster)])
   const findings = [...version]
   for (const [name, check] of checks) findings.push(...(await guarded(name, server, check)))
   return findings
@@ -143,7 +140,7 @@ async function checkServerClock({ http }: Server, nowMs: () => number): Promise<
 }
 
 /** The server read its clock at some moment between two readings of ours. */
-export function judgeServerClock(serverMs: number, beforeMs: number, afterMs: number): Finding {
+function judgeServerClock(serverMs: number, beforeMs: number, afterMs: number): Finding {
   const differenceMs = Math.max(beforeMs - serverMs, serverMs - afterMs, 0)
   const text = `differs by ${(differenceMs / 1000).toFixed(1)} s from the clock of this machine`
   if (differenceMs < driftMs.warning) return ok('server clock', 'agrees with this machine')
@@ -157,7 +154,7 @@ async function checkDisks({ http }: Server, reserve: number): Promise<Finding[]>
   return rows.map(([name = '', free, total]) => judgeServerDisk(name, Number(free), Number(total), reserve))
 }
 
-export function judgeServerDisk(name: string, free: number, total: number, reserve: number): Finding {
+function judgeServerDisk(name: string, free: number, total: number, reserve: number): Finding {
   const text = `${name}: ${formatBytes(free)} of ${formatBytes(total)} free`
   const advice = 'Free disk space, add a disk, or shorten the retention of sources.'
   if (free < reserve) return problem('server disk', `${text}: inserts will fail.`, advice)

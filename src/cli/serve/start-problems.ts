@@ -27,10 +27,9 @@ export function explainStartProblem(error: unknown, settings: Settings): string 
 }
 
 /** Undefined without a ClickHouse server. */
-export function serverIdentity(settings: Settings): ServerIdentity | undefined {
+function serverIdentity(settings: Settings): ServerIdentity | undefined {
   if (settings.clickhouseUrl === undefined) return undefined
-  const [{ url, user: named }] = serverAddresses(settings.clickhouseUrl)
-  const user = settings.clickhouseUser ?? named
+  const [{ url, user }] = serverAddresses(settings.clickhouseUrl, { user: settings.clickhouseUser })
   return { url, user, database: settings.clickhouseDatabase, cluster: settings.clickhouseCluster }
 }
 

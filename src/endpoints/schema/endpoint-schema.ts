@@ -4,7 +4,7 @@ import type { ParameterDeclaration } from '../definition/parameter-declaration.t
 import { isJsonColumn } from '../definition/result-columns.ts'
 import { columnSchema } from './column-schema.ts'
 
-export interface ParameterSchema {
+interface ParameterSchema {
   name: string
   description: string
   schema: JsonSchema

@@ -29,13 +29,11 @@ export class RemoteEngine implements Engine {
   #turn = 0
 
   constructor(options: RemoteEngineOptions) {
-    const { url, user, password } = options
     this.database = options.database
     this.#log = options.log
-    this.#nodes = serverAddresses(url).map((address) => {
-      const credentials = { user: user ?? address.user, password: password ?? address.password }
-      return new RemoteNode({ ...address, ...credentials }, options, (node) => this.#onChange(node))
-    })
+    this.#nodes = serverAddresses(options.url, options).map(
+      (address) => new RemoteNode(address, options, (node) => this.#onChange(node)),
+    )
     const nodes = this.#nodes.map(({ state }) => state)
     this.#state = { kind: 'starting', reason: unreached, restarts: 0, nodes }
   }

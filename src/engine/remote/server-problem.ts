@@ -31,7 +31,7 @@ export class ServerProblem extends StartProblem {
   }
 }
 
-export type Explanation = readonly [reason: string, advice: string, isAway?: 'away']
+type Explanation = readonly [reason: string, advice: string, isAway?: 'away']
 
 const checkUrl = 'Check WELLHEAD_CLICKHOUSE_URL.'
 const checkNetwork = 'Check that ClickHouse is running, the network, and WELLHEAD_CLICKHOUSE_URL.'
@@ -214,7 +214,7 @@ function explainStatus(status: number, body: string): Explanation {
   return noClickHouse
 }
 
-/** Codes that concern the server or its user, whatever the statement was. */
+/** Codes that concern the server or its user, not the statement. */
 const faults = new Set([192, 193, 194, 195, 452, 497, 516, 701])
 
 /** The error of a statement that the server refused for a reason other than the statement, so that the server must be checked. */

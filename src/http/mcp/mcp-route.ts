@@ -20,7 +20,7 @@ import { goneSignal } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 import { EndpointToolCalls, type EndpointToolParts } from './endpoint-tool-calls.ts'
 
-export interface McpRoutes {
+interface McpRoutes {
   access: Access
   queries: EndpointToolParts
   sources: SourceAdmin
@@ -61,6 +61,7 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
     responses: {
       200: json('One JSON-RPC response, or several.', message),
       202: json('The request had only notifications.'),
+      400: json('Not a message of JSON-RPC 2.0, or an unknown protocol version.', message),
     },
     options: { errorHandler: handleMcpError },
     handler: async (request, reply) => {

@@ -157,8 +157,8 @@ function addOperation(
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: body.required, content: contentObject(body.content, 'input') } }),
     responses: {
-      ...Object.fromEntries(Object.entries(responses).map(([status, one]) => [status, responseObject(one)])),
       ...Object.fromEntries(statuses.map((status) => [status, ownError ?? errorReference(status)])),
+      ...Object.fromEntries(Object.entries(responses).map(([status, one]) => [status, responseObject(one)])),
       default: ownError ?? { $ref: '#/components/responses/Error' },
     },
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
-import { migrations } from '../../../src/catalog/migrations.ts'
+import { migrations } from '../../../src/catalog/migrations/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
   changeRetention,

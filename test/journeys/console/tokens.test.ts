@@ -126,8 +126,10 @@ describe('the tokens page', () => {
   })
 
   test('shows how an agent connects with a token that can request endpoints', async () => {
-    const made = (scopes: string[]) => makeToken(stage.service(), { scopes, project: shop })
-    const [agent, sender] = await Promise.all([made(['query:logs.all']), made(['ingest'])])
+    const made = (description: string, scopes: string[]) =>
+      makeToken(stage.service(), { description, scopes, project: shop })
+    const agent = await made('support agent', ['query:logs.all'])
+    const sender = await made('sender', ['ingest'])
     await visit(`/console/tokens/${agent.id}`, admin(), async (page) => {
       const part = page.getByRole('region', { name: 'Connect an agent' })
       const settings = JSON.parse(

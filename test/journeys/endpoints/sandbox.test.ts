@@ -66,7 +66,8 @@ async function store(project: string): Promise<void> {
     const settings = { date_time_input_format: 'best_effort' }
     await open.engine.insert({ table: source, format: 'JSONEachRow', settings }, rows, limits)
     // One part, so that rows of both projects are stored together.
-    await open.engine.command({ sql: `OPTIMIZE TABLE ${source} FINAL` }, limits)
+    const stored = topologyOf(open.engine).cluster === undefined ? source : `${source}_local`
+    await open.engine.command({ sql: `OPTIMIZE TABLE ${stored} FINAL` }, limits)
   }
 }
 

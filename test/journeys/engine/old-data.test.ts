@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepMetadataAsText } from '../../../src/catalog/metadata-text-migration.ts'
+import { keepMetadataAsText } from '../../../src/catalog/migrations/metadata-text-migration.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { embeddedEngine, log } from '../../support/engines.ts'
 import { scratchDirectory } from '../../support/scratch.ts'

@@ -178,7 +178,6 @@ test('a table of somebody else is refused as a source, and stops a start', async
   expect([refused.status, refused.body.error.parameter]).toEqual([400, 'name'])
   expect((await admin('GET', '/api/sources/visits')).status).toBe(404)
 
-  await run('CREATE DATABASE IF NOT EXISTS wellhead')
   await run('DROP TABLE wellhead.postgres_logs')
   await run('CREATE TABLE wellhead.postgres_logs (project String, id UInt64) ENGINE = MergeTree ORDER BY id')
   const line =

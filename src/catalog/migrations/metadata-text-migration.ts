@@ -1,9 +1,9 @@
-import type { Log } from '../base/log.ts'
-import type { Engine } from '../engine/engine.ts'
-import { outwardJson, queryRows } from '../engine/json-rows.ts'
-import { sourceShape } from './source.ts'
-import { createSourceTable } from './tables.ts'
-import type { Topology } from './topology.ts'
+import type { Log } from '../../base/log.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { outwardJson, queryRows } from '../../engine/json-rows.ts'
+import { sourceShape } from '../source.ts'
+import { createSourceTable } from '../tables.ts'
+import type { Topology } from '../topology.ts'
 
 /** A statement may copy a whole day of entries. */
 const limits = { deadlineMs: 24 * 3_600_000 }

@@ -1,9 +1,9 @@
-import type { Log } from '../base/log.ts'
-import type { Engine } from '../engine/engine.ts'
-import { writeJsonRows } from '../engine/json-rows.ts'
+import type { Log } from '../../base/log.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { writeJsonRows } from '../../engine/json-rows.ts'
+import { createMigrationsTable, createOwnTables, createTokenUses, orderCatalog } from '../tables.ts'
+import type { Topology } from '../topology.ts'
 import { keepMetadataAsText } from './metadata-text-migration.ts'
-import { createMigrationsTable, createOwnTables, createTokenUses, orderCatalog } from './tables.ts'
-import type { Topology } from './topology.ts'
 
 /** Adds typed columns to the built-in sources of older versions. */
 export const shippedColumnsId = 5
