@@ -13,5 +13,5 @@ test('a sandbox has a tool while its views cannot be found', async () => {
   const definition = { name: 'box', description: 'Counts.', parameters: {}, sandbox: true }
   const endpoint = { definition, compiled: { names: [] }, columns: [] } as unknown as SavedEndpoint
   const { description } = await tools.definition('box', endpoint, { parameters: {} } as unknown as Caller)
-  expect(description).toContain('Their names are in the error')
+  expect(description).toMatch(/^Counts\.\n\nWith sql[\s\S]+\nTheir names are in the error/)
 })
