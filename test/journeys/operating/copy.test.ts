@@ -11,7 +11,7 @@ import { openRelay, type Relay } from '../../support/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
-/** An installation with the embedded engine moves to a server, in spite of interruptions. Each test continues the last. */
+/** An installation with the embedded engine moves to a server, in spite of interruptions. */
 const directory = scratchDirectory()
 const database = 'moved'
 const clustered = 'clustered'
@@ -187,6 +187,22 @@ const options = {
   onBytes: () => {},
 }
 
+/** A service on the target returns what the service on the data directory returned. */
+async function expectSameService(chosen: Record<string, string>): Promise<void> {
+  const service = await openOn(chosen)
+  try {
+    expect(await responses(service)).toEqual(before)
+    expect(await sendKeyed(service)).toEqual(keyed)
+    const { engine } = service
+    expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'", engine)).toBe(1)
+    expect(await count("SELECT countIf(level = 'error') FROM shop_logs", engine)).toBe(240)
+    const raw = "SELECT count() FROM shop_logs WHERE project = unhex('726177FF41C3')"
+    expect(await count(raw, engine)).toBe(1)
+  } finally {
+    await service.close()
+  }
+}
+
 test('a network that is cut in the middle ends a copy to a cluster, which continues later', {
   timeout: 900_000,
 }, async () => {
@@ -228,6 +244,7 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   expect(await count('SELECT count() FROM auth_logs_local', to)).toBe(240)
   await refusesForeign(sides)
   await Promise.all([from.close(), to.close()])
+  await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: clustered, WELLHEAD_CLICKHOUSE_CLUSTER: cluster })
 })
 
 const onChunk = (number: number, act: () => void) => {
@@ -281,9 +298,11 @@ test('a copy that is killed continues, and ends with each row once', { timeout: 
   expect(lines).toContainEqual(['token uses', '1', '1', 'yes'])
   expect(lines.map(([name]) => name)).not.toContain('gone_logs')
   expect(lines.every(([, rows, copied]) => rows === copied || rows === 'ROWS')).toBe(true)
+  await isNotRepeated()
+  await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: database })
 })
 
-test('a finished copy is not repeated', { timeout: 300_000 }, async () => {
+async function isNotRepeated(): Promise<void> {
   const already = await entriesThere()
   const again = await run(copy('--json'))
   expect([again.code, JSON.parse(again.stdout)]).toEqual([
@@ -292,25 +311,7 @@ test('a finished copy is not repeated', { timeout: 300_000 }, async () => {
   ])
   expect(again.stderr).toContain('Nothing was changed.')
   expect(await entriesThere()).toBe(already)
-})
-
-test.each([
-  ['server', { WELLHEAD_CLICKHOUSE_DATABASE: database }],
-  ['cluster', { WELLHEAD_CLICKHOUSE_DATABASE: clustered, WELLHEAD_CLICKHOUSE_CLUSTER: cluster }],
-])('a service on the %s returns what the service on the data directory returned', async (_name, chosen) => {
-  const service = await openOn(chosen)
-  try {
-    expect(await responses(service)).toEqual(before)
-    expect(await sendKeyed(service)).toEqual(keyed)
-    const { engine } = service
-    expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'", engine)).toBe(1)
-    expect(await count("SELECT countIf(level = 'error') FROM shop_logs", engine)).toBe(240)
-    const raw = "SELECT count() FROM shop_logs WHERE project = unhex('726177FF41C3')"
-    expect(await count(raw, engine)).toBe(1)
-  } finally {
-    await service.close()
-  }
-})
+}
 
 test('refuses what cannot be copied, and says what to do', async () => {
   const empty = scratchDirectory()
