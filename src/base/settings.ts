@@ -296,7 +296,7 @@ export function readSettings(
   return missing.length > 0 ? { problems: missing } : { settings }
 }
 
-/** Settings that have no effect, or a harmful one, without another. */
+/** Settings that have no effect without another. */
 function missingSettings({ clickhouseUrl, clickhouseCluster, clickhouseQuorum }: Settings): string[] {
   const problems: string[] = []
   if (clickhouseCluster !== undefined && clickhouseUrl === undefined) {
@@ -305,12 +305,6 @@ function missingSettings({ clickhouseUrl, clickhouseCluster, clickhouseQuorum }:
   if (clickhouseCluster !== undefined) return problems
   if (clickhouseQuorum !== undefined) {
     problems.push('WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER, the name of the cluster.')
-  }
-  // Without a cluster, each server would store a part of the entries, and queries would find only that.
-  if (clickhouseUrl !== undefined && serverAddresses(clickhouseUrl).length > 1) {
-    problems.push(
-      'WELLHEAD_CLICKHOUSE_URL has several addresses, so WELLHEAD_CLICKHOUSE_CLUSTER must name their cluster.',
-    )
   }
   return problems
 }

@@ -6,18 +6,28 @@ import { explainServerError, type ServerIdentity, ServerProblem } from './server
 /** The node responded to its check, so it is busy at most. */
 const limits = { deadlineMs: 30_000 }
 
-/** Creates the database on this node. The check needs no grant to create one that exists. */
-export async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
-  const { database } = server
+/** Returns the id of the database, after creating it on this node if it is missing. Only that needs a grant. */
+export async function openDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<string> {
+  const found = await databaseId(client, server)
+  if (found !== '') return found
+  await createDatabase(client, server)
+  return databaseId(client, server)
+}
+
+async function databaseId(client: ClickHouseClient, { database }: ServerIdentity): Promise<string> {
   const { body } = await client.query(
     {
-      sql: 'SELECT count() FROM system.databases WHERE name = {name:String}',
+      sql: 'SELECT uuid FROM system.databases WHERE name = {name:String}',
       parameters: { name: database },
       format: 'TabSeparatedRaw',
     },
     limits,
   )
-  if (body.toString().trim() !== '0') return
+  return body.toString().trim()
+}
+
+async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
+  const { database } = server
   const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``
   await client.command({ sql }, limits).catch((error: Error) => {
     const [line = ''] = error.message.split('\n')

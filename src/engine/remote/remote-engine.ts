@@ -25,14 +25,20 @@ export class RemoteEngine implements Engine {
   readonly #log: Log
   readonly #waiters = new ReadyWaiters()
   #state: EngineState
+  /** Of the node that was ready first. */
+  #databaseId: string | undefined
   /** Counts requests, so that equally busy nodes take turns. */
   #turn = 0
 
   constructor(options: RemoteEngineOptions) {
     this.database = options.database
     this.#log = options.log
+    const owner = {
+      onChange: (node: RemoteNode) => this.#onChange(node),
+      shares: (databaseId: string) => this.#shares(databaseId, options.cluster),
+    }
     this.#nodes = serverAddresses(options.url, options).map(
-      (address) => new RemoteNode(address, options, (node) => this.#onChange(node)),
+      (address) => new RemoteNode(address, options, owner),
     )
     const nodes = this.#nodes.map(({ state }) => state)
     this.#state = { kind: 'starting', reason: unreached, restarts: 0, nodes }
@@ -68,6 +74,13 @@ export class RemoteEngine implements Engine {
     }
     if (ready.length > 0) this.#waiters.resolve()
     if (ready.length > 0 && !changed.state.ready) changed.moveRequests()
+  }
+
+  /** The nodes of a cluster have databases of their own; that of a single server may be created anew. */
+  #shares(databaseId: string, cluster: string | undefined): boolean {
+    if (cluster !== undefined || this.#nodes.length === 1) return true
+    this.#databaseId ??= databaseId
+    return databaseId === this.#databaseId
   }
 
   state(): EngineState {

@@ -6,8 +6,14 @@ import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
 import { isUnreachable } from '../engine-errors.ts'
 import { checkServer, pingServer } from './check-server.ts'
-import { createDatabase, findUnknownSettings } from './inspect-node.ts'
-import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
+import { findUnknownSettings, openDatabase } from './inspect-node.ts'
+import {
+  explainServerError,
+  otherServer,
+  type ServerIdentity,
+  ServerProblem,
+  serverFault,
+} from './server-problem.ts'
 
 /** Runs statements on exactly one node. */
 export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
@@ -25,6 +31,12 @@ export interface NodeOptions {
   log: Log
   maxResultBytes?: number
   checkEveryMs?: number
+}
+
+interface NodeOwner {
+  onChange(node: RemoteNode): void
+  /** Whether a node with this database stores what the other nodes store. */
+  shares(databaseId: string): boolean
 }
 
 const defaults = {
@@ -47,7 +59,7 @@ const moved = Symbol('moved')
 export class RemoteNode implements NodeConnection {
   readonly database: string
   readonly #options: NodeOptions
-  readonly #onChange: (node: RemoteNode) => void
+  readonly #owner: NodeOwner
   readonly #identity: ServerIdentity
   readonly #log: Log
   readonly #client: ClickHouseClient
@@ -62,9 +74,9 @@ export class RemoteNode implements NodeConnection {
   #timer: NodeJS.Timeout | undefined
   #checking: Promise<unknown> | undefined
 
-  constructor(address: ServerAddress, options: NodeOptions, onChange: (node: RemoteNode) => void) {
+  constructor(address: ServerAddress, options: NodeOptions, owner: NodeOwner) {
     this.#options = options
-    this.#onChange = onChange
+    this.#owner = owner
     this.database = options.database
     const { database, cluster } = options
     this.#identity = { url: address.url, user: address.user, database, cluster }
@@ -186,7 +198,8 @@ export class RemoteNode implements NodeConnection {
     if (ready && version !== before) {
       this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
     }
-    await createDatabase(this.#inspector, this.#identity)
+    const databaseId = await openDatabase(this.#inspector, this.#identity)
+    if (!this.#owner.shares(databaseId)) throw new ServerProblem(this.#identity, otherServer(this.database))
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     // Serves all but tenants until it is known whether the leak is gone.
     if (version === before && leakBefore !== undefined)
@@ -216,7 +229,7 @@ export class RemoteNode implements NodeConnection {
     this.#state = next.ready
       ? { node, restarts: restarts + (!ready && version !== undefined ? 1 : 0), ...next }
       : { node, restarts, ...earlier, ...next }
-    this.#onChange(this)
+    this.#owner.onChange(this)
   }
 
   close(): void {

@@ -49,6 +49,14 @@ const fullDisk: Explanation = [
 ]
 const noResponse: Explanation = ['ClickHouse does not respond.', checkNetwork, 'away']
 
+/** Without a cluster, each of several servers would store a part of the entries. */
+export function otherServer(database: string): Explanation {
+  return [
+    `This is not the server of the other addresses: its database ${database} is another one.`,
+    'Name one server in WELLHEAD_CLICKHOUSE_URL, or their cluster in WELLHEAD_CLICKHOUSE_CLUSTER.',
+  ]
+}
+
 export const noClickHouse: Explanation = [
   'This is an HTTP server, but not ClickHouse.',
   'Set WELLHEAD_CLICKHOUSE_URL to the HTTP port of ClickHouse, usually 8123, or 8443 with TLS.',

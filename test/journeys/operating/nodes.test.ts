@@ -31,7 +31,7 @@ const engineOf = (...urls: string[]) =>
   new RemoteEngine({ url: urls.join(), user, password, database: 'wellhead', log })
 
 beforeAll(async () => {
-  ;[server, other] = await Promise.all([openServer({ cluster }), openServer()])
+  ;[server, other] = await Promise.all([openServer({ cluster }), openServer({ cluster })])
   engine = engineOf(server.url)
   await engine.start()
 })
@@ -216,8 +216,25 @@ test('after a kill of one of two services, the other has every acknowledged entr
   for (const directory of directories) directory.remove()
 })
 
+test('without a cluster, several addresses are of one server', async () => {
+  const relay = await openRelay(Number(new URL(server.url).port))
+  const one = engineOf(server.url, relay.url)
+  const separate = engineOf(server.url, other.url)
+  try {
+    await Promise.all([one.start(), separate.start()])
+    expect(one.state().nodes).toMatchObject([{ ready: true }, { ready: true }])
+    const states = separate.state().nodes ?? []
+    expect(states.map(({ ready }) => ready).sort()).toEqual([false, true])
+    expect(states.find(({ ready }) => !ready)?.reason).toContain('not the server of the other addresses')
+  } finally {
+    await Promise.all([one.close(), separate.close()])
+    await relay.cut()
+  }
+})
+
 test('after a kill of one of two engines, queries that need no data of it succeed', async () => {
-  const both = engineOf(server.url, other.url)
+  const url = [server.url, other.url].join()
+  const both = new RemoteEngine({ url, user, password, database: 'wellhead', cluster, log })
   await both.start()
   const select = () =>
     both.query({ sql: 'SELECT 1', format: 'TabSeparatedRaw' }, limits).then(({ body }) => body.toString())
