@@ -1,12 +1,11 @@
 import { createServer } from 'node:net'
-import { expect, onTestFinished, test as plain } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openScriptedServer, type Script } from './scripted-server.ts'
 
 const password = 'hidden-password'
-const test = plain.concurrent
 
 /** Runs `wellhead serve`, which must fail. */
 async function start(url: string, environment: Record<string, string> = {}) {
