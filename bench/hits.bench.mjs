@@ -3,7 +3,6 @@
  * statistics and metrics. Each runs in a separate process and is loaded by wrk with 32 keep-alive connections, in
  * alternating rounds. `proxied` is `plain` with the headers that a proxy adds, which differ in each request.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +16,7 @@ import {
   startBare,
   startService,
   token,
+  withoutWrk,
 } from './support/called.mjs'
 import { median, numberFrom } from './support/figures.mjs'
 import { comparison } from './support/result.mjs'
@@ -26,9 +26,8 @@ import { shown } from './support/text-report.mjs'
 export const about = 'cache hits'
 
 export async function run({ engineNode, patience, quick, choose }) {
-  if (spawnSync('wrk', ['--version']).error) {
-    return { skipped: 'it needs wrk (Debian: apt-get install wrk).' }
-  }
+  const skipped = withoutWrk()
+  if (skipped) return skipped
   const seconds = numberFrom('BENCH_SECONDS', 1)
   const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 2, emulated: 5 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))

@@ -2,12 +2,11 @@
  * Tool calls: a cached result through POST /mcp compared with the same cached result by GET, and with the same one by POST, which
  * passes the framework as well. The largest is cut for models. Loaded by wrk with 32 keep-alive connections, in alternating rounds.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atTheEnd } from './support/at-the-end.mjs'
-import { bodyRow, bodySizes, connections, load, startService, token } from './support/called.mjs'
+import { bodyRow, bodySizes, connections, load, startService, token, withoutWrk } from './support/called.mjs'
 import { median, numberFrom } from './support/figures.mjs'
 import { comparison } from './support/result.mjs'
 import { alternate } from './support/rounds.mjs'
@@ -17,9 +16,8 @@ const json = { 'X-API-KEY': token, 'Content-Type': 'application/json' }
 export const about = 'tool calls of agents'
 
 export async function run({ engineNode, patience, quick, choose }) {
-  if (spawnSync('wrk', ['--version']).error) {
-    return { skipped: 'it needs wrk (Debian: apt-get install wrk).' }
-  }
+  const skipped = withoutWrk()
+  if (skipped) return skipped
   const seconds = numberFrom('BENCH_SECONDS', 1)
   const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 2, emulated: 5 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))

@@ -2,12 +2,11 @@
  * Where the time of a request goes: a service process under Node's CPU profiler at full load, first with cached and then
  * with uncached requests.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atTheEnd } from './support/at-the-end.mjs'
-import { generate, startService, token } from './support/called.mjs'
+import { generate, startService, token, withoutWrk } from './support/called.mjs'
 import { sumUp } from './support/cpu-profile.mjs'
 import { numberFrom } from './support/figures.mjs'
 import { cpuMs, familyOf } from './support/processes.mjs'
@@ -21,7 +20,8 @@ const shownFunctions = 12
 export const about = 'where the time of a request goes'
 
 export async function run({ engineNode, patience, choose }) {
-  if (spawnSync('wrk', ['--version']).error) return { skipped: 'it needs wrk (Debian: apt-get install wrk).' }
+  const skipped = withoutWrk()
+  if (skipped) return skipped
   const seconds = numberFrom('BENCH_SECONDS', choose({ full: 10, quick: 3, emulated: 10 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))

@@ -1,5 +1,5 @@
 /** Processes that are called, and the generator (wrk) that calls them. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,13 @@ export const bodyRow =
   "number AS bucket, 1000 + number AS total_rest_requests, 'https://example.com/rest/v1' AS url"
 
 export const connections = 32
+
+/** What a benchmark without its load generator returns; undefined if it is installed. */
+export function withoutWrk() {
+  const isMissing = spawnSync('wrk', ['--version']).error !== undefined
+  return isMissing ? { skipped: 'it needs wrk (Debian: apt-get install wrk).' } : undefined
+}
+
 export const token = 'a-token-of-the-benchmark'
 
 export async function rawGet(url, headers) {

@@ -60,6 +60,7 @@ export function createHttp(
     log,
     access,
     engineStatus: storage.engineStatus,
+    leak: storage.leak,
     stopping: () => phase() === 'stopping',
     open: () => phase() !== 'starting',
     maxStreams: settings.liveStreams,

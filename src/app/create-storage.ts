@@ -41,6 +41,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   return {
     engine,
     engineStatus: () => statusOf(engine),
+    leak: () => engine.state().leak,
     shared,
     freeBytes,
     catalog,

@@ -99,8 +99,11 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
-    await refuseForeignOwnTables((sql) => this.read(sql))
-    if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
+    // Nobody else creates tables in an embedded engine.
+    if (this.shared) {
+      await refuseForeignOwnTables((sql) => this.read(sql))
+      await refuseUnfinishedCopy(this.#options.engine)
+    }
     await migrate(this.#options.engine, this.topology, this.#options.log)
     await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()

@@ -1,4 +1,3 @@
-import type { Log } from '../base/log.ts'
 import type { Settings } from '../base/settings.ts'
 import type { Engine, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine/engine.ts'
 import { RemoteEngine, type RemoteEngineOptions } from '../engine/remote/remote-engine.ts'
@@ -7,7 +6,6 @@ import { createDatabase } from './tables.ts'
 import { type ClusterLayout, findLayout, singleServer, type Topology } from './topology.ts'
 
 interface ClusterEngineOptions extends RemoteEngineOptions {
-  log: Log
   cluster: string
   /** Default: 2, or 1 where a shard has one replica. */
   quorum: number | undefined

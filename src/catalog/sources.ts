@@ -188,8 +188,9 @@ export class Sources {
     await this.#drop(source.name)
   }
 
-  #refuseForeign(names: readonly string[]): Promise<void> {
-    return refuseForeignTables((sql) => this.#catalog.read(sql), names, this.#catalog.topology.cluster)
+  async #refuseForeign(names: readonly string[]): Promise<void> {
+    const { shared, topology } = this.#catalog
+    if (shared) await refuseForeignTables((sql) => this.#catalog.read(sql), names, topology.cluster)
   }
 
   async #drop(name: string): Promise<void> {

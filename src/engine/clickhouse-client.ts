@@ -51,9 +51,7 @@ export class ClickHouseClient {
   async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
     const columns = target.columns ? ` (${target.columns.join(', ')})` : ''
     const query = `INSERT INTO ${target.table}${columns} FORMAT ${target.format}`
-    // Newer servers would collect rows of several inserts, and ignore the quorum or the token of each.
-    const settings = { async_insert: 0, ...target.settings, query }
-    return summaryOf(await this.#run(limits, settings, { body: rows }))
+    return summaryOf(await this.#run(limits, { ...target.settings, query }, { body: rows }))
   }
 
   async command({ sql, settings, parameters }: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {

@@ -48,7 +48,7 @@ const serverSettings = {
   http_write_exception_in_output_format: '0',
   // Before 25.8, such integers are strings.
   output_format_json_quote_64bit_integers: '0',
-  // Since 26.2, rows wait in memory by default, and deduplication tokens have no effect.
+  // Since 26.2, rows of several inserts wait in memory by default, and tokens and quorums have no effect.
   async_insert: '0',
   // The default of 256 KiB is too small for the longest saved SQL.
   max_query_size: String(64 * 2 ** 20),

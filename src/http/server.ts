@@ -203,7 +203,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
     request.caller = admitCaller(options.access, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
-    const { leak } = options.engineStatus()
+    const leak = options.leak()
     if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries(access)) {
       throw isolationUnverified(leak)
     }
@@ -265,7 +265,7 @@ function addRoutes(
 const maxHotCalls = 20_000
 
 function createHotCalls(
-  { access, queries, log, open, stopping, engineStatus, corsOrigins, observability }: ServerOptions,
+  { access, queries, log, open, stopping, leak, corsOrigins, observability }: ServerOptions,
   traces: RequestTraces,
   unread: UnreadResponses,
 ): HotCalls {
@@ -280,7 +280,7 @@ function createHotCalls(
     unread,
     maxKnown: maxHotCalls,
     vary: variesByOrigin(corsOrigins) ? `${resultVary}, Origin` : resultVary,
-    open: () => open() && !stopping() && engineStatus().leak === undefined,
+    open: () => open() && !stopping() && leak() === undefined,
   })
   endpoints.onChange(() => hot.clear())
   return hot

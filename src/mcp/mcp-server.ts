@@ -8,6 +8,7 @@ import type { ToolDefinition, ToolResult } from './tool.ts'
 
 /** The tools of one caller. */
 export interface CallerTools {
+  has(name: string): boolean
   /** In order. */
   names(): readonly string[]
   definition(name: string): Promise<ToolDefinition>
@@ -104,9 +105,8 @@ async function exchange(
   })
   server.setRequestHandler(loaded.CallToolRequestSchema, async ({ params }) => {
     const { name, arguments: input = {} } = params
-    const names = tools.names()
-    if (names.includes(name)) return tools.call(name, input)
-    const message = `Unknown tool "${name}".${didYouMean(closestName(name, names))}`
+    if (tools.has(name)) return tools.call(name, input)
+    const message = `Unknown tool "${name}".${didYouMean(closestName(name, tools.names()))}`
     // The SDK's own error would begin with its code, to which clients add it again.
     throw Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
   })

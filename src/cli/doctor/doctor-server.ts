@@ -5,16 +5,16 @@ import { builtInSources } from '../../catalog/built-in-sources.ts'
 import { findLeak } from '../../catalog/find-leak.ts'
 import { ForeignTable, refuseForeignOwnTables, refuseForeignTables } from '../../catalog/foreign-tables.ts'
 import { ClickHouseHttp } from '../../engine/clickhouse-http.ts'
-import { askServer, checkVersion, findMissingGrants } from '../../engine/remote/check-server.ts'
+import {
+  askServer,
+  checkVersion,
+  findMissingGrants,
+  requireCluster,
+} from '../../engine/remote/check-server.ts'
 import { grantStatement } from '../../engine/remote/needed-grants.ts'
 import { RemoteEngine } from '../../engine/remote/remote-engine.ts'
 import { sentSettings } from '../../engine/remote/sent-settings.ts'
-import {
-  explainServerError,
-  type ServerIdentity,
-  ServerProblem,
-  unknownCluster,
-} from '../../engine/remote/server-problem.ts'
+import { explainServerError, type ServerIdentity } from '../../engine/remote/server-problem.ts'
 import { sqlText } from '../../sql/names.ts'
 import { formatBytes, plural } from '../output/format-amount.ts'
 import { type Finding, hasProblem, ok, problem, warning } from './doctor-report.ts'
@@ -179,14 +179,11 @@ async function checkTables({ http, database, cluster }: Server): Promise<Finding
 
 async function checkCluster(server: Server, cluster: string): Promise<Finding[]> {
   const { http } = server
+  await requireCluster(http, server)
   const nodes = await askRows(
     http,
     `SELECT shard_num, host_name, is_local FROM system.clusters WHERE cluster = ${sqlText(cluster)} ORDER BY 1, 2`,
   )
-  if (nodes.length === 0) {
-    const known = await askRows(http, 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster')
-    throw new ServerProblem(server, unknownCluster(cluster, known.flat()))
-  }
   const shards = new Set(nodes.map(([shard]) => shard)).size
   const text = `${cluster}: ${plural(shards, 'shard')}, ${plural(nodes.length, 'replica')}`
   const findings: Finding[] = [ok('cluster', text)]

@@ -159,14 +159,14 @@ export class Replays {
     { signal, nowMicros, sandboxes }: Terms,
   ): Promise<Run> {
     const { parameters, project } = request
-    const { engine, runner, time } = this.#options
+    const { runner, time } = this.#options
     const engineTime = new EngineTime()
     // The endpoint is refused no request if a version that nobody uses crashes the engine.
     const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
     try {
       if (endpoint.definition.strict) refuseUnknown(endpoint, request)
       const call = prepareCall({ endpoint, parameters, project, format: ndjson })
-      const parts = { engine, runner, sandboxes, clock: time.wall, arrivals: undefined }
+      const parts = { runner, sandboxes, clock: time.wall, arrivals: undefined }
       const result = await new Computation(call, parts).run(
         { ...replayer, signal, engineTime, blame },
         // Entries that arrive between the runs must not make them differ.

@@ -51,7 +51,7 @@ export async function checkServer(http: ClickHouseHttp, server: ServerIdentity):
     const version = await checkVersion(http, server)
     const missing = await findMissingGrants(http, server)
     if (missing.length > 0) throw new ServerProblem(server, missingGrants(missing, server.user))
-    await checkCluster(http, server)
+    await requireCluster(http, server)
     return version
   } catch (error) {
     throw explainServerError(error, server) ?? error
@@ -99,7 +99,8 @@ export async function findMissingGrants(
   return missing
 }
 
-async function checkCluster(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
+/** Throws if the server does not know its cluster. */
+export async function requireCluster(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
   if (server.cluster === undefined) return
   const known = (
     await askServer(http, 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster')

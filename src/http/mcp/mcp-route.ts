@@ -120,6 +120,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, t
   const signal = goneSignal(request, reply)
   let calls = 0
   return {
+    has: (name) => builtIn.has(name) || endpoints.of(caller).has(name),
     names: () => [...builtIn.keys(), ...endpoints.of(caller).keys()].sort(),
     definition: async (name) => builtIn.get(name)?.definition ?? endpoints.definition(name, caller),
     call: async (name, input) => {

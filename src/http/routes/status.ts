@@ -8,6 +8,8 @@ import { json, routesOf, text } from './route.ts'
 
 export interface StatusRoutes {
   engineStatus: () => EngineStatus
+  /** What one tenant can see of another, if anything. Asked for every request. */
+  leak: () => string | undefined
   /** Whether the process is about to stop. */
   stopping: () => boolean
   /** Whether everything besides the engine is ready. */

@@ -239,6 +239,7 @@ function halfServer(lines: string[], open: () => boolean) {
     engineStatus: () => {
       throw new Error('the pump is broken')
     },
+    leak: () => undefined,
     stopping: () => false,
     open,
     intake: unreached,

@@ -51,11 +51,11 @@ const readiness = async () => {
   return { status: response.status, body: await response.json() }
 }
 
-async function doctor() {
+async function doctor(more: Record<string, string> = {}) {
   const directory = scratchDirectory()
   const io = memoryIo({
     clock: systemClock,
-    environment: { ...environment(), WELLHEAD_DATA_DIR: directory.path, WELLHEAD_PORT: '0' },
+    environment: { ...environment(), WELLHEAD_DATA_DIR: directory.path, WELLHEAD_PORT: '0', ...more },
   })
   await runProgram(['doctor', '--json'], io)
   directory.remove()
@@ -131,6 +131,38 @@ test('doctor names each missing grant, fixed setting, full disk and wrong clock'
   ])
   expect(find('server disk')).toMatchObject([{ status: 'problem' }])
   expect(find('server clock')).toMatchObject([{ status: 'problem' }])
+})
+
+test('doctor checks the nodes, macros and keepers of a cluster', async () => {
+  const responses: Record<string, string> = {
+    'CHECK GRANT': '1\n',
+    'SELECT DISTINCT cluster': 'main\n',
+    'FROM system.clusters WHERE': '1\tch-1\t1\n1\tch-2\t0\n2\tch-3\t0\n2\tch-4\t0\n',
+    clusterAllReplicas: 'ch-1\t25.3.14.14\nch-2\t25.8.1.1\nch-3\t25.3.14.14\nch-4\t25.3.14.14\n',
+    'system.macros': 'shard\t01\n',
+    'system.zookeeper_connection': 'keeper-1\t9181\t0\n',
+    'system.replicas': '2\n',
+  }
+  script = (sql) => Object.entries(responses).find(([part]) => sql.includes(part))?.[1]
+  const cluster = { WELLHEAD_CLICKHOUSE_CLUSTER: 'main' }
+  const find = await doctor(cluster)
+  expect(find('cluster')).toMatchObject([{ status: 'ok', message: 'main: 2 shards, 4 replicas' }])
+  expect(find('cluster nodes')).toMatchObject([
+    { status: 'warning', message: '4 of 4 respond, 25.3.14.14 and 25.8.1.1' },
+  ])
+  expect(find('macros')).toMatchObject([{ status: 'problem', message: 'The server has no macro replica.' }])
+  expect(find('keeper')).toMatchObject([
+    { status: 'problem', message: '2 tables of database wellhead cannot be written.' },
+  ])
+
+  responses['system.zookeeper_connection'] = ''
+  expect((await doctor(cluster))('keeper')).toMatchObject([
+    { status: 'problem', message: 'The server is not connected to a keeper.' },
+  ])
+  const unknown = await doctor({ WELLHEAD_CLICKHOUSE_CLUSTER: 'other' })
+  expect(unknown('cluster')).toMatchObject([
+    { status: 'problem', message: 'ClickHouse has no cluster named other.' },
+  ])
 })
 
 test('a service that loses its password or a grant is not ready and says why, until it is repaired', async () => {
