@@ -31,6 +31,7 @@ test('handles empty results, totals and exceptions', () => {
   expect(convert(meta)).toEqual({ text: '', readRows: 0, readBytes: 0 })
   expect(convert(`${meta}{"rows_before_limit_at_least":0}\n`, true).text).toBe('[\n\n]\n')
   expect(convert(`${meta}{"row":{"a":"x"}}\n{"totals":{"a":"y"}}\n`).text).toBe('{"a":"x"}\n')
+  expect(convert(`{"totals":{"a":"y"}}\n${meta}`).text).toBe('')
   expect(() => convert(`${meta}{"exception":"Code: 1. broken"}\n`)).toThrow('Code: 1. broken')
 })
 

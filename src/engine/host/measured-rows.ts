@@ -10,6 +10,7 @@ const rowOpen = Buffer.from('{"row":')
 const rowClose = '}'.length
 const progressOpen = Buffer.from('{"progress":')
 const exceptionOpen = Buffer.from('{"exception":')
+const totalsOpen = Buffer.from('{"totals":')
 
 /** Text around rows. */
 export interface RowForm {
@@ -47,8 +48,8 @@ export function rowFormOf(sql: string, settings: ReadonlyMap<string, string>): R
 }
 
 /**
- * Converts rows of the measured format. Throws if anything stands before the line of columns, or if there are two such
- * lines: that is output of another query.
+ * Converts rows of the measured format, without totals. Throws if anything else stands before the line of columns, or if
+ * there are two such lines: that is output of another query.
  */
 export function measuredRows(output: Uint8Array, form: RowForm) {
   const lines = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
@@ -72,9 +73,12 @@ export function measuredRows(output: Uint8Array, form: RowForm) {
       if (form.behind !== '') length += bytes.write(form.behind, length)
       rows++
     } else if (begins(lines, start, progressOpen)) progress = lines.subarray(start, end)
-    else if (begins(lines, start, columnsOpen) === started) throw new Error(foreignOutput)
-    else if (begins(lines, start, exceptionOpen)) throw new Error(lines.toString('utf8', start, end))
-    else started = true
+    // Totals of no rows stand before the columns.
+    else if (!begins(lines, start, totalsOpen)) {
+      if (begins(lines, start, columnsOpen) === started) throw new Error(foreignOutput)
+      if (begins(lines, start, exceptionOpen)) throw new Error(lines.toString('utf8', start, end))
+      started = true
+    }
     start = end + 1
   }
   length += bytes.write(form.after, length)

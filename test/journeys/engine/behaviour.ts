@@ -51,6 +51,15 @@ export function describeEngine<O extends OpenEngine>(
       expect(parquet.body.subarray(0, 4).toString()).toBe('PAR1')
     })
 
+    test('totals are left out of rows, also if there are no rows', async () => {
+      const grouped = 'SELECT number % 2 AS n, count() AS c FROM numbers(4) GROUP BY n WITH TOTALS ORDER BY n'
+      const rows = async (sql: string) =>
+        (await engine.query({ sql, format: 'JSONEachRow' }, limits)).body.toString()
+      expect(await rows(grouped)).toBe('{"n":0,"c":2}\n{"n":1,"c":2}\n')
+      expect(await rows(`${grouped} LIMIT 0`)).toBe('')
+      expect(await rows(grouped.replace('numbers(4)', 'numbers(0)'))).toBe('')
+    })
+
     test('parameters arrive unchanged, character by character', async () => {
       const values = [
         "'",
