@@ -28,7 +28,8 @@ export function checkResponse(
   }
   // Responses to HEAD have no body.
   if (status < 400 || method === 'HEAD') return undefined
-  if (operation.endsWith('/mcp') && status === 400) return jsonRpcFault(outcome)
+  // Malformed HTTP and a mutated path do not reach the operation.
+  if (operation.endsWith('/mcp') && status === 400 && isJsonRpcError(outcome)) return undefined
   return operation.endsWith('/v1/logs') ? otlpFault(outcome) : errorFault(outcome)
 }
 
@@ -43,11 +44,8 @@ function errorFault(response: WireResponse): string | undefined {
   return isComplete ? undefined : `${response.status} with an unexpected body: ${textOf(response)}`
 }
 
-function jsonRpcFault(response: WireResponse): string | undefined {
-  const isError = /^\{"jsonrpc":"2.0","id":null,"error":\{"code":-\d+,"message":"[^"]/.test(
-    response.body.toString(),
-  )
-  return isError ? undefined : `400 without an error of JSON-RPC: ${textOf(response)}`
+function isJsonRpcError({ body }: WireResponse): boolean {
+  return /^\{"jsonrpc":"2.0","id":null,"error":\{"code":-\d+,"message":"[^"]/.test(body.toString())
 }
 
 function errorOf(response: WireResponse): Record<string, unknown> | undefined {
