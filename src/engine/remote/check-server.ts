@@ -60,7 +60,8 @@ export async function checkServer(http: ClickHouseHttp, server: ServerIdentity):
 
 /** Returns the version of a server that is new enough and accepts writes. */
 export async function checkVersion(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
-  const version = await askServer(http, 'SELECT version()')
+  // Without settings, because an old server refuses those that it does not know.
+  const version = await askWithin(withinMs, http, { path: '/', body: Buffer.from('SELECT version()') })
   if (!/^\d+\.\d+\.[\w.-]+$/.test(version)) throw new ServerProblem(server, noClickHouse)
   if (isOlder(version, oldestVersion)) {
     const advice = `Upgrade it to ${oldestVersion} or newer.`

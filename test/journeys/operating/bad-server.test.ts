@@ -44,6 +44,9 @@ const wrongPassword =
   'wellhead: Authentication failed: password is incorrect, or there is no user with such name.\n\n' +
   'If you use ClickHouse Cloud, the password can be reset at https://clickhouse.cloud/\n' +
   'on the settings page for the corresponding service.\n\n. (AUTHENTICATION_FAILED)'
+// As ClickHouse 18.16 writes it.
+const unknownSetting =
+  'Code: 115, e.displayText() = DB::Exception: Unknown setting async_insert, e.what() = DB::Exception\n'
 const html = '<!DOCTYPE html><html><body>Welcome to nginx!</body></html>'
 const nativePort = 'Port 9000 is for clickhouse-client program\r\nYou must use port 8123 for HTTP.\r\n'
 const cannotCreate =
@@ -63,6 +66,11 @@ test.each<[string, Script, string]>([
     'an old version',
     (sql) => (sql === 'SELECT version()' ? '24.8.14.39\n' : undefined),
     'ClickHouse 24.8.14.39 is too old. Upgrade it to 25.3 or newer.',
+  ],
+  [
+    'a version that refuses new settings',
+    (_sql, parameters) => (parameters.size === 0 ? '18.16.1\n' : { status: 404, body: unknownSetting }),
+    'ClickHouse 18.16.1 is too old. Upgrade it to 25.3 or newer.',
   ],
   [
     'a user that may not change settings',
