@@ -20,7 +20,7 @@ import {
 import { refuseUnfinishedCopy } from './copy-record.ts'
 import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate, runOnce } from './migrations/migrations.ts'
-import { catalogOrder } from './tables.ts'
+import { catalogOrder, rememberChanges } from './tables.ts'
 import type { Topology } from './topology.ts'
 
 interface CatalogOptions {
@@ -38,7 +38,7 @@ type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | vo
 
 const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000
-const maxAttempts = 5
+const maxAttempts = 10
 const retryAfterMs = 50
 
 /** Never throws, whatever the body is. */
@@ -62,11 +62,10 @@ function texts(...values: unknown[]): string[] {
 
 /**
  * Endpoints, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
- * ClickHouse server append to the same log and follow each other; the engine's order of the rows decides conflicts.
+ * ClickHouse server append to the same log and follow each other; the order of the rows decides conflicts.
  *
- * Replicas agree on that order, but an insert gets its place before its rows are visible. On a cluster, a slow insert could
- * so appear before one whose outcome was already reported. Therefore each insert has the number of known rows as its
- * deduplication token: of several inserts after the same row, the keeper lets one through. The others are tried again.
+ * A row's position is the number of rows before it. The number of known rows is also the deduplication token of an insert: of
+ * several inserts after the same row, the server stores one. The others are tried again.
  */
 export class Catalog {
   readonly #options: CatalogOptions
@@ -75,6 +74,8 @@ export class Catalog {
   /** By entry: whether the change was accepted. */
   #verdicts: ReadonlyMap<string, Verdict> = new Map()
   #rows = -1
+  /** Number of inserts in succession that stored nothing, although no other service did. */
+  #vain = 0
   /** Whether the log may have rows that the state lacks. */
   #stale = true
   /** The end of the queue of changes and reloads. */
@@ -105,6 +106,7 @@ export class Catalog {
       await refuseUnfinishedCopy(this.#options.engine)
     }
     await migrate(this.#options.engine, this.topology, this.#options.log)
+    if (this.shared) await this.run(rememberChanges(this.topology))
     await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
@@ -123,7 +125,10 @@ export class Catalog {
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
     return this.#exclusive(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-        if (await this.#appendOnce(by, changes)) return
+        const before = this.#rows
+        const isStored = await this.#appendOnce(by, changes)
+        this.#vain = isStored || this.#rows !== before ? 0 : this.#vain + 1
+        if (isStored) return
         await delay(retryAfterMs * attempt)
       }
       throw engineUnavailable('Other services change the catalog at the moment. Try again.')
@@ -253,12 +258,13 @@ export class Catalog {
 
   /** Returns false if another service is writing, so that nothing was stored. */
   async #insert(records: CatalogRecord[]): Promise<boolean> {
-    const rows = records.map((record) => ({
+    const rows = records.map((record, index) => ({
       ...record,
+      position: this.#rows + index,
       changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
       body: JSON.stringify(record.body),
     }))
-    const settings = this.topology.cluster ? { insert_deduplication_token: `after ${this.#rows}` } : {}
+    const settings = this.shared ? { insert_deduplication_token: this.#token() } : {}
     const target = { table: '_catalog', format: 'JSONEachRow', settings } as const
     try {
       await this.#options.engine.insert(target, writeJsonRows(rows), limits)
@@ -267,6 +273,12 @@ export class Catalog {
       if (isQuorumBusy(error)) return false
       throw error
     }
+  }
+
+  /** The server may remember an insert whose rows it has lost, in a power cut for example. Then another token is needed. */
+  #token(): string {
+    const after = `after ${this.#rows}`
+    return this.#vain < maxAttempts - 1 ? after : `${after}, attempt ${this.#vain}`
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {

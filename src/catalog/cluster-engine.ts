@@ -77,6 +77,7 @@ export function serverEngine(
     user: settings.clickhouseUser,
     password: settings.clickhousePassword,
     database: settings.clickhouseDatabase,
+    commonTable: '_catalog',
     log,
     findLeak,
   }

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import { insertSettings, quorumOf, readSettings, schemaSettings } from './cluster-settings.ts'
 import type { ClusterLayout } from './topology.ts'
 
-const layout = (replicas: number, replicated = true): ClusterLayout => ({
+const layout = (replicas: number, replicated = true, mostReplicas = replicas): ClusterLayout => ({
   database: 'wellhead',
   cluster: 'main',
   replicated,
   replicas,
+  mostReplicas,
   shardsChanged: false,
 })
 
@@ -32,7 +33,8 @@ test.each([
   ['all replicas', 2, 2, 'edge_logs', { ...quorumOfTwo, insert_quorum_parallel: 1 }],
   ['some replicas, in order', 3, 2, 'edge_logs', { ...quorumOfTwo, insert_quorum_parallel: 0 }],
   ['one replica', 2, 1, 'edge_logs', foreground],
-  ['a majority of the nodes', 2, 2, '_idempotency', { ...majority, insert_quorum_parallel: 1 }],
+  ['two nodes', 2, 2, '_idempotency', { ...quorumOfTwo, insert_quorum_parallel: 1 }],
+  ['two nodes', 3, 2, '_idempotency', { ...quorumOfTwo, insert_quorum_parallel: 1 }],
   ['a majority of the nodes, in order', 3, 2, '_catalog', { ...majority, insert_quorum_parallel: 0 }],
   ['a majority of the nodes, in order', 2, 1, '_catalog', { ...majority, insert_quorum_parallel: 0 }],
   ['one replica', 2, 1, '_token_uses', foreground],
@@ -55,6 +57,9 @@ test('reads wait for the newest entries only if some replicas may lack them', ()
     false,
     false,
   ])
+  // The quorum is all replicas of the smaller shard, but not of the larger one.
+  expect(readSettings(layout(2, true, 3), 2)).toHaveProperty('select_sequential_consistency')
+  expect(insertSettings(layout(2, true, 3), 2, 'edge_logs')).toMatchObject({ insert_quorum_parallel: 0 })
 })
 
 test('reads ask one shard for a project, unless the shards changed', () => {

@@ -21,8 +21,8 @@ export function quorumOf({ cluster, replicas }: ClusterLayout, wanted: number | 
 }
 
 /** Inserts to fewer replicas than there are must be ordered, so that a replica knows whether it lacks one. */
-function isOrdered({ replicated, replicas }: ClusterLayout, quorum: number): boolean {
-  return replicated && quorum > 1 && quorum < replicas
+function isOrdered({ replicated, mostReplicas }: ClusterLayout, quorum: number): boolean {
+  return replicated && quorum > 1 && quorum < mostReplicas
 }
 
 /** For every query, also those that check a node. */
@@ -54,8 +54,8 @@ export function insertSettings(layout: ClusterLayout, quorum: number, table: str
   if (quorum === 1 && !isCatalog) return settings
   return {
     ...settings,
-    // All nodes have the service's own tables, so a majority of them is needed.
-    insert_quorum: table.startsWith('_') ? 'auto' : quorum,
+    // All nodes have the catalog, and a majority of them must agree on it. Other tables can miss rows for a while.
+    insert_quorum: isCatalog ? 'auto' : quorum,
     insert_quorum_timeout: quorumWithinMs,
     insert_quorum_parallel: isCatalog || (!table.startsWith('_') && isOrdered(layout, quorum)) ? 0 : 1,
   }

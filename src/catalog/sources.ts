@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
@@ -19,6 +20,7 @@ import {
   changeRetention,
   changeTypedColumns,
   columnComment,
+  countLackingColumns,
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
@@ -34,6 +36,9 @@ interface ReadableSources {
   /** Undefined if there is no such source. */
   typedColumns(source: string): readonly TypedColumn[] | undefined
 }
+
+const replicasWithinMs = 20_000
+const askAgainMs = 200
 
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
 export class Sources {
@@ -102,7 +107,18 @@ export class Sources {
       this.#byName.set(source.name, { ...source, hot_fields: kept })
       this.#readable = undefined
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
+      await this.#waitForColumns(source, added)
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
+    }
+  }
+
+  /** On a cluster, replicas get a new column one after the other. Those that are away are not waited for. */
+  async #waitForColumns({ name }: Source, added: readonly TypedColumn[]): Promise<void> {
+    const sql = countLackingColumns(name, added, this.topology)
+    for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
+      const [row] = await this.#catalog.read<{ lacking: string }>(sql)
+      if (Number(row?.lacking) === 0) return
+      await delay(askAgainMs)
     }
   }
 

@@ -167,6 +167,22 @@ export function changeTypedColumns(
   ]
 }
 
+/** Counts the nodes that respond but lack one of the columns. Undefined if there is nothing to count. */
+export function countLackingColumns(
+  name: string,
+  added: readonly TypedColumn[],
+  { cluster, database }: Topology,
+): string | undefined {
+  if (cluster === undefined || added.length === 0) return undefined
+  const columns = added.map((field) => `(${sqlText(field.column)}, ${sqlText(columnComment(field))})`)
+  return (
+    `SELECT countIf(found < ${added.length}) AS lacking FROM (` +
+    `SELECT hostName() AS node, countIf((name, comment) IN (${columns.join(', ')})) AS found ` +
+    `FROM clusterAllReplicas(${sqlText(cluster)}, system.columns) ` +
+    `WHERE database = ${sqlText(database)} AND table = ${sqlText(`${name}_local`)} GROUP BY node) SETTINGS skip_unavailable_shards = 1`
+  )
+}
+
 /** Stores the values of new columns for existing entries. */
 export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
   return alter(
@@ -233,16 +249,29 @@ export function createOwnTables(topology: Topology): string[] {
   ]
 }
 
-/** The order of the changes in the catalog. */
-export const catalogOrder = '_block_number, changed_at, version, id'
+/** The order of the changes in the catalog. Only changes of old versions share a position. */
+export const catalogOrder = 'position, _block_number, changed_at, version, id'
 
-/** Adds the position of each change in the log, which survives merges, and its name. */
+/** Adds the number of each insert, which survives merges, and the name of each change. */
 export function orderCatalog(topology: Topology): string[] {
   const alter = `ALTER TABLE ${topology.database}._catalog${onCluster(topology)}`
   return [
     `${alter} ADD COLUMN IF NOT EXISTS entry String`,
     `${alter} MODIFY SETTING enable_block_number_column = 1`,
   ]
+}
+
+/** Adds the number of rows before each change: block numbers do not survive a backup of a server. */
+export function addPositions(topology: Topology): string[] {
+  return [
+    `ALTER TABLE ${topology.database}._catalog${onCluster(topology)} ADD COLUMN IF NOT EXISTS position UInt64`,
+  ]
+}
+
+/** Makes a server keep one of several changes at the same position. On a cluster, the table was created so. */
+export function rememberChanges(topology: Topology): string[] {
+  if (topology.cluster !== undefined) return []
+  return [`ALTER TABLE ${topology.database}._catalog MODIFY SETTING ${rememberInserts(topology).join(', ')}`]
 }
 
 /** When each token was last used. */

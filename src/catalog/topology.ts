@@ -17,6 +17,8 @@ export interface ClusterLayout extends Topology {
   readonly cluster: string
   /** Replicas of the smallest shard. */
   readonly replicas: number
+  /** Replicas of the largest shard. */
+  readonly mostReplicas: number
   /** Whether entries were stored when the cluster had other shards, so that a project may be on several. */
   readonly shardsChanged: boolean
 }
@@ -51,6 +53,7 @@ export async function findLayout(engine: Engine, cluster: string): Promise<Clust
     replicated,
     shards: weights,
     replicas: Math.min(...shards.map(({ replicas }) => replicas)),
+    mostReplicas: Math.max(...shards.map(({ replicas }) => replicas)),
     shardsChanged: recorded !== '' && recorded !== weights,
   }
 }

@@ -1,22 +1,30 @@
 import { expect, test } from 'vitest'
-import { type CatalogRow, inOrder } from './copy-catalog.ts'
+import { type CatalogRow, chunksOf } from './copy-catalog.ts'
 
-function row(second: number, version: number, id: string): CatalogRow {
-  const changed_at = `2026-01-01 00:00:0${second}.000000`
-  return { entry: '', kind: 'endpoint', id, version, changed_at, changed_by: '', deleted: false, body: '{}' }
+function row(bytes: number): CatalogRow {
+  const body = 'x'.repeat(bytes)
+  return {
+    entry: '',
+    kind: 'endpoint',
+    id: '',
+    version: 1,
+    changed_at: '',
+    changed_by: '',
+    deleted: false,
+    body,
+  }
 }
 
-const runs = (...rows: CatalogRow[]) => [...inOrder(rows)].map((run) => rows.indexOf(run[0] as CatalogRow))
-
-test('one insert is enough for rows whose order follows from their values', () => {
-  expect(runs(row(1, 1, 'b'), row(1, 1, 'c'), row(1, 2, 'a'), row(2, 1, 'a'))).toEqual([0])
-  expect(runs()).toEqual([])
-})
-
-test('a row that would come earlier begins a new insert', () => {
-  // A clock that was set back, versions and ids at the same time, and equal rows.
-  expect(runs(row(2, 1, 'a'), row(1, 1, 'b'), row(3, 1, 'c'))).toEqual([0, 1])
-  expect(runs(row(1, 2, 'a'), row(1, 1, 'b'))).toEqual([0, 1])
-  expect(runs(row(1, 1, 'b'), row(1, 1, 'a'))).toEqual([0, 1])
-  expect(runs(row(1, 1, 'a'), row(1, 1, 'a')).length).toBe(2)
+test('many rows are copied in several inserts, each row once', () => {
+  const mebibyte = 2 ** 20
+  expect([...chunksOf([])]).toEqual([])
+  expect([...chunksOf([row(1), row(2)])]).toEqual([[0, 2]])
+  expect([...chunksOf(Array.from({ length: 20 }, () => row(mebibyte)))]).toEqual([
+    [0, 17],
+    [17, 20],
+  ])
+  expect([...chunksOf([row(20 * mebibyte), row(20 * mebibyte)])]).toEqual([
+    [0, 1],
+    [1, 2],
+  ])
 })

@@ -44,10 +44,11 @@ export async function copyCatalog(sides: CopySides, rows: readonly CatalogRow[])
   if (before.length > 0) {
     for (const sql of emptyOwnTable('_catalog', topology)) await to.command({ sql }, limits)
   }
-  for (const run of inOrder(rows)) {
+  for (const [start, end] of chunksOf(rows)) {
     // Of its own, because the same rows may have been inserted and removed before.
     const settings = { insert_deduplication_token: randomUUID() }
-    await to.insert({ table: '_catalog', format: 'JSONEachRow', settings }, writeJsonRows(run), limits)
+    const chunk = rows.slice(start, end).map((row, index) => ({ ...row, position: start + index }))
+    await to.insert({ table: '_catalog', format: 'JSONEachRow', settings }, writeJsonRows(chunk), limits)
   }
   const copied = await read()
   if (isDeepStrictEqual(copied, rows)) return rows.length
@@ -57,28 +58,17 @@ export async function copyCatalog(sides: CopySides, rows: readonly CatalogRow[])
   )
 }
 
-/**
- * Inserts keep their order, and the rows of one insert are ordered by the time of change, the version and the id. So a
- * row that this would put elsewhere begins a new insert.
- */
-export function* inOrder(rows: readonly CatalogRow[]): Generator<CatalogRow[]> {
-  let run: CatalogRow[] = []
+/** Start and end of each insert. */
+export function* chunksOf(rows: readonly CatalogRow[]): Generator<[start: number, end: number]> {
+  let start = 0
   let bytes = 0
-  for (const row of rows) {
-    const last = run.at(-1)
-    if (last && (!isBefore(last, row) || bytes > maxInsertBytes)) {
-      yield run
-      run = []
+  for (const [index, { body }] of rows.entries()) {
+    if (bytes > maxInsertBytes) {
+      yield [start, index]
+      start = index
       bytes = 0
     }
-    run.push(row)
-    bytes += row.body.length
+    bytes += body.length
   }
-  if (run.length > 0) yield run
-}
-
-function isBefore(one: CatalogRow, other: CatalogRow): boolean {
-  if (one.changed_at !== other.changed_at) return one.changed_at < other.changed_at
-  if (one.version !== other.version) return one.version < other.version
-  return one.id < other.id
+  if (start < rows.length) yield [start, rows.length]
 }

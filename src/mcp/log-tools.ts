@@ -134,12 +134,12 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
         source,
         { ...filter, limit, ...(page && { before: page }) },
         reader,
+        'iso',
       )
       const count = countRows(body)
       const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
       return rowResult(body, {
         total: count,
-        convert: (row) => ({ ...row, timestamp: iso(row.timestamp as number) }),
         more: count < limit ? undefined : 'There may be more: to continue, set before to the last entry.',
         narrow: 'Narrow the search with query, from and to.',
         notes: found?.notes ?? [],

@@ -55,11 +55,6 @@ type Sdk = Awaited<ReturnType<typeof sdk>>
 /** Serves one request of the Model Context Protocol. Nothing is remembered from one request to the next. */
 export async function serveMcp({ body, protocolVersion, tools }: McpRequest): Promise<McpResponse> {
   const loaded = await sdk()
-  const versions = loaded.SUPPORTED_PROTOCOL_VERSIONS
-  if (protocolVersion !== undefined && !versions.includes(protocolVersion)) {
-    const message = `MCP-Protocol-Version must be one of ${versions.join(', ')}.`
-    return refusal(loaded.ErrorCode.InvalidRequest, message)
-  }
   const messages: unknown[] = Array.isArray(body) ? body : [body]
   const isJsonRpc = messages.every((message) => loaded.JSONRPCMessageSchema.safeParse(message).success)
   if (!isJsonRpc || messages.length === 0 || messages.length > maxBatch) {
@@ -68,13 +63,43 @@ export async function serveMcp({ body, protocolVersion, tools }: McpRequest): Pr
   }
   // Without sessions, a notification concerns nothing.
   const requests = messages.filter((message) => loaded.isJSONRPCRequest(message))
+  const versions = loaded.SUPPORTED_PROTOCOL_VERSIONS
+  // A client that begins with a newer version gets one that it can use instead.
+  const begins = requests.some(({ method }) => method === 'initialize')
+  if (protocolVersion !== undefined && !versions.includes(protocolVersion) && !begins) {
+    const message = `MCP-Protocol-Version must be one of ${versions.join(', ')}.`
+    return refusal(loaded.ErrorCode.InvalidRequest, message)
+  }
   if (requests.length === 0) return { status: 202, body: undefined }
-  const responses = await exchange(loaded, requests, tools)
+  const invalid = requests.flatMap((request) => findInvalid(loaded, request) ?? [])
+  const valid = requests.filter((request) => !invalid.some(({ request: other }) => other === request))
+  const responses = [
+    ...invalid.map(({ response }) => response),
+    ...(valid.length === 0 ? [] : await exchange(loaded, valid, tools)),
+  ]
   return { status: 200, body: JSON.stringify(Array.isArray(body) ? responses : responses[0]) }
 }
 
 function refusal(code: number, message: string): McpResponse {
   return { status: 400, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) }
+}
+
+/** Finds a parameter of the wrong type. The SDK would call it an internal error, in words for programmers. */
+function findInvalid(loaded: Sdk, request: JSONRPCRequest) {
+  const { id, method } = request
+  const shapes = {
+    initialize: loaded.InitializeRequestSchema,
+    'tools/list': loaded.ListToolsRequestSchema,
+    'tools/call': loaded.CallToolRequestSchema,
+  }
+  if (!Object.hasOwn(shapes, method)) return undefined
+  const issue = shapes[method as keyof typeof shapes].safeParse(request).error?.issues[0]
+  if (!issue) return undefined
+  const message = `${issue.path.join('.')} of ${method} is missing or has the wrong type.`
+  return {
+    request,
+    response: { jsonrpc: '2.0', id, error: { code: loaded.ErrorCode.InvalidParams, message } },
+  }
 }
 
 async function exchange(

@@ -82,6 +82,12 @@ describe('a result for a model', () => {
     const properties = { pair, required: { type: 'object', properties: { a: {} }, required: ['a'] } }
     const row = { type: 'object', properties, required: ['pair', 'required'] }
     const { minItems: _, ...anyPair } = pair
+    const kind = { type: 'string', enum: ['a', 'x'.repeat(51)] }
+    expect(rowsSchema({ properties: { kind } }).properties?.rows).toMatchObject({
+      items: { properties: { kind: { type: 'string' } } },
+    })
+    expect(JSON.stringify(rowsSchema({ properties: { kind } }))).not.toContain('enum')
+    expect(JSON.stringify(rowsSchema({ properties: { kind: { enum: ['a', null] } } }))).toContain('enum')
     expect(rowsSchema(row).properties?.rows).toEqual({
       type: 'array',
       items: {

@@ -5,12 +5,13 @@ import { outputSchema, type ToolDefinition, type ToolResult } from './tool.ts'
 export const maxResultCharacters = 25_000
 /** Values of longer rows are shortened. */
 const maxRowCharacters = 5_000
+/** Not shorter than UUIDs and addresses, which have formats. */
+const shortestText = 50
 /** Limits of the values in such a row, from mild to strict. */
 const shortenings = [
   { text: 500, items: 20, fields: 50 },
   { text: 100, items: 5, fields: 20 },
-  // Not shorter than UUIDs and addresses, which have formats.
-  { text: 50, items: 1, fields: 5 },
+  { text: shortestText, items: 1, fields: 5 },
 ]
 /** Entries cannot be nested as deeply as this. */
 const maxDepth = 100
@@ -32,8 +33,6 @@ interface RowsOptions {
   notes?: readonly string[]
   /** How to get fewer rows, as a sentence. */
   narrow: string
-  /** Converts a row before it is shown. */
-  convert?: (row: Record<string, unknown>) => Record<string, unknown>
 }
 
 interface ShownRows {
@@ -55,12 +54,13 @@ export function rowsSchema(row: JsonSchema): NonNullable<ToolDefinition['outputS
   })
 }
 
-/** The schema, also of values that were shortened: lists and tuples can miss members. */
+/** The schema, also of values that were shortened: lists and tuples can miss members, and text its end. */
 function loosened(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (key, value) => {
     // Fields can have these names as well, but their schemas are objects.
+    if (!Array.isArray(value)) return key === 'minItems' && typeof value === 'number' ? undefined : value
     const isLimit =
-      key === 'minItems' ? typeof value === 'number' : key === 'required' && Array.isArray(value)
+      key === 'required' || (key === 'enum' && value.some((text) => text?.length > shortestText))
     return isLimit ? undefined : value
   })
 }
@@ -71,7 +71,7 @@ function loosened(schema: JsonSchema): JsonSchema {
  */
 export function rowResult(body: Buffer, options: RowsOptions): ToolResult {
   const { total, more, notes = [], narrow } = options
-  const { rows, lines, shortened, complete } = readRows(body, options.convert)
+  const { rows, lines, shortened, complete } = readRows(body)
   const count = total ?? (complete ? rows.length : countRows(body))
   const shown = `Only the first ${rows.length} of ${count} rows are shown, in ${maxResultCharacters} characters at most.`
   const sentences = [
@@ -95,17 +95,16 @@ export function rowResult(body: Buffer, options: RowsOptions): ToolResult {
   }
 }
 
-function readRows(body: Buffer, convert: RowsOptions['convert']): ShownRows {
+function readRows(body: Buffer): ShownRows {
   const shown: ShownRows = { rows: [], lines: [], shortened: false, complete: true }
   let characters = 0
   let readBytes = 0
   for (const line of rowLines(body)) {
     readBytes += line.length
     if (characters >= maxResultCharacters || readBytes > maxReadBytes) return { ...shown, complete: false }
-    const written = line.toString()
-    const read = JSON.parse(written) as Record<string, unknown>
     // The engine's text has integers that numbers here cannot hold.
-    const { row, text, isShort } = convert ? fitting(convert(read)) : fitting(read, written)
+    const written = line.toString()
+    const { row, text, isShort } = fitting(JSON.parse(written), written)
     characters += text.length
     if (characters > maxResultCharacters) return { ...shown, complete: false }
     shown.rows.push(row)
@@ -140,26 +139,16 @@ function* rowLines(body: Buffer): Generator<Buffer> {
 type Shortening = (typeof shortenings)[number]
 
 /** The row, with shorter values if it is too long. All of its columns stay. */
-function fitting(row: Record<string, unknown>, written = textOf(row)) {
+function fitting(row: Record<string, unknown>, written: string) {
+  if (written.length <= maxRowCharacters) return { row, text: written, isShort: false }
   let text = written
-  if (text !== undefined && text.length <= maxRowCharacters) return { row, text, isShort: false }
   let short = row
   for (const limits of shortenings) {
     short = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shorter(value, limits, 1)]))
     text = JSON.stringify(short)
     if (text.length <= maxRowCharacters) break
   }
-  return { row: short, text: text as string, isShort: true }
-}
-
-/** Undefined if the row is nested too deeply to be written. */
-function textOf(row: Record<string, unknown>): string | undefined {
-  try {
-    return JSON.stringify(row)
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  return { row: short, text, isShort: true }
 }
 
 /** Keeps the type of the value, which the schema of the result promises. */

@@ -7,14 +7,21 @@ import { fieldTest, message, type SearchCondition } from './search/search-condit
 import { requiredField } from './search/search-field.ts'
 import type { Condition, EntryFilter } from './search-shape.ts'
 
+function rowWith(timestamp: string): string {
+  return jsonRowSql([
+    { name: 'id', sql: 'id' },
+    { name: 'timestamp', sql: timestamp },
+    { name: 'project', sql: 'project' },
+    { name: 'event_message', sql: 'event_message' },
+    { name: 'metadata', sql: 'metadata', isJson: true },
+  ])
+}
+
 /** Selects an entry as the text of a JSON object, with its metadata as it was sent. */
-export const entryRow = jsonRowSql([
-  { name: 'id', sql: 'id' },
-  { name: 'timestamp', sql: 'toUnixTimestamp64Micro(timestamp)' },
-  { name: 'project', sql: 'project' },
-  { name: 'event_message', sql: 'event_message' },
-  { name: 'metadata', sql: 'metadata', isJson: true },
-])
+export const entryRow = rowWith('toUnixTimestamp64Micro(timestamp)')
+
+/** The same with an ISO 8601 timestamp. */
+export const isoEntryRow = rowWith("concat(replaceOne(toString(timestamp), ' ', 'T'), 'Z')")
 
 interface BoundConditions {
   /** Of a WHERE clause, with placeholders for the values. */

@@ -7,7 +7,7 @@ import type { Engine, Statement } from '../engine/engine.ts'
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
-import { conditionsOf, entryRow, rangeConditions, rangeOf } from './entry-sql.ts'
+import { conditionsOf, entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
 import { readQuery, type SearchCondition } from './search/search-condition.ts'
 import { isStatus, requiredField } from './search/search-field.ts'
@@ -102,7 +102,12 @@ export class LogSearch {
   }
 
   /** Newest first, as JSON written by the engine. */
-  async entries(name: string, body: unknown, reader: EntryReader): Promise<Buffer> {
+  async entries(
+    name: string,
+    body: unknown,
+    reader: EntryReader,
+    timestamps: 'microseconds' | 'iso' = 'microseconds',
+  ): Promise<Buffer> {
     const { limit, before, ...filter } = readShape(searchShape, body)
     const search = this.#search(name, filter, reader)
     const after = before
@@ -110,7 +115,7 @@ export class LogSearch {
       : ''
     return this.#query(search, {
       sql:
-        `SELECT ${entryRow} FROM ${search.table} WHERE ${search.sql}${after} ` +
+        `SELECT ${timestamps === 'iso' ? isoEntryRow : entryRow} FROM ${search.table} WHERE ${search.sql}${after} ` +
         'ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}',
       parameters: {
         ...search.parameters,

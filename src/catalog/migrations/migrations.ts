@@ -1,7 +1,14 @@
 import type { Log } from '../../base/log.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { writeJsonRows } from '../../engine/json-rows.ts'
-import { createMigrationsTable, createOwnTables, createTokenUses, orderCatalog } from '../tables.ts'
+import { sqlText } from '../../sql/names.ts'
+import {
+  addPositions,
+  createMigrationsTable,
+  createOwnTables,
+  createTokenUses,
+  orderCatalog,
+} from '../tables.ts'
 import type { Topology } from '../topology.ts'
 import { keepMetadataAsText } from './metadata-text-migration.ts'
 
@@ -27,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { id: 4, run: keepMetadataAsText },
   // Run by `Sources` once it is open.
   { id: shippedColumnsId, later: true },
+  { id: 6, statements: addPositions },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
@@ -49,14 +57,34 @@ export async function migrate(
     )
   }
   const ran: number[] = []
+  const isIncomplete = done.size > 0 && (await someNodeLacksTables(engine, topology))
   for (const { id, statements, run, later } of known) {
-    if (done.has(id) || later) continue
-    for (const sql of statements?.(topology) ?? []) await engine.command({ sql }, limits)
+    if (later || (done.has(id) && !(isIncomplete && statements))) continue
+    // All replicas must have a new column before rows with it are inserted.
+    const settings = { alter_sync: 2 }
+    for (const sql of statements?.(topology) ?? []) await engine.command({ sql, settings }, limits)
+    if (done.has(id)) continue
     await run?.(engine, topology, log)
     await record(engine, id)
     ran.push(id)
   }
   return ran
+}
+
+/** Whether a node that responds was added to the cluster, or lost its data. */
+async function someNodeLacksTables(engine: Engine, { cluster, database }: Topology): Promise<boolean> {
+  if (cluster === undefined) return false
+  const { body } = await engine.query(
+    {
+      sql:
+        `SELECT countIf(database = 'system') > countIf(database != 'system') FROM clusterAllReplicas(${sqlText(cluster)}, system.tables) ` +
+        `WHERE (database, name) IN (('system', 'one'), (${sqlText(database)}, '_catalog'))`,
+      format: 'TabSeparatedRaw',
+      settings: { skip_unavailable_shards: 1 },
+    },
+    limits,
+  )
+  return body.toString().trim() === '1'
 }
 
 /** Runs the work of a migration, unless it was already run on this data. */

@@ -1,4 +1,6 @@
-import { createInterface } from 'node:readline'
+import { hash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { CommandIo } from '../command-io.ts'
@@ -23,6 +25,8 @@ export function addMcpCommand(program: Command, io: CommandIo): void {
 }
 
 const graceMs = 10_000
+/** How often the tools are compared with those that the client knows. */
+const compareMs = 10_000
 const maxAtOnce = 256
 /** The same as of the service. */
 const maxBatch = 100
@@ -40,14 +44,24 @@ const messageShape = z
   .refine((message) => message.method !== undefined || 'result' in message || 'error' in message)
 const cancellation = z.looseObject({ requestId: idShape })
 const responseShape = z.looseObject({ jsonrpc: z.literal('2.0') })
-const initialized = z.looseObject({ result: z.looseObject({ protocolVersion: z.string() }) })
+const initialized = z.looseObject({
+  result: z.looseObject({
+    protocolVersion: z.string(),
+    capabilities: z.looseObject({ tools: z.looseObject({}) }),
+  }),
+})
+const listed = z.looseObject({
+  result: z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() }),
+})
 
 /** Passes messages to `/mcp` of a service, which knows the tools. */
 class McpBridge {
   readonly #client: ServiceClient
   readonly #io: CommandIo
   readonly #underWay = new Set<{ id: Id; abort: AbortController }>()
+  readonly #ended = new AbortController()
   #version: string | undefined
+  #announces = false
 
   constructor(client: ServiceClient, io: CommandIo) {
     this.#client = client
@@ -58,15 +72,14 @@ class McpBridge {
     // Without a token, nothing can be served.
     this.#client.find()
     const { stdin, signal } = this.#io
-    const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
-    signal.addEventListener('abort', () => lines.close(), { once: true })
     const tasks = new Set<Promise<void>>()
-    for await (const line of lines) {
+    for await (const line of linesOf(stdin, signal)) {
       if (line.trim() === '') continue
       const task = this.#receive(line).finally(() => tasks.delete(task))
       tasks.add(task)
       if (tasks.size >= maxAtOnce) await Promise.race(tasks)
     }
+    this.#ended.abort()
     const timer = setTimeout(() => this.#cancel(() => true), graceMs)
     await Promise.all(tasks)
     clearTimeout(timer)
@@ -74,7 +87,11 @@ class McpBridge {
 
   async #receive(line: string): Promise<void> {
     const response = await this.#respondTo(line)
-    if (response !== undefined) await this.#io.stdout.write(`${JSON.stringify(response)}\n`)
+    if (response !== undefined) await this.#send(response)
+  }
+
+  async #send(message: unknown): Promise<void> {
+    await this.#io.stdout.write(`${JSON.stringify(message)}\n`)
   }
 
   async #respondTo(line: string): Promise<unknown> {
@@ -106,6 +123,63 @@ class McpBridge {
     return id === undefined || method === undefined ? undefined : this.#exchange(json, id, method)
   }
 
+  #post(message: unknown, version: string | undefined, signal: AbortSignal) {
+    return this.#client.json('POST', '/mcp', responseShape, {
+      json: message,
+      headers: {
+        Accept: 'application/json, text/event-stream',
+        ...(version !== undefined && { 'MCP-Protocol-Version': version }),
+      },
+      signal,
+    })
+  }
+
+  /** The service cannot announce changes, because it keeps no connection; this process can. */
+  #begin(response: unknown): unknown {
+    const { data } = initialized.safeParse(response)
+    if (!data) return response
+    const { result } = data
+    this.#version = result.protocolVersion
+    const tools = { ...result.capabilities.tools, listChanged: true }
+    return { ...data, result: { ...result, capabilities: { ...result.capabilities, tools } } }
+  }
+
+  /** From the first list on, tells the client when the tools have changed. */
+  #announceChanges(): void {
+    if (this.#announces) return
+    this.#announces = true
+    const { signal } = this.#ended
+    const announce = async () => {
+      let known = await this.#toolsHash()
+      for (;;) {
+        await delay(compareMs, undefined, { signal })
+        // While the service is away, nothing is known.
+        const current = await this.#toolsHash()
+        if (known !== undefined && current !== undefined && current !== known)
+          await this.#send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+        known = current ?? known
+      }
+    }
+    // It ends with the input, by an error of the delay.
+    announce().catch(() => {})
+  }
+
+  /** Undefined if the service does not respond. */
+  async #toolsHash(): Promise<string | undefined> {
+    const { signal } = this.#ended
+    const tools: unknown[] = []
+    let cursor: string | undefined
+    do {
+      const message = { jsonrpc: '2.0', id: 0, method: 'tools/list', params: { cursor } }
+      const response = await this.#post(message, this.#version, signal).catch(() => undefined)
+      const { data } = listed.safeParse(response)
+      if (!data) return undefined
+      tools.push(...data.result.tools)
+      cursor = data.result.nextCursor
+    } while (cursor !== undefined)
+    return hash('sha256', JSON.stringify(tools))
+  }
+
   #cancel(isMeant: (id: Id) => boolean): void {
     for (const { id, abort } of this.#underWay) if (isMeant(id)) abort.abort()
   }
@@ -115,18 +189,10 @@ class McpBridge {
     const { signal } = request.abort
     this.#underWay.add(request)
     try {
-      const response = await this.#client.json('POST', '/mcp', responseShape, {
-        json: message,
-        headers: {
-          Accept: 'application/json, text/event-stream',
-          // Its own version is in the message.
-          ...(this.#version !== undefined &&
-            method !== 'initialize' && { 'MCP-Protocol-Version': this.#version }),
-        },
-        signal,
-      })
-      if (method === 'initialize')
-        this.#version = initialized.safeParse(response).data?.result.protocolVersion
+      // The version of `initialize` is in the message.
+      const response = await this.#post(message, method === 'initialize' ? undefined : this.#version, signal)
+      if (method === 'initialize') return this.#begin(response)
+      if (method === 'tools/list') this.#announceChanges()
       return response
     } catch (error) {
       // Nobody waits for the response of a cancelled request.
@@ -138,6 +204,29 @@ class McpBridge {
       this.#underWay.delete(request)
     }
   }
+}
+
+/** Node's own reader of lines also splits at U+2028, which JSON may contain. */
+async function* linesOf(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
+  let line = ''
+  const stop = () => input.destroy()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for await (const chunk of input.setEncoding('utf8')) {
+      const [end, ...starts] = (chunk as string).split('\n')
+      line += end
+      for (const start of starts) {
+        yield line
+        line = start
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+  yield line
 }
 
 function failure(id: Id | null, code: number, message: string) {

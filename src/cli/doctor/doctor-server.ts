@@ -205,10 +205,12 @@ async function checkCluster(server: Server, cluster: string): Promise<Finding[]>
 async function checkNodes(http: ClickHouseHttp, cluster: string, expected: number): Promise<Finding[]> {
   const rows = await askRows(
     http,
-    `SELECT hostName(), version() FROM clusterAllReplicas(${sqlText(cluster)}, system.one) ORDER BY 1`,
+    `SELECT hostName(), version() FROM clusterAllReplicas(${sqlText(cluster)}, system.one) ORDER BY 1 ` +
+      'SETTINGS skip_unavailable_shards = 1',
   )
   const versions = new Set(rows.map(([, version]) => version))
   const text = `${rows.length} of ${expected} respond, ${[...versions].join(' and ')}`
+  if (rows.length < expected) return [warning('cluster nodes', text, 'Check the nodes and the network.')]
   if (versions.size === 1) return [ok('cluster nodes', text)]
   return [warning('cluster nodes', text, 'Finish the upgrade: all nodes should have one version.')]
 }

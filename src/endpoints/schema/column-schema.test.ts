@@ -38,7 +38,7 @@ describe('columnSchema', () => {
     ],
     ['JSON', { type: 'object', additionalProperties: true }],
     ['JSON(max_dynamic_paths=8, a.b UInt32)', { type: 'object', additionalProperties: true }],
-    ['Variant(String, UInt64)', { anyOf: [{ type: 'string' }, { type: 'integer' }] }],
+    ['Variant(String, UInt64)', { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] }],
     ['Dynamic', {}],
     ['Nullable(Nothing)', { type: 'null' }],
     ['IntervalDay', { type: 'integer' }],

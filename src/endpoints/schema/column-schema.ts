@@ -83,7 +83,8 @@ function nestedSchema(type: EngineType): JsonSchema {
     case 'Nested':
       return listOf(tupleSchema(type))
     case 'Variant':
-      return { anyOf: inside.map(({ type: member }) => nestedSchema(member)) }
+      // Each can be null.
+      return orNull({ anyOf: inside.map(({ type: member }) => nestedSchema(member)) })
     case 'SimpleAggregateFunction':
       return inside[1] ? nestedSchema(inside[1].type) : anything
     case 'Enum':

@@ -1,4 +1,5 @@
 import { isolationSettings } from '../../sql/isolation.ts'
+import { sqlText } from '../../sql/names.ts'
 import type { ClickHouseClient } from '../clickhouse-client.ts'
 import { readJsonRows } from '../json-rows.ts'
 import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
@@ -37,6 +38,29 @@ async function createDatabase(client: ClickHouseClient, server: ServerIdentity):
       new ServerProblem(server, [reason, `Run as an administrator: ${sql}`])
     )
   })
+}
+
+/** Whether the node lacks a table that another node of its cluster has: it is new, or it lost its data. */
+export async function lacksTable(
+  client: ClickHouseClient,
+  { database, cluster }: ServerIdentity,
+  table: string,
+): Promise<boolean> {
+  if (cluster === undefined) return false
+  const count = async (tables: string) => {
+    const { body } = await client.query(
+      {
+        sql: `SELECT count() FROM ${tables} WHERE database = {database:String} AND name = {table:String}`,
+        parameters: { database, table },
+        format: 'TabSeparatedRaw',
+        settings: { skip_unavailable_shards: 1 },
+      },
+      limits,
+    )
+    return Number(body.toString())
+  }
+  if ((await count('system.tables')) > 0) return false
+  return (await count(`clusterAllReplicas(${sqlText(cluster)}, system.tables)`)) > 0
 }
 
 /** Settings of which some are newer than the oldest release. */

@@ -17,7 +17,14 @@ afterEach(async () => {
 
 /** Speaks as much of ClickHouse's HTTP interface as a node needs to become ready. */
 async function openNode(reply: Reply, choices: { version?: string; lacks?: string } = {}) {
-  const node = { url: '', version: choices.version ?? '25.3.1.1', received: [] as string[], reply, ping }
+  const node = {
+    url: '',
+    version: choices.version ?? '25.3.1.1',
+    received: [] as string[],
+    reply,
+    ping,
+    hasTables: true,
+  }
   const settings = Object.keys(isolationSettings).filter((name) => name !== choices.lacks)
   const server = createServer(async (request, response) => {
     const body = await text(request)
@@ -31,6 +38,9 @@ async function openNode(reply: Reply, choices: { version?: string; lacks?: strin
       'EXISTS DATABASE': '1',
       'CHECK GRANT': '1',
       'system.databases': '1',
+      'system.clusters': 'main',
+      clusterAllReplicas: '1',
+      'system.tables': node.hasTables ? '1' : '0',
       'system.settings': known,
     }
     const answer = Object.entries(answers).find(([part]) => body.includes(part))
@@ -285,6 +295,18 @@ describe('nodes', () => {
     for (let i = 0; i < 3; i++) await select(engine)
     expect(old.received).toEqual([])
     expect(engine.state().nodes?.[0]).toMatchObject({ ready: false, reason: message })
+  })
+
+  test('that lack the tables of their cluster are not used until they have them', async () => {
+    const [empty, full] = [await openNode(ok), await openNode(ok)]
+    empty.hasTables = false
+    const engine = engineOf([empty, full], { cluster: 'main', commonTable: '_catalog' })
+    await engine.start()
+    for (let i = 0; i < 3; i++) await select(engine)
+    expect(empty.received).toEqual([])
+    expect(engine.state().nodes?.[0]?.reason).toBe('The tables of Wellhead are missing on this node.')
+    empty.hasTables = true
+    await vi.waitFor(() => expect(engine.state().nodes?.[0]?.ready).toBe(true))
   })
 
   test('that refuse the password are not used until they accept it', async () => {

@@ -6,9 +6,10 @@ import { ClickHouseHttp } from '../clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
 import { isUnreachable } from '../engine-errors.ts'
 import { checkServer, pingServer } from './check-server.ts'
-import { findUnknownSettings, openDatabase } from './inspect-node.ts'
+import { findUnknownSettings, lacksTable, openDatabase } from './inspect-node.ts'
 import {
   explainServerError,
+  missingTables,
   otherServer,
   type ServerIdentity,
   ServerProblem,
@@ -23,6 +24,8 @@ export interface NodeOptions {
   database: string
   /** Cluster that the node must know. */
   cluster?: string | undefined
+  /** A table that all nodes of a cluster have. */
+  commonTable?: string | undefined
   /**
    * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
    * may be addresses of one server.
@@ -200,6 +203,9 @@ export class RemoteNode implements NodeConnection {
     }
     const databaseId = await openDatabase(this.#inspector, this.#identity)
     if (!this.#owner.shares(databaseId)) throw new ServerProblem(this.#identity, otherServer(this.database))
+    const { commonTable } = this.#options
+    if (commonTable !== undefined && (await lacksTable(this.#inspector, this.#identity, commonTable)))
+      throw new ServerProblem(this.#identity, missingTables)
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     // Serves all but tenants until it is known whether the leak is gone.
     if (version === before && leakBefore !== undefined)

@@ -6,6 +6,7 @@ export const sentSettings: readonly string[] = [
   ...Object.keys({ ...isolationSettings, ...callerSqlSettings, ...outwardJson }),
   ...Object.keys({ ...textRows.lines, ...textRows.array }),
   'additional_table_filters',
+  'alter_sync',
   'async_insert',
   'cancel_http_readonly_queries_on_client_close',
   'date_time_output_format',

@@ -57,6 +57,11 @@ export function otherServer(database: string): Explanation {
   ]
 }
 
+export const missingTables: Explanation = [
+  'The tables of Wellhead are missing on this node.',
+  'Restart a service to create them. If the node lost its data, see "Replacing a node" in docs/cluster.md.',
+]
+
 export const noClickHouse: Explanation = [
   'This is an HTTP server, but not ClickHouse.',
   'Set WELLHEAD_CLICKHOUSE_URL to the HTTP port of ClickHouse, usually 8123, or 8443 with TLS.',
@@ -122,6 +127,10 @@ const refusals: Record<number, (server: ServerIdentity, message: string) => Expl
   225: () => ['The ClickHouse server has no keeper.', 'Configure one; replicated tables need it.'],
   242: () => ['A table of ClickHouse is read-only.', 'Check the keepers and system.replicas.'],
   243: () => fullDisk,
+  253: () => [
+    'A table cannot be created: the keeper still has this replica of it.',
+    'If the node lost its data, see "Replacing a node" in docs/cluster.md.',
+  ],
   392: () => [
     'ClickHouse does not allow this user to change tables.',
     'Set allow_ddl and allow_distributed_ddl to 1 in its settings profile.',

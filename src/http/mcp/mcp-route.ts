@@ -118,17 +118,23 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, t
   const { endpoints } = tools
   const builtIn = tools.builtIn(caller)
   const signal = goneSignal(request, reply)
-  let calls = 0
+  let requests = 0
+  // The first one of a batch is counted with the batch.
+  const count = () => {
+    if (++requests > 1) countRequest(access, request)
+  }
   return {
     has: (name) => builtIn.has(name) || endpoints.of(caller).has(name),
-    names: () => [...builtIn.keys(), ...endpoints.of(caller).keys()].sort(),
+    names: () => {
+      count()
+      return [...builtIn.keys(), ...endpoints.of(caller).keys()].sort()
+    },
     definition: async (name) => builtIn.get(name)?.definition ?? endpoints.definition(name, caller),
     call: async (name, input) => {
       const since = performance.now()
       let code = ''
       try {
-        // The first call of a request is counted with the request.
-        if (++calls > 1) countCall(access, request)
+        count()
         const own = builtIn.get(name)
         return own
           ? await own.run(input, { caller: id, project, signal })
@@ -147,7 +153,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, t
 }
 
 /** Requests of a batch count one by one. */
-function countCall(access: Access, request: FastifyRequest): void {
+function countRequest(access: Access, request: FastifyRequest): void {
   const { quota } = access.admit(tokenOf(request), request.ip)
   if (quota?.exceeded) {
     throw rateLimited(`This token is limited to ${quota.limit} requests per minute.`, quota.resetSeconds)

@@ -98,8 +98,14 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
   return paths.filter(({ place }) => seen.size < seen.add(place.path).size)
 }
 
+/** Others are not suggested: senders choose them, and a whole sentence can be one. */
+const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
+
 function unknownPath(query: QueryText, { path, place }: ReadPath, { paths }: SourceSample): Finding {
-  const closest = closestPath(place.path, [...paths.keys()])
+  const closest = closestPath(
+    place.path,
+    [...paths.keys()].filter((known) => namedPath.test(known)),
+  )
   const help = didYouMean(closest && `metadata.${closest}`)
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: (query.tokens[path.first] as CodeToken).start }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
-import { migrations } from '../../../src/catalog/migrations/migrations.ts'
+import { migrate, migrations } from '../../../src/catalog/migrations/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
   changeRetention,
@@ -174,6 +174,24 @@ describe('a start', () => {
     } finally {
       await engine.close()
       await command("ALTER TABLE _migrations MODIFY COMMENT 'shards 1'")
+    }
+  })
+
+  test('creates tables that a node lacks', async () => {
+    const { url, database } = sharedServer() as { url: string; database: string }
+    const own = `${database}_own`
+    const engine = new ClusterEngine({ url, database: own, cluster: 'main', quorum: undefined, log })
+    try {
+      await engine.start()
+      const topology = topologyOf(engine)
+      expect((await migrate(engine, topology, log)).length).toBeGreaterThan(0)
+      await engine.command({ sql: 'DROP TABLE _catalog SYNC' }, limits)
+      expect(await migrate(engine, topology, log)).toEqual([])
+      const sql = 'SELECT toUInt32(count(position)) AS n FROM _catalog'
+      expect(await queryRows(engine, { sql }, limits)).toEqual([{ n: 0 }])
+    } finally {
+      await engine.close()
+      await command(`DROP DATABASE IF EXISTS ${own} SYNC`)
     }
   })
 })

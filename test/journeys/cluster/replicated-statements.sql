@@ -53,6 +53,10 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_token_uses',
 ORDER BY id
 TTL toDateTime(at) + toIntervalDay(400);
 
+-- migration 6
+ALTER TABLE wellhead._catalog ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `position` UInt64);
+
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
 (

@@ -111,6 +111,17 @@ describe('tools to look around', () => {
     expect(filtered.rows.map(({ id }) => id)).toEqual(['ok'])
   })
 
+  test('show all digits of integers', async () => {
+    const sent = await fetch(`${service.url}/api/logs?source=auth_logs`, {
+      method: 'POST',
+      headers: { 'X-API-KEY': service.adminToken.token, 'Content-Type': 'application/json' },
+      body: '{"id":"exact","project":"red","event_message":"login","metadata":{"user":9007199254740993}}',
+    })
+    expect(sent.status).toBe(200)
+    const text = await admin.text('search_logs', { source: 'auth_logs', query: 'user:9007199254740993' })
+    expect(text).toContain('"user":9007199254740993')
+  })
+
   test('continue a search on the next page', async () => {
     const first = await admin.call('search_logs', { source: 'edge_logs', limit: 2 })
     expect(first).toMatchObject({ total_rows: 2, complete: false })

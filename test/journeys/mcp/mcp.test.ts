@@ -284,6 +284,14 @@ describe('the protocol', () => {
       { 'MCP-Protocol-Version': '1999-01-01' },
     )
     expect([wrong.status, wrong.body.error.message]).toEqual([400, expect.stringContaining('2025-06-18')])
+    // A client of a future version is offered one that it may know.
+    const clientInfo = { name: 'x', version: '1' }
+    const params = { protocolVersion: '2099-01-01', capabilities: {}, clientInfo }
+    const begun = await post(
+      { jsonrpc: '2.0', id: 2, method: 'initialize', params },
+      { 'MCP-Protocol-Version': '2099-01-01' },
+    )
+    expect([begun.status, begun.body.result.protocolVersion]).toEqual([200, '2025-11-25'])
   })
 
   test('has errors of its own', async () => {
@@ -294,8 +302,34 @@ describe('the protocol', () => {
     }
     const unknown = await post({ jsonrpc: '2.0', id: 7, method: 'resources/list' })
     expect(unknown.body).toMatchObject({ id: 7, error: { code: -32601 } })
-    const incomplete = await post({ jsonrpc: '2.0', id: 8, method: 'tools/call', params: {} })
-    expect(incomplete.body).toMatchObject({ id: 8, error: { code: expect.any(Number) } })
+    const wrong: [string, unknown, string][] = [
+      ['tools/call', {}, 'params.name'],
+      ['tools/call', { name: 'tool_cached', arguments: null }, 'params.arguments'],
+      ['tools/list', { cursor: 5 }, 'params.cursor'],
+      ['initialize', undefined, 'params'],
+    ]
+    for (const [method, params, path] of wrong) {
+      const message = `${path} of ${method} is missing or has the wrong type.`
+      const { status, body } = await post({ jsonrpc: '2.0', id: 8, method, params })
+      expect([status, body]).toEqual([200, { jsonrpc: '2.0', id: 8, error: { code: -32602, message } }])
+    }
+    const ping = { jsonrpc: '2.0', id: 9, method: 'ping' }
+    const mixed = await post([
+      { ...ping, id: 8, method: 'tools/call' },
+      ping,
+      { ...ping, method: 'constructor' },
+    ])
+    const codes = mixed.body.map(({ id, error }: { id: number; error?: { code: number } }) => [
+      id,
+      error?.code,
+    ])
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        [8, -32602],
+        [9, undefined],
+        [9, -32601],
+      ]),
+    )
     const noted = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
     expect([noted.status, noted.body]).toEqual([202, ''])
     expect((await post({ text: 'x'.repeat(2 ** 20) })).status).toBe(413)

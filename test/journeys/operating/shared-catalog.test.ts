@@ -135,6 +135,56 @@ test('a start does not revert changed or deleted endpoints', async () => {
   await third.close()
 })
 
+const run = (sql: string, settings: Record<string, string | number> = {}) =>
+  one.engine.command({ sql, settings }, { deadlineMs: 60_000 })
+
+test.skipIf(process.env.WELLHEAD_TEST_CLICKHOUSE_CLUSTER)(
+  'a restored catalog keeps its order, and changes continue after it',
+  async () => {
+    const { id, token } = await makeToken(one, { scopes: ['query'] })
+    await run('OPTIMIZE TABLE _catalog FINAL', { optimize_throw_if_noop: 1 })
+    await admin(one, 'DELETE', `/api/access-tokens/${id}`)
+    // Like RESTORE, it numbers the parts anew.
+    await run('CREATE TABLE _restored AS _catalog')
+    await run('ALTER TABLE _restored ATTACH PARTITION tuple() FROM _catalog')
+    await run('EXCHANGE TABLES _restored AND _catalog')
+    await run('DROP TABLE _restored SYNC')
+    const third = await openOn()
+    try {
+      expect((await ask(third, token, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(401)
+      for (const service of [third, one]) {
+        const { id: later } = await makeToken(service, { scopes: ['query'] })
+        const changed = await admin(service, 'PATCH', `/api/access-tokens/${later}`, { description: 'x' })
+        expect([changed.status, changed.body.description]).toEqual([200, 'x'])
+      }
+    } finally {
+      await third.close()
+    }
+  },
+)
+
+test('a change that the server remembers but has lost does not block later ones', async () => {
+  const insert = (entry: string, rows: number) =>
+    run(
+      'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body) VALUES ' +
+        `('${entry}', 'search', 'lost', 9, now64(6), 'nobody', false, '{}')`,
+      { insert_deduplication_token: `after ${rows}` },
+    )
+  const count = async () => {
+    const sql = 'SELECT count() FROM _catalog'
+    const { body } = await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+    return Number(body.toString())
+  }
+  const before = await count()
+  await insert('lost', before)
+  expect(await count()).toBe(before + 1)
+  await run("ALTER TABLE _catalog DELETE WHERE entry = 'lost'", { mutations_sync: 2 })
+  await insert('lost', before)
+  expect(await count()).toBe(before)
+  const { id } = await makeToken(one, { scopes: ['query'] })
+  expect((await admin(one, 'PATCH', `/api/access-tokens/${id}`, { description: 'y' })).status).toBe(200)
+})
+
 test('an unreadable catalog prevents a start with a reason, and running services continue', async () => {
   await one.engine.command(
     {
