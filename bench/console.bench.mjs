@@ -105,7 +105,8 @@ async function timesToPaint(browser, url, token, rounds) {
   for (const [name, query] of endpoints) {
     const page = await openPage(browser, url, token)
     await page.goto(`/console/endpoints/${name}?${query}`)
-    await page.locator('.cm-content').waitFor()
+    // The page runs the query once by itself.
+    await page.locator('.cost', { hasText: ' total' }).waitFor()
     const added = []
     const painted = []
     for (let round = 0; round <= rounds; round++) {

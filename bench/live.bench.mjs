@@ -10,7 +10,7 @@ import fastify from 'fastify'
 import { Access } from '../dist/access/access.js'
 import { systemTime } from '../dist/base/clock.js'
 import { admitCaller } from '../dist/http/route-access.js'
-import { addTailRoutes } from '../dist/http/routes/tail.js'
+import { addTailRoutes } from '../dist/http/routes/logs/tail.js'
 import { EventStreams } from '../dist/http/streams/event-streams.js'
 import { readEntry } from '../dist/intake/entry.js'
 import { LiveTail } from '../dist/live/live-tail.js'
@@ -23,6 +23,7 @@ import { createLogs } from './traffic/realistic-logs.mjs'
 import { openHelper, openSender } from './traffic/sender-process.mjs'
 
 const seed = 20_260_101
+const tailReaders = new URL('./traffic/tail-readers.mjs', import.meta.url)
 const token = 'the-token-of-a-benchmark'
 const tickMs = 20
 
@@ -62,7 +63,7 @@ export async function run({ engineNode, patience, choose }) {
 
 async function streamsAlone(title, { readers, rate, seconds, projects, all = false }) {
   const { url, tail, close } = await openStreams(readers)
-  const helper = openHelper('./tail-readers.mjs')
+  const helper = openHelper(tailReaders)
   const feed = entriesOf(projects)
   const samples = []
   try {
@@ -156,7 +157,7 @@ async function feedFor({ tail, feed, rate, seconds }) {
 async function wholeService({ engineNode, patience, readers, rows, rounds }) {
   const service = await openService({ engineNode, patience })
   const sender = openSender()
-  const helper = openHelper('./tail-readers.mjs')
+  const helper = openHelper(tailReaders)
   const batch = 100
   const requests = Math.max(8, Math.ceil(rows / batch))
   const load = { seed, shape: 'lean', batch, connections: 8, requests, nowMs: Date.now() }

@@ -8,7 +8,7 @@ import { openHelper } from '../traffic/sender-process.mjs'
 
 export async function openDuckdb() {
   const directory = mkdtempSync(join(tmpdir(), 'wellhead-bench-duckdb-'))
-  const helper = openHelper('./duckdb-process.mjs')
+  const helper = openHelper(new URL('./duckdb-process.mjs', import.meta.url))
   const remove = atTheEnd(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }))
   const close = async () => {
     await helper.close()

@@ -1,9 +1,8 @@
 import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 
 /** A process that does one thing after the other, as it is asked. What goes wrong in it is what goes wrong here. */
 export function openHelper(file) {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: [] })
+  const child = fork(file, { execArgv: [] })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   const ask = (type, options = {}) =>
     new Promise((resolve, reject) => {
@@ -24,5 +23,5 @@ export function openHelper(file) {
 
 /** The process that sends logs. */
 export function openSender() {
-  return openHelper('./log-sender.mjs')
+  return openHelper(new URL('./log-sender.mjs', import.meta.url))
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 // Scripts have no types, and the compiler wants some of what it can find.
@@ -30,6 +30,24 @@ const run = { machine: { date: '2026-01-01', node: 'v20' }, emulated: false, qui
 const empty = ['machine', 'aims', 'hits', 'other']
   .map((name) => `# ${name}\n<!-- bench:${name} -->\nold\n<!-- /bench:${name} -->\n`)
   .join('')
+
+const bench = new URL('../../../bench/', import.meta.url)
+
+test('every benchmark and the processes that it starts can be loaded', async () => {
+  const files = readdirSync(bench, { recursive: true })
+    .map(String)
+    .filter((file) => file.endsWith('.mjs'))
+  for (const file of files.filter((name) => name.endsWith('.bench.mjs'))) {
+    expect(await load(new URL(file, bench).href)).toMatchObject({ about: expect.any(String) })
+  }
+  const started = files.flatMap((file) => {
+    const text = readFileSync(new URL(file, bench), 'utf8')
+    const names = [...text.matchAll(/new URL\('([^']+)', import\.meta\.url\)/g)].map(([, name]) => name)
+    return names.map((name) => new URL(name as string, new URL(file, bench)))
+  })
+  expect(started.length).toBeGreaterThan(3)
+  expect(started.filter((url) => !existsSync(url))).toEqual([])
+}, 60_000)
 
 describe('the page on performance', () => {
   test('has the figures between its marks, and keeps what stands around them', () => {
