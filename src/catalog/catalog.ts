@@ -74,8 +74,10 @@ export class Catalog {
   /** By entry: whether the change was accepted. */
   #verdicts: ReadonlyMap<string, Verdict> = new Map()
   #rows = -1
-  /** Number of inserts in succession that stored nothing, although no other service did. */
-  #vain = 0
+  /** The position of the next change: the number of rows, unless rows were removed by hand. */
+  #next = 0
+  /** Number of inserts since the log last changed that the server ignored. */
+  #ignored = 0
   /** Whether the log may have rows that the state lacks. */
   #stale = true
   /** The end of the queue of changes and reloads. */
@@ -125,10 +127,7 @@ export class Catalog {
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
     return this.#exclusive(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-        const before = this.#rows
-        const isStored = await this.#appendOnce(by, changes)
-        this.#vain = isStored || this.#rows !== before ? 0 : this.#vain + 1
-        if (isStored) return
+        if (await this.#appendOnce(by, changes)) return
         await delay(retryAfterMs * attempt)
       }
       throw engineUnavailable('Other services change the catalog at the moment. Try again.')
@@ -155,6 +154,7 @@ export class Catalog {
     await this.#reload().catch((error) => this.#unlessOthers(error, changes))
     const verdicts = records.flatMap(({ entry }) => this.#verdicts.get(entry) ?? [])
     for (const verdict of verdicts) refuse(verdict, changes, this.#state)
+    if (verdicts.length === 0) this.#ignored++
     return verdicts.length > 0
   }
 
@@ -211,7 +211,7 @@ export class Catalog {
 
   async #reload(): Promise<void> {
     const stored = await this.#query<CatalogRow>(
-      "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body " +
+      "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body, position " +
         `FROM _catalog ORDER BY ${catalogOrder}`,
     )
     const rows = stored.map(readRecord)
@@ -227,7 +227,9 @@ export class Catalog {
       return before?.entry !== entry || before.version !== version
     })
     this.#state = state
+    if (rows.length !== this.#rows) this.#ignored = 0
     this.#rows = rows.length
+    this.#next = Math.max(rows.length, Number(stored.at(-1)?.position ?? -1) + 1)
     this.#stale = false
     await this.#notify(changed)
   }
@@ -260,7 +262,7 @@ export class Catalog {
   async #insert(records: CatalogRecord[]): Promise<boolean> {
     const rows = records.map((record, index) => ({
       ...record,
-      position: this.#rows + index,
+      position: this.#next + index,
       changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
       body: JSON.stringify(record.body),
     }))
@@ -278,7 +280,7 @@ export class Catalog {
   /** The server may remember an insert whose rows it has lost, in a power cut for example. Then another token is needed. */
   #token(): string {
     const after = `after ${this.#rows}`
-    return this.#vain < maxAttempts - 1 ? after : `${after}, attempt ${this.#vain}`
+    return this.#ignored < maxAttempts - 1 ? after : `${after}, attempt ${this.#ignored}`
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -288,9 +290,9 @@ export class Catalog {
   }
 }
 
-type CatalogRow = Omit<CatalogRecord<string>, 'changed_at'> & { at: string }
+type CatalogRow = Omit<CatalogRecord<string>, 'changed_at'> & { at: string; position: number | string }
 
-function readRecord({ at, body, ...row }: CatalogRow): CatalogRecord {
+function readRecord({ at, body, position: _, ...row }: CatalogRow): CatalogRecord {
   try {
     // The table has microseconds, the API milliseconds.
     return { ...row, changed_at: new Date(at).toISOString(), body: JSON.parse(body) as unknown }

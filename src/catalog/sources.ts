@@ -95,8 +95,7 @@ export class Sources {
   async #matchColumns(wanted: readonly Source[]): Promise<void> {
     if (wanted.length === 0) return
     const { topology } = this.#catalog
-    const tables = await this.#catalog.read<{ source: string; columns: [string, string][] }>(readTypedColumns)
-    const found = new Map(tables.map(({ source, columns }) => [source, new Map(columns)]))
+    const found = await this.#typedColumns()
     for (const source of wanted) {
       const existing = found.get(source.name) ?? new Map<string, string>()
       const added = source.hot_fields.filter((field) => existing.get(field.column) !== columnComment(field))
@@ -107,14 +106,34 @@ export class Sources {
       this.#byName.set(source.name, { ...source, hot_fields: kept })
       this.#readable = undefined
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
-      await this.#waitForColumns(source, added)
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
     }
   }
 
+  /** By source: the existing columns in order, each with its comment. */
+  async #typedColumns(): Promise<Map<string, Map<string, string>>> {
+    const tables = await this.#catalog.read<{ source: string; columns: [string, string][] }>(readTypedColumns)
+    return new Map(tables.map(({ source, columns }) => [source, new Map(columns)]))
+  }
+
+  /** Creates the tables where they are missing. A keeper refuses a replica with another order of columns. */
+  async #createTables(sources: readonly Source[]): Promise<void> {
+    const { topology } = this.#catalog
+    const found = topology.cluster === undefined ? undefined : await this.#typedColumns()
+    await Promise.all(
+      sources.map((source) => {
+        const existing = [...(found?.get(source.name)?.keys() ?? [])]
+        const place = ({ column }: TypedColumn) =>
+          existing.includes(column) ? existing.indexOf(column) : existing.length
+        const fields = source.hot_fields.toSorted((one, other) => place(one) - place(other))
+        return this.#catalog.run(createSourceTable({ ...source, hot_fields: fields }, topology))
+      }),
+    )
+  }
+
   /** On a cluster, replicas get a new column one after the other. Those that are away are not waited for. */
-  async #waitForColumns({ name }: Source, added: readonly TypedColumn[]): Promise<void> {
-    const sql = countLackingColumns(name, added, this.topology)
+  async #waitForColumns({ name, hot_fields: fields }: Source): Promise<void> {
+    const sql = countLackingColumns(name, fields, this.topology)
     for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
       const [row] = await this.#catalog.read<{ lacking: string }>(sql)
       if (Number(row?.lacking) === 0) return
@@ -247,15 +266,18 @@ export class Sources {
       // With several services, only the one that deletes a source drops its table; a late one might drop a new table.
       if (!this.#catalog.shared) this.#leftovers.add(source.name)
     }
+    const current = changes.filter(({ record }) => !record.deleted).map(({ source }) => source)
+    await this.#createTables(current.filter(({ name }) => !this.#byName.has(name)))
     await Promise.all(
-      changes.map(async ({ record, source }) => {
-        if (record.deleted) return
+      current.map(async (source) => {
         const before = this.#byName.get(source.name)
-        if (before === undefined) await this.#catalog.run(createSourceTable(source, topology))
         if (before !== undefined && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
-        if (before !== undefined && !sameFields(before, source)) await this.#matchColumns([source])
+        if (before !== undefined && !sameFields(before, source)) {
+          await this.#matchColumns([source])
+          await this.#waitForColumns(source)
+        }
         this.#byName.set(source.name, source)
         this.#readable = undefined
         if (before === undefined) this.#onChange(source.name)

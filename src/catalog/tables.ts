@@ -124,10 +124,12 @@ export function changeRetention(name: string, days: number, topology: Topology):
   ]
 }
 
-/** Selects the existing typed columns of each source, with their comments. */
+/** Selects the existing typed columns of each source in order, with their comments. */
 export const readTypedColumns =
-  "SELECT replaceRegexpOne(table, '_local$', '') AS source, groupUniqArrayIf((name, comment), default_kind = 'MATERIALIZED') AS columns " +
-  `FROM system.columns WHERE database = currentDatabase() AND table NOT LIKE '\\\\_%' GROUP BY source`
+  'SELECT source, arrayMap(c -> (c.2, c.3), arraySort(groupArray((place, name, comment)))) AS columns FROM (' +
+  "SELECT replaceRegexpOne(table, '_local$', '') AS source, name, comment, min(position) AS place FROM system.columns " +
+  "WHERE database = currentDatabase() AND table NOT LIKE '\\\\_%' AND default_kind = 'MATERIALIZED' " +
+  'GROUP BY source, name, comment) GROUP BY source'
 
 /** A column whose content changes is in both lists. */
 interface TypedColumnChange {
@@ -170,13 +172,13 @@ export function changeTypedColumns(
 /** Counts the nodes that respond but lack one of the columns. Undefined if there is nothing to count. */
 export function countLackingColumns(
   name: string,
-  added: readonly TypedColumn[],
+  fields: readonly TypedColumn[],
   { cluster, database }: Topology,
 ): string | undefined {
-  if (cluster === undefined || added.length === 0) return undefined
-  const columns = added.map((field) => `(${sqlText(field.column)}, ${sqlText(columnComment(field))})`)
+  if (cluster === undefined || fields.length === 0) return undefined
+  const columns = fields.map((field) => `(${sqlText(field.column)}, ${sqlText(columnComment(field))})`)
   return (
-    `SELECT countIf(found < ${added.length}) AS lacking FROM (` +
+    `SELECT countIf(found < ${fields.length}) AS lacking FROM (` +
     `SELECT hostName() AS node, countIf((name, comment) IN (${columns.join(', ')})) AS found ` +
     `FROM clusterAllReplicas(${sqlText(cluster)}, system.columns) ` +
     `WHERE database = ${sqlText(database)} AND table = ${sqlText(`${name}_local`)} GROUP BY node) SETTINGS skip_unavailable_shards = 1`
@@ -237,7 +239,8 @@ export function createOwnTables(topology: Topology): string[] {
     ...ownTable(
       topology,
       '_catalog',
-      "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String",
+      // With the columns of later migrations: a keeper refuses a replica with other columns than the existing ones.
+      "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String, entry String, position UInt64",
       `ORDER BY (kind, id, version)${remembered}`,
     ),
     ...ownTable(

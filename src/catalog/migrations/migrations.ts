@@ -78,7 +78,7 @@ async function someNodeLacksTables(engine: Engine, { cluster, database }: Topolo
     {
       sql:
         `SELECT countIf(database = 'system') > countIf(database != 'system') FROM clusterAllReplicas(${sqlText(cluster)}, system.tables) ` +
-        `WHERE (database, name) IN (('system', 'one'), (${sqlText(database)}, '_catalog'))`,
+        `WHERE (database, name) IN (('system', 'clusters'), (${sqlText(database)}, '_catalog'))`,
       format: 'TabSeparatedRaw',
       settings: { skip_unavailable_shards: 1 },
     },

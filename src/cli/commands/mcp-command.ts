@@ -26,7 +26,7 @@ export function addMcpCommand(program: Command, io: CommandIo): void {
 
 const graceMs = 10_000
 /** How often the tools are compared with those that the client knows. */
-const compareMs = 10_000
+const compareMs = 30_000
 const maxAtOnce = 256
 /** The same as of the service. */
 const maxBatch = 100
@@ -144,20 +144,20 @@ class McpBridge {
     return { ...data, result: { ...result, capabilities: { ...result.capabilities, tools } } }
   }
 
-  /** From the first list on, tells the client when the tools have changed. */
-  #announceChanges(): void {
+  /** Tells a client that reads the list of tools when it changes. Resolves when the current list is known. */
+  async #announceChanges(): Promise<void> {
     if (this.#announces) return
     this.#announces = true
     const { signal } = this.#ended
+    let known = await this.#toolsHash()
     const announce = async () => {
-      let known = await this.#toolsHash()
       for (;;) {
         await delay(compareMs, undefined, { signal })
         // While the service is away, nothing is known.
-        const current = await this.#toolsHash()
-        if (known !== undefined && current !== undefined && current !== known)
+        const current = (await this.#toolsHash()) ?? known
+        if (current !== known)
           await this.#send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
-        known = current ?? known
+        known = current
       }
     }
     // It ends with the input, by an error of the delay.
@@ -189,10 +189,10 @@ class McpBridge {
     const { signal } = request.abort
     this.#underWay.add(request)
     try {
+      if (method === 'tools/list') await this.#announceChanges()
       // The version of `initialize` is in the message.
       const response = await this.#post(message, method === 'initialize' ? undefined : this.#version, signal)
       if (method === 'initialize') return this.#begin(response)
-      if (method === 'tools/list') this.#announceChanges()
       return response
     } catch (error) {
       // Nobody waits for the response of a cancelled request.

@@ -59,7 +59,8 @@ export function otherServer(database: string): Explanation {
 
 export const missingTables: Explanation = [
   'The tables of Wellhead are missing on this node.',
-  'Restart a service to create them. If the node lost its data, see "Replacing a node" in docs/cluster.md.',
+  'Restart a service whose WELLHEAD_CLICKHOUSE_URL also has a node with tables. If this node lost its data, see "Replacing a ' +
+    'node" in docs/cluster.md.',
 ]
 
 export const noClickHouse: Explanation = [

@@ -59,6 +59,28 @@ test('a source is a distributed table over a local one, and both go with it', as
   expect(await engines()).toEqual([])
 })
 
+test('a table that is created again has its columns in the order of the others', async () => {
+  const fields = (...paths: string[]) => ({
+    hot_fields: paths.map((path) => ({ column: path, path, type: 'text' })),
+  })
+  const columns = async (table: string) =>
+    (
+      await read<{ name: string }>(
+        `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}' ` +
+          "AND default_kind = 'MATERIALIZED' ORDER BY position",
+      )
+    ).map(({ name }) => name)
+  expect((await admin('POST', '/api/sources', { name: 'shaped', ...fields('a', 'b') })).status).toBe(201)
+  expect((await admin('PATCH', '/api/sources/shaped', fields('c', 'b', 'a'))).status).toBe(200)
+  expect(await columns('shaped_local')).toEqual(['a', 'b', 'c'])
+  await command('DROP TABLE shaped_local SYNC')
+  const another = await openService()
+  await another.close()
+  expect(await columns('shaped_local')).toEqual(['a', 'b', 'c'])
+  expect((await admin('POST', '/api/logs?source=shaped', [{ c: 'x' }])).body.accepted).toBe(1)
+  expect(await count("SELECT count() AS n FROM shaped WHERE c = 'x'")).toBe(1)
+})
+
 test('the usage counts the entries of local tables once', async () => {
   const { body } = await admin('GET', '/api/usage')
   expect(body.sources).toContainEqual(expect.objectContaining({ name: 'orders', entries: 3 }))

@@ -20,7 +20,9 @@ CREATE TABLE IF NOT EXISTS wellhead._catalog ON CLUSTER main
     `changed_at` DateTime64(6, 'UTC'),
     `changed_by` String,
     `deleted` Bool,
-    `body` String
+    `body` String,
+    `entry` String,
+    `position` UInt64
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_catalog', '{shard}-{replica}')
 ORDER BY (kind, id, version)
