@@ -46,9 +46,8 @@ function machinePart({ machine, emulated, quick, results }) {
     ...(quick ? ['**A quick run**: it shows that everything works, not how fast.\n'] : []),
     ...(emulated
       ? [
-          '**The engine was emulated in this run**, and sizes were smaller for it. What has to do with the engine says ' +
-            'nothing of a native one and is not held against its aims; ratios to PostgreSQL and DuckDB, which ran ' +
-            'natively, are not to be used.\n',
+          '**The engine was emulated in this run**, and data sets were smaller. Its figures say nothing about a native ' +
+            'engine and are not compared with the aims. Do not use the ratios to PostgreSQL and DuckDB, which ran natively.\n',
         ]
       : []),
   ]

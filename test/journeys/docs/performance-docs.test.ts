@@ -101,7 +101,7 @@ test('the page on scaling computes with the figures of the run', () => {
   expect(page).toContain(`| bytes of an entry as sent | ${written(bytes)} |`)
   const bare = figures('hits', 'bare', '1 KB, plain')?.sides?.bare?.median
   expect(page).toContain(`sends ${written(bare)} responses of 1 KB per second`)
-  const memory = figures('ingest', 'steady', '180 s')?.more['service, MB']
+  const memory = figures('ingest', 'steady', '20 s')?.more['service, MB']
   expect(page).toContain(`while it receives logs | ${written(memory)} MB |`)
   expect(figures('live', 'streams', '500, each of one project')).toBeDefined()
 })
