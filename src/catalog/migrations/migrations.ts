@@ -25,7 +25,7 @@ interface Migration {
 
 /**
  * Schema changes, in order; each runs once. Statements must be idempotent, because a start may be interrupted before the
- * migration is recorded. Released migrations are never changed or removed.
+ * migration is recorded. Released migrations are never removed, and always lead to the same tables.
  */
 export const migrations: readonly Migration[] = [
   { id: 1, statements: createOwnTables },

@@ -192,8 +192,7 @@ class McpBridge {
       if (method === 'tools/list') await this.#announceChanges()
       // The version of `initialize` is in the message.
       const response = await this.#post(message, method === 'initialize' ? undefined : this.#version, signal)
-      if (method === 'initialize') return this.#begin(response)
-      return response
+      return method === 'initialize' ? this.#begin(response) : response
     } catch (error) {
       // Nobody waits for the response of a cancelled request.
       if (signal.aborted || this.#io.signal.aborted) return undefined
