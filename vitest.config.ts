@@ -15,7 +15,6 @@ const slow = [
   'guides',
   'backup',
   'seed-sql',
-  'old-data',
   'caching',
   'logs',
   'openapi',

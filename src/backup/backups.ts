@@ -7,7 +7,7 @@ import { backupUnavailable, diskFull } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { schemaVersion } from '../catalog/migrations/migrations.ts'
+import { schemaVersion } from '../catalog/migrations.ts'
 import { engineLibraryVersion, storeDirectoryOf } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
 

@@ -19,8 +19,8 @@ import {
 } from './catalog-replay.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
 import { refuseForeignOwnTables } from './foreign-tables.ts'
-import { migrate, runOnce } from './migrations/migrations.ts'
-import { catalogOrder, rememberChanges } from './tables.ts'
+import { migrate } from './migrations.ts'
+import { rememberChanges } from './tables.ts'
 import type { Topology } from './topology.ts'
 
 interface CatalogOptions {
@@ -107,7 +107,7 @@ export class Catalog {
       await refuseForeignOwnTables((sql) => this.read(sql))
       await refuseUnfinishedCopy(this.#options.engine)
     }
-    await migrate(this.#options.engine, this.topology, this.#options.log)
+    await migrate(this.#options.engine, this.topology)
     if (this.shared) await this.run(rememberChanges(this.topology))
     await this.#exclusive(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
@@ -163,11 +163,6 @@ export class Catalog {
     return this.#exclusive(work)
   }
 
-  /** Runs the work of a migration, once for this data. */
-  once(id: number, work: () => Promise<void>): Promise<void> {
-    return runOnce(this.#options.engine, id, work)
-  }
-
   read<Row>(sql: string): Promise<Row[]> {
     return queryRows<Row>(this.#options.engine, { sql }, limits)
   }
@@ -212,7 +207,7 @@ export class Catalog {
   async #reload(): Promise<void> {
     const stored = await this.#query<CatalogRow>(
       "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body, position " +
-        `FROM _catalog ORDER BY ${catalogOrder}`,
+        'FROM _catalog ORDER BY position',
     )
     const rows = stored.map(readRecord)
     const state = new CatalogState(namesOf)

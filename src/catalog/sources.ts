@@ -7,15 +7,7 @@ import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
 import { ForeignTable, refuseForeignTables } from './foreign-tables.ts'
-import { shippedColumnsId } from './migrations/migrations.ts'
-import {
-  maxTypedColumns,
-  type NewSource,
-  type Source,
-  type SourceChange,
-  sourceShape,
-  type TypedColumn,
-} from './source.ts'
+import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
   changeRetention,
   changeTypedColumns,
@@ -72,23 +64,6 @@ export class Sources {
         return this.open()
       })
     }
-    await this.#catalog.once(shippedColumnsId, () => lastWins(undefined, () => this.#addShippedColumns()))
-  }
-
-  /** Adds to built-in sources, once, the typed columns that are new in this version. */
-  async #addShippedColumns(): Promise<void> {
-    const changes = builtInSources.flatMap((shipped) => {
-      const current = this.get(shipped.name)
-      const existing = new Set(current.hot_fields.flatMap(({ column, path }) => [column, path]))
-      const missing = shipped.hot_fields.filter(
-        ({ column, path }) => !existing.has(column) && !existing.has(path),
-      )
-      const added = missing.slice(0, Math.max(0, maxTypedColumns - current.hot_fields.length))
-      return added.length === 0
-        ? []
-        : [this.#nextVersion(current, { hot_fields: [...current.hot_fields, ...added] })]
-    })
-    if (changes.length > 0) await this.#write('wellhead', ...changes)
   }
 
   /** Compares tables with the catalog, because a change may be incomplete or already made by another service. */

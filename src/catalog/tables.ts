@@ -239,7 +239,6 @@ export function createOwnTables(topology: Topology): string[] {
     ...ownTable(
       topology,
       '_catalog',
-      // With the columns of later migrations: a keeper refuses a replica with other columns than the existing ones.
       "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String, entry String, position UInt64",
       `ORDER BY (kind, id, version)${remembered}`,
     ),
@@ -249,25 +248,14 @@ export function createOwnTables(topology: Topology): string[] {
       "key String, at DateTime64(6, 'UTC'), answer String",
       'ORDER BY key TTL toDateTime(at) + INTERVAL 1 DAY DELETE',
     ),
-  ]
-}
-
-/** The order of the changes in the catalog. Only changes of old versions share a position. */
-export const catalogOrder = 'position, _block_number, changed_at, version, id'
-
-/** Adds the number of each insert, which survives merges, and the name of each change. */
-export function orderCatalog(topology: Topology): string[] {
-  const alter = `ALTER TABLE ${topology.database}._catalog${onCluster(topology)}`
-  return [
-    `${alter} ADD COLUMN IF NOT EXISTS entry String`,
-    `${alter} MODIFY SETTING enable_block_number_column = 1`,
-  ]
-}
-
-/** Adds the number of rows before each change: block numbers do not survive a backup of a server. */
-export function addPositions(topology: Topology): string[] {
-  return [
-    `ALTER TABLE ${topology.database}._catalog${onCluster(topology)} ADD COLUMN IF NOT EXISTS position UInt64`,
+    // When each token was last used.
+    ...ownTable(
+      topology,
+      '_token_uses',
+      "id String, at DateTime64(3, 'UTC')",
+      'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
+      'Replacing',
+    ),
   ]
 }
 
@@ -275,17 +263,6 @@ export function addPositions(topology: Topology): string[] {
 export function rememberChanges(topology: Topology): string[] {
   if (topology.cluster !== undefined) return []
   return [`ALTER TABLE ${topology.database}._catalog MODIFY SETTING ${rememberInserts(topology).join(', ')}`]
-}
-
-/** When each token was last used. */
-export function createTokenUses(topology: Topology): string[] {
-  return ownTable(
-    topology,
-    '_token_uses',
-    "id String, at DateTime64(3, 'UTC')",
-    'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
-    'Replacing',
-  )
 }
 
 /** The progress of a copy from another installation to this one. */

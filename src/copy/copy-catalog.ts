@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { namesOf, readBody } from '../catalog/catalog.ts'
 import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
 import { type Source, sourceShape } from '../catalog/source.ts'
-import { catalogOrder, emptyOwnTable } from '../catalog/tables.ts'
+import { emptyOwnTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { CopyProblem } from './copy-problem.ts'
@@ -19,7 +19,7 @@ const maxInsertBytes = 16 * 2 ** 20
 export function readCatalog(engine: Engine, settings: Record<string, number> = {}): Promise<CatalogRow[]> {
   const sql =
     'SELECT entry, kind, id, version, toString(changed_at) AS changed_at, changed_by, deleted, body ' +
-    `FROM _catalog ORDER BY ${catalogOrder}`
+    'FROM _catalog ORDER BY position'
   return queryRows<CatalogRow>(engine, { sql, settings }, limits)
 }
 

@@ -1,6 +1,5 @@
-import type { Log } from '../base/log.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
-import { migrate, migrations, readDone, runOnce, shippedColumnsId } from '../catalog/migrations/migrations.ts'
+import { migrate, readDone, schemaVersion } from '../catalog/migrations.ts'
 import type { Source } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -30,7 +29,6 @@ const limits = { deadlineMs: 60_000 }
 const maxRounds = 4
 
 interface CopyOptions extends CopySides {
-  log: Log
   /** The total is known once all of a round was compared. */
   onTotal: (bytes: number) => void
 }
@@ -41,14 +39,14 @@ interface CopyOptions extends CopySides {
  * sides are skipped, others are replaced as a whole.
  */
 export async function copyInstallation(options: CopyOptions): Promise<CopyResult> {
-  const { from, to, topology, log } = options
+  const { from, to, topology } = options
   await checkSchema(options)
   const catalog = await readCatalog(from)
   const sources = sourcesOf(catalog)
   const origin = originOf(catalog)
   const finished = await begin(options, origin, sources)
   if (finished) return { finishedAt: finished.at, tables: [] }
-  await migrate(to, topology, log)
+  await migrate(to, topology)
   for (const source of sources) {
     for (const sql of createSourceTable(source, topology)) await to.command({ sql }, limits)
   }
@@ -61,8 +59,6 @@ export async function copyInstallation(options: CopyOptions): Promise<CopyResult
   }))
   if (tables.some(({ equal }) => !equal)) return { tables }
   const copied = await copyCatalog(options, catalog)
-  // Otherwise the first start would add typed columns again that were removed since.
-  await runOnce(to, shippedColumnsId, async () => {})
   await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
   return { tables: [...tables, { name: 'catalog', rows: catalog.length, copied, equal: true }] }
 }
@@ -92,13 +88,13 @@ async function checkSchema({ from }: CopyOptions): Promise<void> {
   if (!tables.includes('_catalog'))
     throw new CopyProblem('The data directory has no catalog: nothing to copy.')
   const done = await readDone(from)
-  const known = migrations.map(({ id }) => id)
-  if ([...done].some((id) => !known.includes(id))) {
+  const newest = Math.max(0, ...done)
+  if (newest > schemaVersion) {
     throw new CopyProblem(
       'The data directory was written by a newer version of Wellhead. Use that version to copy it.',
     )
   }
-  if (known.some((id) => !done.has(id))) {
+  if (newest < schemaVersion) {
     throw new CopyProblem(
       'The data directory was written by an older version of Wellhead. Start this version on it once, stop it, then copy.',
     )

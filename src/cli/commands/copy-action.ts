@@ -45,7 +45,6 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
       from,
       to,
       topology: topologyOf(to),
-      log,
       signal: io.signal,
       now: io.clock.now,
       pause: (ms) => delay(ms, undefined, { signal: io.signal }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
-import { migrate, migrations } from '../../../src/catalog/migrations/migrations.ts'
+import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
   changeRetention,
@@ -206,9 +206,9 @@ describe('a start', () => {
     try {
       await engine.start()
       const topology = topologyOf(engine)
-      expect((await migrate(engine, topology, log)).length).toBeGreaterThan(0)
+      expect((await migrate(engine, topology)).length).toBeGreaterThan(0)
       await engine.command({ sql: 'DROP TABLE _catalog SYNC' }, limits)
-      expect(await migrate(engine, topology, log)).toEqual([])
+      expect(await migrate(engine, topology)).toEqual([])
       const sql = 'SELECT toUInt32(count(position)) AS n FROM _catalog'
       expect(await queryRows(engine, { sql }, limits)).toEqual([{ n: 0 }])
     } finally {

@@ -11,7 +11,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_migrations', '{shard}
 ORDER BY id
 COMMENT 'shards 1,1';
 
--- migration 1
+-- migration 7
 CREATE TABLE IF NOT EXISTS wellhead._catalog ON CLUSTER main
 (
     `kind` LowCardinality(String),
@@ -38,14 +38,6 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_idempotency', '{shard
 ORDER BY key
 TTL toDateTime(at) + toIntervalDay(1);
 
--- migration 2
-ALTER TABLE wellhead._catalog ON CLUSTER main
-    (ADD COLUMN IF NOT EXISTS `entry` String);
-
-ALTER TABLE wellhead._catalog ON CLUSTER main
-    (MODIFY SETTING enable_block_number_column = 1);
-
--- migration 3
 CREATE TABLE IF NOT EXISTS wellhead._token_uses ON CLUSTER main
 (
     `id` String,
@@ -54,10 +46,6 @@ CREATE TABLE IF NOT EXISTS wellhead._token_uses ON CLUSTER main
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_token_uses', '{shard}-{replica}')
 ORDER BY id
 TTL toDateTime(at) + toIntervalDay(400);
-
--- migration 6
-ALTER TABLE wellhead._catalog ON CLUSTER main
-    (ADD COLUMN IF NOT EXISTS `position` UInt64);
 
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main

@@ -1,8 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createLog } from '../../../src/base/log.ts'
 import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
-import { migrate, migrations } from '../../../src/catalog/migrations/migrations.ts'
+import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import { many } from '../../support/engines.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -346,19 +345,16 @@ describe('sending logs', () => {
 
   test('runs migrations once and in order, and refuses data of a newer version', async () => {
     const topology = topologyOf(service.engine)
-    const quiet = createLog('silent')
     const table = (id: number) => ({
       id,
       statements: () => [`CREATE TABLE _migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
     })
-    expect(await migrate(service.engine, topology, quiet)).toEqual([])
+    expect(await migrate(service.engine, topology)).toEqual([])
     const known = [...migrations, table(1001), table(1002)]
-    expect(await migrate(service.engine, topology, quiet, known)).toEqual([1001, 1002])
+    expect(await migrate(service.engine, topology, known)).toEqual([1001, 1002])
     // Neither statement can run twice.
-    expect(await migrate(service.engine, topology, quiet, known)).toEqual([])
-    await expect(migrate(service.engine, topology, quiet)).rejects.toThrow(
-      'newer version of Wellhead (schema 1002)',
-    )
+    expect(await migrate(service.engine, topology, known)).toEqual([])
+    await expect(migrate(service.engine, topology)).rejects.toThrow('newer version of Wellhead (schema 1002)')
   })
 
   test('returns 401 without a token', async () => {

@@ -1,26 +1,12 @@
-import type { Log } from '../../base/log.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { writeJsonRows } from '../../engine/json-rows.ts'
-import { sqlText } from '../../sql/names.ts'
-import {
-  addPositions,
-  createMigrationsTable,
-  createOwnTables,
-  createTokenUses,
-  orderCatalog,
-} from '../tables.ts'
-import type { Topology } from '../topology.ts'
-import { keepMetadataAsText } from './metadata-text-migration.ts'
-
-/** Adds typed columns to the built-in sources of older versions. */
-export const shippedColumnsId = 5
+import type { Engine } from '../engine/engine.ts'
+import { writeJsonRows } from '../engine/json-rows.ts'
+import { sqlText } from '../sql/names.ts'
+import { createMigrationsTable, createOwnTables } from './tables.ts'
+import type { Topology } from './topology.ts'
 
 interface Migration {
   id: number
-  statements?: (topology: Topology) => string[]
-  /** Set if it runs later, through `runOnce`. */
-  later?: true
-  run?: (engine: Engine, topology: Topology, log: Log) => Promise<void>
+  statements: (topology: Topology) => string[]
 }
 
 /**
@@ -28,13 +14,8 @@ interface Migration {
  * migration is recorded. Released migrations are never removed, and always lead to the same tables.
  */
 export const migrations: readonly Migration[] = [
-  { id: 1, statements: createOwnTables },
-  { id: 2, statements: orderCatalog },
-  { id: 3, statements: createTokenUses },
-  { id: 4, run: keepMetadataAsText },
-  // Run by `Sources` once it is open.
-  { id: shippedColumnsId, later: true },
-  { id: 6, statements: addPositions },
+  // Smaller ids belong to versions that were never released; their last tables equal these.
+  { id: 7, statements: createOwnTables },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
@@ -45,7 +26,6 @@ const limits = { deadlineMs: 60_000 }
 export async function migrate(
   engine: Engine,
   topology: Topology,
-  log: Log,
   known: readonly Migration[] = migrations,
 ): Promise<number[]> {
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
@@ -58,13 +38,12 @@ export async function migrate(
   }
   const ran: number[] = []
   const isIncomplete = done.size > 0 && (await someNodeLacksTables(engine, topology))
-  for (const { id, statements, run, later } of known) {
-    if (later || (done.has(id) && !(isIncomplete && statements))) continue
+  for (const { id, statements } of known) {
+    if (done.has(id) && !isIncomplete) continue
     // All replicas must have a new column before rows with it are inserted.
     const settings = { alter_sync: 2 }
-    for (const sql of statements?.(topology) ?? []) await engine.command({ sql, settings }, limits)
+    for (const sql of statements(topology)) await engine.command({ sql, settings }, limits)
     if (done.has(id)) continue
-    await run?.(engine, topology, log)
     await record(engine, id)
     ran.push(id)
   }
@@ -85,13 +64,6 @@ async function someNodeLacksTables(engine: Engine, { cluster, database }: Topolo
     limits,
   )
   return body.toString().trim() === '1'
-}
-
-/** Runs the work of a migration, unless it was already run on this data. */
-export async function runOnce(engine: Engine, id: number, work: () => Promise<void>): Promise<void> {
-  if ((await readDone(engine)).has(id)) return
-  await work()
-  await record(engine, id)
 }
 
 /** Ids of the migrations that were run on this data. */
