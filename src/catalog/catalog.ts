@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { engineUnavailable, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { isQuorumBusy } from '../engine/engine-errors.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
@@ -21,7 +22,6 @@ import { refuseUnfinishedCopy } from './copy-record.ts'
 import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate } from './migrations.ts'
 import { rememberChanges } from './tables.ts'
-import type { Topology } from './topology.ts'
 
 interface CatalogOptions {
   engine: Engine

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { insertSettings, quorumOf, readSettings, schemaSettings } from './cluster-settings.ts'
-import type { ClusterLayout } from './topology.ts'
+import { insertSettings, quorumOf, readSettings, schemaSettings } from '../cluster/cluster-settings.ts'
+import type { ClusterLayout } from '../cluster/topology.ts'
 
 const layout = (replicas: number, replicated = true, mostReplicas = replicas): ClusterLayout => ({
   database: 'wellhead',

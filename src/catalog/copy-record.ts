@@ -1,8 +1,8 @@
 import { StartProblem } from '../base/files/data-directory.ts'
+import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { createCopyTable } from './tables.ts'
-import type { Topology } from './topology.ts'
 
 /** What a copy from another installation records in the database that it fills. */
 export interface CopyRecord {

@@ -1,8 +1,8 @@
+import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { writeJsonRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import { createMigrationsTable, createOwnTables } from './tables.ts'
-import type { Topology } from './topology.ts'
 
 interface Migration {
   id: number

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
+import type { Topology } from '../cluster/topology.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
@@ -18,7 +19,6 @@ import {
   fillTypedColumns,
   readTypedColumns,
 } from './tables.ts'
-import type { Topology } from './topology.ts'
 
 interface ReadableSources {
   has(name: string): boolean

@@ -1,6 +1,6 @@
+import { systemTable, type Topology } from '../cluster/topology.ts'
 import type { Engine, Limits } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { systemTable, type Topology } from './topology.ts'
 
 /** The stored parts of one source. */
 export interface StoredTable {

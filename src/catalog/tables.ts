@@ -1,6 +1,6 @@
+import { onCluster, type Topology } from '../cluster/topology.ts'
 import { sqlText } from '../sql/names.ts'
 import type { NewSource, Source, TypedColumn } from './source.ts'
-import type { Topology } from './topology.ts'
 
 /** Rows per granule. Small, so that a page of one project's newest entries reads little else. */
 const granularity = 512
@@ -43,16 +43,6 @@ function searchIndexOf({ column }: TypedColumn): string {
 
 function retention(days: number): string {
   return `toDateTime(timestamp) + INTERVAL ${days} DAY DELETE`
-}
-
-function onCluster({ replicated, cluster }: Topology): string {
-  return replicated ? ` ON CLUSTER \`${cluster}\`` : ''
-}
-
-/** The node that the service uses has it already. */
-export function createDatabase(topology: Topology): string[] {
-  const { database, replicated } = topology
-  return replicated ? [`CREATE DATABASE IF NOT EXISTS ${database}${onCluster(topology)}`] : []
 }
 
 /** On a cluster, rows are stored in a local table per shard; the table with the source's name is distributed. */

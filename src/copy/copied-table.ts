@@ -1,6 +1,6 @@
 import type { Source } from '../catalog/source.ts'
 import { dropDay, emptyOwnTable } from '../catalog/tables.ts'
-import type { Topology } from '../catalog/topology.ts'
+import type { Topology } from '../cluster/topology.ts'
 import { sqlText } from '../sql/names.ts'
 
 interface KeyColumn {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { engineUnavailable, overloaded } from '../base/errors.ts'
-import type { Topology } from '../catalog/topology.ts'
+import type { Topology } from '../cluster/topology.ts'
 import type { Engine, Limits } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import type { CopiedTable } from './copied-table.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { readStoredTables, type StoredTable } from '../catalog/stored-tables.ts'
-import type { Topology } from '../catalog/topology.ts'
+import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 
 export interface StoredSource extends StoredTable {

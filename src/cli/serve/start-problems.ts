@@ -1,8 +1,8 @@
 import { StartProblem } from '../../base/files/data-directory.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
+import { explainServerError, type ServerIdentity } from '../../cluster/server-problem.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
-import { explainServerError, type ServerIdentity } from '../../engine/remote/server-problem.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { ClusterEngine, topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
   changeRetention,
   changeTypedColumns,
-  createDatabase,
   createMigrationsTable,
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
 } from '../../../src/catalog/tables.ts'
+import { ClusterEngine, createDatabase, topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { ask } from '../../support/callers.ts'
@@ -239,7 +238,7 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     updated_at: '',
   }
   const statements = {
-    'the database': createDatabase(topology),
+    'the database': [createDatabase(topology)],
     'the list of migrations': createMigrationsTable(topology),
     ...Object.fromEntries(
       migrations.flatMap(({ id, statements: make }) => (make ? [[`migration ${id}`, make(topology)]] : [])),

@@ -18,6 +18,7 @@ const layers = [
   // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
   ['access', 'backup', 'cache', 'copy', 'endpoints', 'intake', 'observability', 'sources'],
   ['catalog'],
+  ['cluster'],
   ['engine'],
   ['sql'],
   ['base'],

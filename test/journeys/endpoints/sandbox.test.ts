@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
-import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { createOwnTables, createSourceTable } from '../../../src/catalog/tables.ts'
+import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'

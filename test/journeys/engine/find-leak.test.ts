@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findLeak } from '../../../src/catalog/find-leak.ts'
 import { own, probesOf, readProbesOf } from '../../../src/catalog/leak-probes.ts'
+import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
-import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
 import { rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { log, openServer, remoteCredentials } from '../../support/engines.ts'
 

@@ -1,7 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
+import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { many } from '../../support/engines.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'

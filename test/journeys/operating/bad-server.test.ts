@@ -116,7 +116,7 @@ test.each<[string, Script, string]>([
       392,
       'Cannot execute query. DDL queries are prohibited for the user wellhead. (QUERY_IS_PROHIBITED)',
     ),
-    'ClickHouse does not allow this user to change tables. Set allow_ddl and allow_distributed_ddl to 1 in its settings profile.',
+    'ClickHouse refused a statement of the service. It says: Cannot execute query. DDL queries are prohibited for the user wellhead. See docs/cluster.md.',
   ],
   [
     'a fixed setting',
@@ -127,7 +127,7 @@ test.each<[string, Script, string]>([
             text: 'Setting max_result_bytes should not be changed. (SETTING_CONSTRAINT_VIOLATION)',
           }
         : undefined,
-    'The settings profile of the ClickHouse user is too strict: Setting max_result_bytes should not be changed. Remove that constraint.',
+    'ClickHouse refused a statement of the service. It says: Setting max_result_bytes should not be changed. See docs/cluster.md.',
   ],
   [
     'a web page',
@@ -162,17 +162,16 @@ test('a start reports an unknown cluster, and those that exist', async () => {
 })
 
 test('a start reports a port where nothing listens, a host that does not exist, and one that closes connections', async () => {
-  const check = 'Check that ClickHouse is running, the network, and WELLHEAD_CLICKHOUSE_URL.'
+  const check = 'Check that it is running, the network, and WELLHEAD_CLICKHOUSE_URL.'
   expect(await start('http://127.0.0.1:1')).toEqual({
     code: 1,
-    output: `wellhead: http://127.0.0.1:1: Cannot connect to ClickHouse. ${check}\n`,
+    output: `wellhead: http://127.0.0.1:1: Cannot connect to ClickHouse. connect ECONNREFUSED 127.0.0.1:1. ${check}\n`,
   })
-  expect(await start('http://clickhouse.invalid:8123')).toEqual({
-    code: 1,
-    output:
-      'wellhead: http://clickhouse.invalid:8123: The host name of ClickHouse cannot be resolved. ' +
-      'Check WELLHEAD_CLICKHOUSE_URL. If it is correct, check the DNS.\n',
-  })
+  const { code, output } = await start('http://clickhouse.invalid:8123')
+  expect(code).toBe(1)
+  expect(output).toMatch(
+    /: Cannot connect to ClickHouse\. getaddrinfo \w+ clickhouse\.invalid\. Check that .*\n$/,
+  )
   const closing = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void closing.close())
@@ -190,11 +189,11 @@ test('a start reports problems of TLS', async () => {
     secure.close()
   })
   expect((await start(server.url.replace('http:', 'https:'))).output).toContain(
-    ': The server does not speak TLS. Use http:// in WELLHEAD_CLICKHOUSE_URL, or the HTTPS port, usually 8443.\n',
+    ' Use http:// in WELLHEAD_CLICKHOUSE_URL, or the HTTPS port, usually 8443.\n',
   )
   expect((await start(secure.url)).output).toContain(
-    ': The TLS certificate of ClickHouse is signed by an unknown authority. ' +
-      'Set NODE_EXTRA_CA_CERTS to the PEM file of that authority.\n',
+    ': Cannot connect to ClickHouse. self-signed certificate. ' +
+      'Set NODE_EXTRA_CA_CERTS to the PEM file of its authority.\n',
   )
 })
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readSettings, settingDefinitions } from '../../../src/base/settings.ts'
 import { createProgram } from '../../../src/cli/program.ts'
-import { neededGrants } from '../../../src/engine/remote/needed-grants.ts'
+import { neededGrants } from '../../../src/cluster/needed-grants.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 
 const repository = new URL('../../../', import.meta.url)

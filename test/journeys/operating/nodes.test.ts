@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { RemoteEngine } from '../../../src/engine/remote/remote-engine.ts'
+import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
 import { log, many, openServer, remoteCredentials } from '../../support/engines.ts'
 import { Ledger } from '../../support/ledger.ts'
 import { openRelay } from '../../support/relay.ts'

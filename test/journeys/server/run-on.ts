@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, test } from 'vitest'
-import { topologyOf } from '../../../src/catalog/cluster-engine.ts'
+import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { openEngine, type SharedServer, sharedServer, shareServer } from '../../support/engines.ts'
 
 interface OpenedServer extends Omit<SharedServer, 'database'> {

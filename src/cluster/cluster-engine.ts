@@ -1,9 +1,8 @@
 import type { Settings } from '../base/settings.ts'
 import type { Engine, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine/engine.ts'
-import { RemoteEngine, type RemoteEngineOptions } from '../engine/remote/remote-engine.ts'
 import { insertSettings, quorumOf, readSettings, schemaSettings } from './cluster-settings.ts'
-import { createDatabase } from './tables.ts'
-import { type ClusterLayout, findLayout, singleServer, type Topology } from './topology.ts'
+import { RemoteEngine, type RemoteEngineOptions } from './remote-engine.ts'
+import { type ClusterLayout, findLayout, onCluster, singleServer, type Topology } from './topology.ts'
 
 interface ClusterEngineOptions extends RemoteEngineOptions {
   cluster: string
@@ -46,7 +45,8 @@ export class ClusterEngine extends RemoteEngine {
       )
     }
     log.info({ cluster, shards, replicas, quorum }, 'using a cluster')
-    for (const sql of createDatabase(layout)) await this.command({ sql }, { deadlineMs: 60_000 })
+    // The node that the service uses has it already.
+    if (replicated) await this.command({ sql: createDatabase(layout) }, { deadlineMs: 60_000 })
   }
 
   override query(statement: Statement, limits: Limits): Promise<QueryResult> {
@@ -63,6 +63,10 @@ export class ClusterEngine extends RemoteEngine {
     const settings = this.#open && schemaSettings(this.#open.layout)
     return super.command({ ...statement, settings: { ...settings, ...statement.settings } }, limits)
   }
+}
+
+export function createDatabase(topology: Topology): string {
+  return `CREATE DATABASE IF NOT EXISTS ${topology.database}${onCluster(topology)}`
 }
 
 /** The ClickHouse server or cluster of the settings. */

@@ -1,4 +1,4 @@
-import type { ClickHouseHttp, HttpRequest } from '../clickhouse-http.ts'
+import type { ClickHouseHttp, HttpRequest } from '../engine/clickhouse-http.ts'
 import { neededGrants, privilegesOf } from './needed-grants.ts'
 import {
   explainServerError,

@@ -84,3 +84,8 @@ async function recordedShards(engine: Engine): Promise<string> {
 export function systemTable({ cluster }: Topology, name: 'parts' | 'mutations'): string {
   return cluster === undefined ? `system.${name}` : `cluster('${cluster}', system.${name})`
 }
+
+/** Makes a schema statement run on every node. */
+export function onCluster({ replicated, cluster }: Topology): string {
+  return replicated ? ` ON CLUSTER \`${cluster}\`` : ''
+}

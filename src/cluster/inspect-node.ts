@@ -1,7 +1,7 @@
-import { isolationSettings } from '../../sql/isolation.ts'
-import { sqlText } from '../../sql/names.ts'
-import type { ClickHouseClient } from '../clickhouse-client.ts'
-import { readJsonRows } from '../json-rows.ts'
+import type { ClickHouseClient } from '../engine/clickhouse-client.ts'
+import { readJsonRows } from '../engine/json-rows.ts'
+import { isolationSettings } from '../sql/isolation.ts'
+import { sqlText } from '../sql/names.ts'
 import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
 /** The node responded to its check, so it is busy at most. */

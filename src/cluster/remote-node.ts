@@ -1,10 +1,18 @@
-import { engineUnavailable } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
-import type { ServerAddress } from '../../base/server-addresses.ts'
-import { ClickHouseClient } from '../clickhouse-client.ts'
-import { ClickHouseHttp } from '../clickhouse-http.ts'
-import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement, Summary } from '../engine.ts'
-import { isUnreachable } from '../engine-errors.ts'
+import { engineUnavailable } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { ServerAddress } from '../base/server-addresses.ts'
+import { ClickHouseClient } from '../engine/clickhouse-client.ts'
+import { ClickHouseHttp } from '../engine/clickhouse-http.ts'
+import type {
+  Engine,
+  InsertInto,
+  Limits,
+  NodeState,
+  QueryResult,
+  Statement,
+  Summary,
+} from '../engine/engine.ts'
+import { isUnreachable } from '../engine/engine-errors.ts'
 import { checkServer, pingServer } from './check-server.ts'
 import { findUnknownSettings, lacksTable, openDatabase } from './inspect-node.ts'
 import {

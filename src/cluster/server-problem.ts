@@ -1,6 +1,6 @@
-import { diskFull, engineUnavailable, queryTimeout, WellheadError } from '../../base/errors.ts'
-import { StartProblem } from '../../base/files/data-directory.ts'
-import { ClickHouseError } from '../clickhouse-http.ts'
+import { diskFull, engineUnavailable, queryTimeout, WellheadError } from '../base/errors.ts'
+import { StartProblem } from '../base/files/data-directory.ts'
+import { ClickHouseError } from '../engine/clickhouse-http.ts'
 import { grantStatement } from './needed-grants.ts'
 
 /** Whom a problem concerns. */
@@ -33,21 +33,19 @@ export class ServerProblem extends StartProblem {
 
 type Explanation = readonly [reason: string, advice: string, isAway?: 'away']
 
-const checkUrl = 'Check WELLHEAD_CLICKHOUSE_URL.'
-const checkNetwork = 'Check that ClickHouse is running, the network, and WELLHEAD_CLICKHOUSE_URL.'
 const refusedUser: Explanation = [
   'ClickHouse refused the user or the password.',
   'Correct WELLHEAD_CLICKHOUSE_USER and WELLHEAD_CLICKHOUSE_PASSWORD.',
-]
-const unknownAuthority: Explanation = [
-  'The TLS certificate of ClickHouse is signed by an unknown authority.',
-  'Set NODE_EXTRA_CA_CERTS to the PEM file of that authority.',
 ]
 const fullDisk: Explanation = [
   'The disk of the ClickHouse server is full.',
   'Free disk space there, add a disk, or shorten the retention of sources.',
 ]
-const noResponse: Explanation = ['ClickHouse does not respond.', checkNetwork, 'away']
+const noResponse: Explanation = [
+  'ClickHouse does not respond.',
+  'Check that it is running, the network, and WELLHEAD_CLICKHOUSE_URL.',
+  'away',
+]
 
 /** Without a cluster, each of several servers would store a part of the entries. */
 export function otherServer(database: string): Explanation {
@@ -68,86 +66,45 @@ export const noClickHouse: Explanation = [
   'Set WELLHEAD_CLICKHOUSE_URL to the HTTP port of ClickHouse, usually 8123, or 8443 with TLS.',
 ]
 
-/** By code of Node. */
-const connectionProblems: Record<string, Explanation> = {
-  ECONNREFUSED: ['Cannot connect to ClickHouse.', checkNetwork],
-  ENOTFOUND: [
-    'The host name of ClickHouse cannot be resolved.',
-    `${checkUrl} If it is correct, check the DNS.`,
-  ],
-  EAI_AGAIN: [
-    'The host name of ClickHouse cannot be resolved.',
-    `${checkUrl} If it is correct, check the DNS.`,
-  ],
-  ETIMEDOUT: noResponse,
-  EHOSTUNREACH: noResponse,
-  ENETUNREACH: noResponse,
-  ECONNRESET: [
-    'The server closed the connection.',
-    'If its port expects TLS, use https:// in WELLHEAD_CLICKHOUSE_URL.',
-  ],
-  EPROTO: [
-    'The server does not speak TLS.',
-    'Use http:// in WELLHEAD_CLICKHOUSE_URL, or the HTTPS port, usually 8443.',
-  ],
-  CERT_HAS_EXPIRED: ['The TLS certificate of ClickHouse has expired.', 'Renew it.'],
-  ERR_TLS_CERT_ALTNAME_INVALID: [
-    'The TLS certificate of ClickHouse is for another host name.',
-    'Use the name in the certificate in WELLHEAD_CLICKHOUSE_URL.',
-  ],
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+const unreachable = new Set(
+  'ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ECONNRESET EPROTO CERT_HAS_EXPIRED'.split(' '),
+)
+
+/** What to do, by the start of a code of Node; Node says what is wrong. */
+const connectionAdvice: readonly (readonly [code: string, advice: string])[] = [
+  ['ECONNRESET', 'If its port expects TLS, use https:// in WELLHEAD_CLICKHOUSE_URL.'],
+  ['EPROTO', 'Use http:// in WELLHEAD_CLICKHOUSE_URL, or the HTTPS port, usually 8443.'],
+  ['ERR_SSL_', 'Use http:// in WELLHEAD_CLICKHOUSE_URL, or the HTTPS port, usually 8443.'],
+  ['ERR_TLS_', 'Use the name in its certificate in WELLHEAD_CLICKHOUSE_URL.'],
+  ['DEPTH_ZERO_', 'Set NODE_EXTRA_CA_CERTS to the PEM file of its authority.'],
+  ['SELF_SIGNED_', 'Set NODE_EXTRA_CA_CERTS to the PEM file of its authority.'],
+  ['UNABLE_TO_', 'Set NODE_EXTRA_CA_CERTS to the PEM file of its authority.'],
+]
+
+function explainConnection(code: string, message: string): Explanation | undefined {
+  if (code === 'ETIMEDOUT') return noResponse
+  const advice = connectionAdvice.find(([start]) => code.startsWith(start))?.[1]
+  if (advice === undefined && !unreachable.has(code)) return undefined
+  return ['Cannot connect to ClickHouse.', `${sentence(message)} ${advice ?? noResponse[1]}`, 'away']
 }
 
-/** By code of ClickHouse. */
+/**
+ * By code of ClickHouse: problems of the server, its user or its cluster. The others are problems of a statement, and
+ * undefined here.
+ */
 const refusals: Record<number, (server: ServerIdentity, message: string) => Explanation> = {
-  81: ({ database }) => [
-    `The database ${database} does not exist.`,
-    `Run CREATE DATABASE ${database}, and restart Wellhead.`,
-  ],
-  115: (_server, message) => [
-    `ClickHouse does not know a setting: ${message}.`,
-    `Use ClickHouse ${oldestVersion} or newer.`,
-  ],
-  139: (_server, message) => [
-    `The configuration of ClickHouse lacks an element: ${message}.`,
-    'A cluster needs the macros shard and replica, and a keeper; see docs/cluster.md.',
-  ],
   164: () => readOnly,
   192: () => refusedUser,
   193: () => refusedUser,
   194: () => refusedUser,
-  195: () => ['ClickHouse does not accept this user from this address.', 'Allow it with ALTER USER … HOST.'],
-  210: (_server, message) => [
-    `A node of the cluster cannot be reached: ${message}.`,
-    'Check its nodes and the network.',
-  ],
-  225: () => ['The ClickHouse server has no keeper.', 'Configure one; replicated tables need it.'],
-  242: () => ['A table of ClickHouse is read-only.', 'Check the keepers and system.replicas.'],
   243: () => fullDisk,
-  253: () => [
-    'A table cannot be created: the keeper still has this replica of it.',
-    'If the node lost its data, see "Replacing a node" in docs/cluster.md.',
-  ],
-  392: () => [
-    'ClickHouse does not allow this user to change tables.',
-    'Set allow_ddl and allow_distributed_ddl to 1 in its settings profile.',
-  ],
-  452: (_server, message) => [
-    `The settings profile of the ClickHouse user is too strict: ${message}.`,
-    'Remove that constraint.',
-  ],
   497: ({ user }, message) => lackingGrant(message, user),
   516: () => refusedUser,
   701: ({ cluster }) => unknownCluster(cluster),
-  999: () => [
-    'The keeper of ClickHouse cannot be reached.',
-    'Check the keepers; most of them must be running.',
-  ],
 }
+
+/** Codes whose message says enough. */
+const passedOn = new Set([81, 115, 139, 195, 210, 225, 242, 253, 392, 452, 999])
 
 /** The oldest supported release, with long-term support. */
 export const oldestVersion = '25.3'
@@ -182,6 +139,11 @@ export function missingGrants(grants: readonly string[], user: string): Explanat
 
 const maxQuotedLength = 200
 
+/** The first line of a message, as a sentence. */
+function sentence(message: string): string {
+  return `${(message.split('\n')[0] ?? '').slice(0, maxQuotedLength).replace(/[\s.]+$/, '')}.`
+}
+
 /** Undefined if the error is not about the server. */
 export function explainServerError(error: unknown, server: ServerIdentity): ServerProblem | undefined {
   if (error instanceof ServerProblem) return error
@@ -203,15 +165,18 @@ function explain(error: unknown, server: ServerIdentity): Explanation | undefine
   if (status) return explainStatus(Number(status[1]), status[2] ?? '')
   if (typeof code === 'string') {
     if (code.startsWith('HPE_')) return noClickHouse
-    const known = connectionProblems[code.startsWith('ERR_SSL_') ? 'EPROTO' : code]
-    if (known) return [known[0], known[1], 'away']
+    const known = explainConnection(code, message)
+    if (known) return known
   }
   return cause === undefined ? undefined : explain(cause, server)
 }
 
 function explainRefusal(code: number, message: string, server: ServerIdentity): Explanation | undefined {
-  const quoted = (message.split('\n')[0] ?? '').slice(0, maxQuotedLength).replace(/[\s.]+$/, '')
-  return refusals[code]?.(server, code === 497 ? message.trim() : quoted)
+  if (!passedOn.has(code)) return refusals[code]?.(server, message.trim())
+  return [
+    'ClickHouse refused a statement of the service.',
+    `It says: ${sentence(message)} See docs/cluster.md.`,
+  ]
 }
 
 function explainStatus(status: number, body: string): Explanation {

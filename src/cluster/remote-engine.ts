@@ -1,9 +1,17 @@
-import type { Log } from '../../base/log.ts'
-import { serverAddresses } from '../../base/server-addresses.ts'
-import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine.ts'
-import { isNodeTrouble, isUnreachable } from '../engine-errors.ts'
-import { ReadyWaiters, whenReady } from '../readiness.ts'
-import { requireIsolation } from '../require-isolation.ts'
+import type { Log } from '../base/log.ts'
+import { serverAddresses } from '../base/server-addresses.ts'
+import type {
+  Engine,
+  EngineState,
+  InsertInto,
+  Limits,
+  QueryResult,
+  Statement,
+  Summary,
+} from '../engine/engine.ts'
+import { isNodeTrouble, isUnreachable } from '../engine/engine-errors.ts'
+import { ReadyWaiters, whenReady } from '../engine/readiness.ts'
+import { requireIsolation } from '../engine/require-isolation.ts'
 import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
 import { ServerProblem } from './server-problem.ts'
 
