@@ -44,7 +44,7 @@ const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
 /** What the engine's error means, for errors that are not about syntax. */
 export function engineHint(message: string, text: RefusedSql): Hint | undefined {
   for (const { says, words, hint } of messageHints) {
-    if (!says.test(message)) continue
+    if (!says.every((part) => message.includes(part))) continue
     const list = words.split(' ')
     const at = text.tokens.findIndex(
       ({ kind, text: word }) => (kind === 'word' || kind === 'symbol') && list.includes(word.toLowerCase()),
