@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
-import { version } from '../base/version.ts'
+import { version } from '../base/package-file.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { addBackupCommands } from './commands/backup-commands.ts'

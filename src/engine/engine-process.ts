@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { Log } from '../base/log.ts'
+import { packageFile } from '../base/package-file.ts'
 import type { EngineState } from './engine.ts'
 import { EngineStartError, type FromHost, type HostOptions, type ToHost } from './host/protocol.ts'
 import { ReadyWaiters } from './readiness.ts'
@@ -26,11 +26,6 @@ interface EndReport {
   /** It restarts for a reason other than a query. */
   isRestarting: boolean
 }
-
-const hostMain = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/engine/host/main.js' : './host/main.js',
-  import.meta.url,
-)
 
 const heartbeatMs = 500
 /** A process that does not respond for this time is killed. */
@@ -88,7 +83,7 @@ export class EngineProcess {
 
   #spawn(): void {
     const { node, environment, host, log } = this.#options
-    const child = spawn(node, [fileURLToPath(hostMain)], {
+    const child = spawn(node, [packageFile('dist/engine-host.js')], {
       // An INSERT could read the standard input.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...safeEnvironment(environment), UV_THREADPOOL_SIZE: String(host.sessions + spareThreads) },

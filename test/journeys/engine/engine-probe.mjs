@@ -1,9 +1,9 @@
 /** Uses sessions without some of their settings and after failed queries. Prints what the guards report. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkDurability, checkSession, writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
-import { rowLines } from '../../../dist/engine/host/measured-rows.js'
-import { EngineSession } from '../../../dist/engine/host/session.js'
+import { checkDurability, checkSession, writeEngineConfig } from '../../../build/engine/host/engine-config.js'
+import { rowLines } from '../../../build/engine/host/measured-rows.js'
+import { EngineSession } from '../../../build/engine/host/session.js'
 
 const [, , directory] = process.argv
 const connectionArgs = writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 })
