@@ -35,7 +35,13 @@ export async function transpile() {
     external: /^[^./]/,
     treeshake: false,
     logLevel: 'warn',
-    output: { dir: 'build', format: 'esm', preserveModules: true, preserveModulesRoot: 'src', comments: false },
+    output: {
+      dir: 'build',
+      format: 'esm',
+      preserveModules: true,
+      preserveModulesRoot: 'src',
+      comments: false,
+    },
   })
 }
 

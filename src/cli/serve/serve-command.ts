@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
 import { flagOf, readSettings, type SettingName, type Settings, settingNames } from '../../base/settings.ts'
+import { defaultSessions, launchHost } from '../../engine/launch-host.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { serveHelp } from '../help.ts'
@@ -21,9 +22,15 @@ export async function serveCommand(args: string[], io: CommandIo): Promise<numbe
       for (const problem of read.problems) void io.stderr.write(`wellhead: ${problem}\n`)
       return exitCodes.usage
     case 'serve': {
-      // Other commands start faster without loading the service.
+      const { settings, demo } = read
+      const { engineNode: node = io.node, clickhouseUrl } = settings
+      const { environment } = io
+      // The engine's process loads its library while this one loads the service.
+      const launched = clickhouseUrl
+        ? undefined
+        : launchHost({ node, environment, sessions: defaultSessions })
       const { runService } = await import('./run-service.ts')
-      return runService(read.settings, read.demo, io)
+      return runService({ settings, demo, launched }, io)
     }
   }
 }

@@ -13,6 +13,7 @@ import {
   type ToHost,
 } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
+import { EngineSession } from './session.ts'
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits until the service stops it.
 process.on('SIGINT', () => {})
@@ -29,12 +30,14 @@ function report(message: FromHost, then: () => void = () => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, then)
 }
 
+/** Begins at once, before the service is ready to send options. */
+const library = import('chdb').catch((error: Error) => error)
+
 async function loadSessions(directory: string, database: string, connectionArgs: string[]) {
-  const { EngineSession } = await import('./session.ts').catch((error: Error) => {
-    throw new EngineStartError('no-engine', error.message)
-  })
+  const loaded = await library
+  if (loaded instanceof Error) throw new EngineStartError('no-engine', loaded.message)
   return async () => {
-    const session = new EngineSession(directory, connectionArgs)
+    const session = new EngineSession(new loaded.Session(directory, { connectionArgs }))
     try {
       await checkSession(session)
       await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')

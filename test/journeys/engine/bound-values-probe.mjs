@@ -1,5 +1,6 @@
 /** Compares bound values with the engine's own parameters. Prints the differences. */
 import { join } from 'node:path'
+import { Session } from 'chdb'
 import fc from 'fast-check'
 import { fieldText } from '../../../build/engine/clickhouse-client.js'
 import { boundValue } from '../../../build/engine/host/composed-statement.js'
@@ -8,10 +9,8 @@ import { EngineSession } from '../../../build/engine/host/session.js'
 import { quote } from '../../../build/engine/host/statement.js'
 
 const [, , directory, runs] = process.argv
-const session = new EngineSession(
-  join(directory, 'store'),
-  writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 }),
-)
+const connectionArgs = writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 })
+const session = new EngineSession(new Session(join(directory, 'store'), { connectionArgs }))
 
 const awkward = [
   "'",
