@@ -7,10 +7,10 @@ import { build } from 'rolldown'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Files of the command line, in the order in which modules are assigned to them: what every command loads, what commands
- * load besides, the service, and what is left, which only traces need.
+ * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
+ * service, commands that check shapes themselves, the service, and what is left, which only traces need.
  */
-const files = ['command-line', 'commands', 'service', 'tracing']
+const files = ['command-line', 'client', 'commands', 'service', 'tracing']
 
 export async function bundle() {
   const alone = { output: { codeSplitting: false } }
@@ -86,10 +86,13 @@ function fewFiles() {
       // The entry waits for the command, so the files of the command must not wait for the entry.
       assign('main', [main])
       assign('command-line', first)
-      const actions = [...first].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
-      const isService = (ids) => ids.has(join(root, 'src/app.ts'))
-      const closures = actions.map((id) => closureOf([id]))
-      for (const ids of closures) if (!isService(ids)) assign('commands', ids)
+      const has = (ids, part) => [...ids].some((id) => id.includes(part))
+      const closures = [...this.getModuleIds()]
+        .flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
+        .filter((id) => id.startsWith(join(root, 'src/cli/')))
+        .map((id) => closureOf([id]))
+      for (const ids of closures) if (!has(ids, '/node_modules/zod/')) assign('client', ids)
+      for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
       assign('tracing', this.getModuleIds())
     },

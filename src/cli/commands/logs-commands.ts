@@ -48,8 +48,7 @@ run is within a day and uses the same token. To store the same input twice on pu
 listed with their line, and the exit code is 1.
 `
 
-export function addLogsCommands(program: Command, io: CommandIo): void {
-  const logs = program.command('logs').description('send, search and follow log entries')
+export function defineLogs(logs: Command, io: CommandIo): void {
   addExamples(
     logs,
     'wellhead logs send access.ndjson.gz --source edge_logs',
