@@ -86,12 +86,16 @@ function fewFiles() {
       // The entry waits for the command, so the files of the command must not wait for the entry.
       assign('main', [main])
       assign('command-line', first)
-      const has = (ids, part) => [...ids].some((id) => id.includes(part))
-      const closures = [...this.getModuleIds()]
-        .flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
-        .filter((id) => id.startsWith(join(root, 'src/cli/')))
+      const importsOf = (ids) =>
+        [...ids].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
+      const isOurs = (id) => id.startsWith(join(root, 'src/cli/'))
+      const checksShapes = (ids) => [...ids].some((id) => id.includes('/node_modules/zod/'))
+      for (const ids of importsOf(first).map((id) => closureOf([id]))) {
+        if (!checksShapes(ids)) assign('client', ids)
+      }
+      const closures = importsOf(this.getModuleIds())
+        .filter(isOurs)
         .map((id) => closureOf([id]))
-      for (const ids of closures) if (!has(ids, '/node_modules/zod/')) assign('client', ids)
       for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
       assign('tracing', this.getModuleIds())

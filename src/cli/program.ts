@@ -3,6 +3,7 @@ import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/package-file.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
+import { defineCompletion } from './completion/completion-command.ts'
 import { startHere } from './help.ts'
 
 /** Adds the arguments, flags, subcommands and the action to a command. */
@@ -94,7 +95,7 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   [
     'completion',
     'print a script that completes commands, flags and names in a shell',
-    async () => (await import('./completion/completion-command.ts')).defineCompletion,
+    async () => defineCompletion,
   ],
 ]
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
@@ -101,7 +100,7 @@ async function sendInputs(
   const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
   const progress = new Progress('Sending', io)
   if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
-  const keyOf = batchKeys(source, again ? randomUUID() : '')
+  const keyOf = await batchKeys(source, again ? crypto.randomUUID() : '')
   const bounds = { ...batchBounds, maxEntries: batchEntries }
   const note = (text: string) => {
     progress.end()

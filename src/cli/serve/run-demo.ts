@@ -53,7 +53,7 @@ interface Span {
 
 /** Sends the oldest entries first, so that an interrupted run leaves no gap. */
 async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
-  const keyOf = batchKeys(source)
+  const keyOf = await batchKeys(source)
   async function* entries() {
     for (const { entry } of demoTraffic(source, span)) {
       yield { text: Buffer.from(JSON.stringify(entry)), line: 0 }

@@ -1,6 +1,7 @@
 /** The engine process. It owns the data directory, runs queries sent to its socket, and ends with the service. */
 import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { showSourcePositions } from '../../base/source-positions.ts'
 import { isLocked, ownerOf } from './directory-lock.ts'
 import { recover } from './durability/recover.ts'
 import { checkDurability, checkSession, writeEngineConfig } from './engine-config.ts'
@@ -14,6 +15,8 @@ import {
 } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
 import { EngineSession } from './session.ts'
+
+showSourcePositions()
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits until the service stops it.
 process.on('SIGINT', () => {})
