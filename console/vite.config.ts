@@ -21,6 +21,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
+      checks: { bundlerTimings: false },
       input: ['index.html', 'embed.html'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
     },
   },

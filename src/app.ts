@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import { createEndpoints } from './app/create-endpoints.ts'
@@ -8,6 +7,7 @@ import { createObservability } from './app/create-observability.ts'
 import { createStorage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
+import { packageFile } from './base/package-file.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Engine } from './engine/engine.ts'
 import type { CallStatistics } from './observability/call-statistics.ts'
@@ -34,8 +34,7 @@ const backlog = 4096
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings } = options
   prepareDataDirectory(settings.dataDir)
-  const shipped =
-    options.shipped ?? readDefinitions(fileURLToPath(new URL('../shipped/endpoints', import.meta.url)))
+  const shipped = options.shipped ?? readDefinitions(packageFile('shipped/endpoints'))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   let phase: Phase = 'starting'
 

@@ -2,12 +2,15 @@
 /** The process edge: only this file uses arguments, environment, signals and exit codes of the process. */
 import type { WriteStream } from 'node:tty'
 import { systemClock } from './base/clock.ts'
+import { showSourcePositions } from './base/source-positions.ts'
 import { exitCodes } from './cli/command-failure.ts'
 import { type CommandIo, type CommandOutput, colorsFor } from './cli/command-io.ts'
 import { runProgram } from './cli/program.ts'
 
 /** Width of lines if the output is not a terminal. */
 const defaultColumns = 120
+
+showSourcePositions()
 
 const stop = new AbortController()
 for (const name of ['SIGTERM', 'SIGINT'] as const) {

@@ -74,7 +74,9 @@ export async function load({ url, pid }, headers, seconds, options) {
 }
 
 export async function startService(scratch, engineNode, patience, environment = {}, nodeOptions = []) {
-  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+  // A profile shows where each function comes from, which a bundle hides.
+  const directory = nodeOptions.some((option) => option.startsWith('--cpu-prof')) ? 'build' : 'dist'
+  const main = fileURLToPath(new URL(`../../${directory}/main.js`, import.meta.url))
   const args = [...nodeOptions, main, 'serve', '--port', '0', '--data-dir', join(scratch, 'data')]
   const child = spawn(process.execPath, args, {
     env: {

@@ -39,9 +39,9 @@ function layerOf(functionName, url) {
   const place = placeOf(url)
   const library = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(place)?.[1]
   if (library) return `library ${library}`
-  const own = /^dist\/([^/]+)\//.exec(place)?.[1]
+  const own = /^build\/([^/]+)\//.exec(place)?.[1]
   if (own) return `Wellhead: ${own}`
-  if (place.startsWith('dist/')) return 'Wellhead: app'
+  if (place.startsWith('build/')) return 'Wellhead: app'
   if (place.startsWith('node:')) return `Node: ${nodePart(place)}`
   return 'Node: built in'
 }

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { startService } from '../../dist/app.js'
-import { systemTime } from '../../dist/base/clock.js'
-import { readSettings } from '../../dist/base/settings.js'
+import { startService } from '../../build/app.js'
+import { systemTime } from '../../build/base/clock.js'
+import { readSettings } from '../../build/base/settings.js'
 import { atTheEnd } from './at-the-end.mjs'
 
 export async function openService({ engineNode, patience, clock, environment = {} }) {

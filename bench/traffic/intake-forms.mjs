@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { readLogEntries } from '../../dist/intake/log-entries.js'
+import { readLogEntries } from '../../build/intake/log-entries.js'
 import { engineLine } from './realistic-logs.mjs'
 
 /** Ways from a body to rows. Those that do not hold every rule show what the rules cost. */

@@ -2,10 +2,10 @@
  * Entries of the demo, for 2,000 projects whose sizes follow Zipf's law. The same seed gives the same entries. Values that
  * are unique in life (ids, rays, keys) are random here as well, since they decide how well the rest compresses.
  */
-import { edgeEntry } from '../../dist/demo/edge-entry.js'
-import { invocationEntry } from '../../dist/demo/function-entries.js'
-import { randomOf, uuidOf } from '../../dist/demo/random.js'
-import { projects as demoProjects } from '../../dist/demo/world.js'
+import { edgeEntry } from '../../build/demo/edge-entry.js'
+import { invocationEntry } from '../../build/demo/function-entries.js'
+import { randomOf, uuidOf } from '../../build/demo/random.js'
+import { projects as demoProjects } from '../../build/demo/world.js'
 
 const projectCount = 2_000
 

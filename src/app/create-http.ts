@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { Access } from '../access/access.ts'
 import { FailedAttempts } from '../access/failed-attempts.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
+import { packageFile } from '../base/package-file.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import { Replays } from '../endpoints/manage/replays.ts'
@@ -98,7 +98,7 @@ export function createHttp(
     searches: new SavedSearches(catalog, sources),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? new RequestReports(calls, clock) : undefined,
-    console: readConsoleFiles(fileURLToPath(new URL('../../dist/console', import.meta.url))),
+    console: readConsoleFiles(packageFile('dist/console')),
     tokens,
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },

@@ -61,7 +61,7 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   }
 }
 
-function createEngine({ settings, log, node, environment, time }: ServiceOptions) {
+function createEngine({ settings, log, node, environment, launched, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
     return serverEngine(settings, settings.clickhouseUrl, {
       findLeak: (node) => findLeak(node, settings.clickhouseCluster),
@@ -74,6 +74,7 @@ function createEngine({ settings, log, node, environment, time }: ServiceOptions
     patience: settings.enginePatience,
     node: settings.engineNode ?? node,
     environment,
+    launched,
     clock: time,
     log,
   })

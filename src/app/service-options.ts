@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Settings } from '../base/settings.ts'
@@ -10,6 +11,8 @@ export interface ServiceOptions {
   /** Node executable of the engine process, unless the settings name one. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
+  /** The engine process, if it was launched while the service was loaded. */
+  launched?: ChildProcess | undefined
   /** Endpoints created at the first start; by default those of the package. */
   shipped?: readonly EndpointDefinition[]
 }

@@ -15,7 +15,7 @@ function commandsOf(command: Command, words: readonly string[] = []): [string, C
 }
 
 // The flags of serve are settings, which have their own page.
-const commands = commandsOf(createProgram(memoryIo())).filter(([name]) => name !== 'wellhead serve')
+const commands = commandsOf(await createProgram(memoryIo())).filter(([name]) => name !== 'wellhead serve')
 
 function rowsOf(command: Command): [string, string][] {
   const help = command.createHelp()

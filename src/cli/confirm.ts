@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { CommandFailure, usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
@@ -7,6 +6,8 @@ import { visible } from './output/visible.ts'
 export async function confirm(io: CommandIo, warning: string, yes: boolean | undefined): Promise<void> {
   if (yes) return
   if (!io.stdinIsTerminal) throw usageFailure(`${warning} Confirm with --yes.`)
+  // Few commands ask.
+  const { createInterface } = await import('node:readline/promises')
   const output = new Writable({
     write: (text, _encoding, done) => void io.stderr.write(text).then(() => done()),
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
-import { version } from '../base/version.ts'
+import { version } from '../base/package-file.ts'
 import { colorsFor } from './command-io.ts'
 import { runProgram } from './program.ts'
 

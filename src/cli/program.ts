@@ -1,27 +1,109 @@
 import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
-import { version } from '../base/version.ts'
+import { version } from '../base/package-file.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
-import { addBackupCommands } from './commands/backup-commands.ts'
-import { addCopyCommand } from './commands/copy-command.ts'
-import { addEndpointCommands } from './commands/endpoint-commands.ts'
-import { addLogsCommands } from './commands/logs-commands.ts'
-import { addMcpCommand } from './commands/mcp-command.ts'
-import { addSourceCommands } from './commands/source-commands.ts'
-import { addSqlCommand } from './commands/sql-command.ts'
-import { addTokenCommands } from './commands/token-commands.ts'
-import { addCompletionCommand } from './completion/completion-command.ts'
-import { addDoctorCommand } from './doctor/doctor-command.ts'
+import { defineCompletion } from './completion/completion-command.ts'
 import { startHere } from './help.ts'
-import { addServeCommand, serveCommand } from './serve/serve-command.ts'
-import { addDeployCommand } from './workspace/deploy-command.ts'
-import { addDiffCommand } from './workspace/diff-command.ts'
-import { addPullCommand } from './workspace/pull-command.ts'
-import { addWorkspaceCommands } from './workspace/workspace-commands.ts'
 
-/** All commands. A test compares docs/reference/cli.md with them. */
-export function createProgram(io: CommandIo): Command {
+/** Adds the arguments, flags, subcommands and the action to a command. */
+export type Define = (command: Command, io: CommandIo) => void
+
+/** Each command loads its own modules only. A test compares docs/reference/cli.md with all of them. */
+const commands: readonly (readonly [name: string, description: string, load: () => Promise<Define>])[] = [
+  ['serve', 'run the service', async () => (await import('./serve/serve-command.ts')).defineServe],
+  [
+    'token',
+    'create, list, update, rotate and revoke access tokens, and create sessions',
+    async () => (await import('./commands/token-commands.ts')).defineToken,
+  ],
+  [
+    'endpoint',
+    'create, list, show, run, restore and delete endpoints',
+    async () => (await import('./commands/endpoint-commands.ts')).defineEndpoint,
+  ],
+  [
+    'sql',
+    'run SQL without saving it as an endpoint',
+    async () => (await import('./commands/sql-command.ts')).defineSql,
+  ],
+  [
+    'source',
+    'list, show, create, update and delete sources, and list their metadata paths',
+    async () => (await import('./commands/source-commands.ts')).defineSource,
+  ],
+  [
+    'logs',
+    'send, search and follow log entries',
+    async () => (await import('./commands/logs-commands.ts')).defineLogs,
+  ],
+  [
+    'mcp',
+    'serve the tools of a service to an agent, over stdio',
+    async () => (await import('./commands/mcp-command.ts')).defineMcp,
+  ],
+  [
+    'init',
+    'create a workspace: endpoint files with fixtures and tests',
+    async () => (await import('./workspace/workspace-commands.ts')).defineInit,
+  ],
+  [
+    'check',
+    'find errors and likely mistakes in endpoint files; needs no service',
+    async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
+  ],
+  [
+    'test',
+    'run the tests of a workspace with a temporary engine; needs no service',
+    async () => (await import('./workspace/workspace-commands.ts')).defineTest,
+  ],
+  [
+    'diff',
+    'compare the files with a service and show which changes break callers',
+    async () => (await import('./workspace/deployment-commands.ts')).defineDiff,
+  ],
+  [
+    'deploy',
+    'update a service atomically to match the files',
+    async () => (await import('./workspace/deployment-commands.ts')).defineDeploy,
+  ],
+  [
+    'pull',
+    'write the endpoints of a service to files',
+    async () => (await import('./workspace/deployment-commands.ts')).definePull,
+  ],
+  [
+    'backup',
+    'back up a running service',
+    async () => (await import('./commands/backup-commands.ts')).defineBackup,
+  ],
+  [
+    'restore',
+    'create a data directory from a backup',
+    async () => (await import('./commands/backup-commands.ts')).defineRestore,
+  ],
+  [
+    'copy',
+    'copy a data directory to a ClickHouse server or cluster',
+    async () => (await import('./commands/copy-command.ts')).defineCopy,
+  ],
+  [
+    'doctor',
+    'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
+    async () => (await import('./doctor/doctor-command.ts')).defineDoctor,
+  ],
+  [
+    'completion',
+    'print a script that completes commands, flags and names in a shell',
+    async () => defineCompletion,
+  ],
+]
+
+/** The program with the names of all commands; only those that are wanted are complete. */
+export async function createProgram(
+  io: CommandIo,
+  isWanted: (name: string) => boolean = () => true,
+): Promise<Command> {
   const program = new Command('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')
     .version(version, '-v, --version', 'show the version')
@@ -42,29 +124,25 @@ export function createProgram(io: CommandIo): Command {
     })
     .configureHelp({ styleTitle: (title) => io.stdout.colors.bold(title) })
     .addHelpText('after', startHere)
-  addServeCommand(program)
-  addTokenCommands(program, io)
-  addEndpointCommands(program, io)
-  addSqlCommand(program, io)
-  addSourceCommands(program, io)
-  addLogsCommands(program, io)
-  addMcpCommand(program, io)
-  addWorkspaceCommands(program, io)
-  addDiffCommand(program, io)
-  addDeployCommand(program, io)
-  addPullCommand(program, io)
-  addBackupCommands(program, io)
-  addCopyCommand(program, io)
-  addDoctorCommand(program, io)
-  addCompletionCommand(program, io)
+  for (const [name, description, load] of commands) {
+    const command = program.command(name).description(description)
+    if (isWanted(name)) (await load())(command, io)
+  }
   return program
 }
 
 export async function runProgram(args: readonly string[], io: CommandIo): Promise<number> {
-  // Parses its own arguments, to report all errors in flags and environment together.
-  if (args[0] === 'serve') return serveCommand(args.slice(1), io)
+  const [first, ...rest] = args
   try {
-    await createProgram(io).parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+    // Parses its own arguments, to report all errors in flags and environment together.
+    if (first === 'serve') return (await import('./serve/serve-command.ts')).serveCommand(rest, io)
+    if (first === '__complete') {
+      const program = await createProgram(io, (name) => name === rest[0])
+      await (await import('./completion/complete.ts')).printCompletions(program, rest, io)
+      return exitCodes.done
+    }
+    const program = await createProgram(io, (name) => args.includes(name))
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return exitCodes.done
   } catch (error) {
     return explain(error, io)

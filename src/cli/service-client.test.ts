@@ -6,8 +6,8 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { runProgram } from './program.ts'
+import { listOf } from './response-reader.ts'
 import { ServiceClient, ServiceFailure } from './service-client.ts'
-import { type EndpointResponse, endpointList } from './service-responses.ts'
 
 let server: Server | undefined
 const directory = scratchDirectory()
@@ -26,7 +26,7 @@ async function serve(listener: (request: IncomingMessage, response: ServerRespon
 
 async function failureOf(url: string): Promise<ServiceFailure> {
   const client = new ServiceClient({ url, token: 'secret-token' }, memoryIo())
-  const failure = await client.json('GET', '/api/endpoints', endpointList).catch((error: unknown) => error)
+  const failure = await client.json('GET', '/api/endpoints', listOf('name')).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ServiceFailure)
   return failure as ServiceFailure
 }
@@ -141,16 +141,19 @@ describe('a program that is not Wellhead', () => {
   })
 
   test('pull writes nothing for a source whose name cannot be a file name', async () => {
-    const source = { id: 'i', name: '../../out', hot_fields: [], updated_at: '' }
+    const source = { id: 'i', name: '../../out', aliases: [], hot_fields: [] }
     const url = await serve((request, response) =>
       response.end(request.url === '/api/sources' ? JSON.stringify([source]) : '[]'),
     )
     const { code, stderr } = await run('pull', url)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^wellhead: .*0\.name: .*\n$/)])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^wellhead: .*\.\.\/out.* is not a source name.*\n$/),
+    ])
   })
 })
 
-const endpoint: EndpointResponse = {
+const endpoint = {
   ...{ id: '00000000-0000-4000-8000-000000000001', name: 'e', description: '', query: 'SELECT 1' },
   ...{ parameters: {}, columns: [], max_rows: 1, cache_seconds: null, warm_seconds: null, sandbox: false },
   ...{ chart: null, strict: false, published: true, version: 1, updated_at: '', updated_by: '', note: '' },

@@ -1,8 +1,8 @@
-import { z } from 'zod'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
 import { visible } from './output/visible.ts'
+import type { ResponseReader } from './response-reader.ts'
 
 /** `json` is serialized; `body` is sent unchanged. */
 export interface ServiceRequest {
@@ -94,27 +94,27 @@ export class ServiceClient {
   }
 
   /** Parses a body that may come from another program or another version of Wellhead. */
-  parse<T>(body: Buffer, shape: z.ZodType<T>): T {
+  parse<T>(body: Buffer, read: ResponseReader<T>): T {
     let json: unknown
     try {
       json = JSON.parse(body.toString())
     } catch (error) {
       throw unexpectedResponse(this.url, 200, 'the body is not JSON', error)
     }
-    const reading = shape.safeParse(json)
-    if (reading.success) return reading.data
-    const [issue] = reading.error.issues
-    const field = issue?.path.join('.') || 'the body'
-    throw unexpectedResponse(this.url, 200, `${field}: ${issue?.message ?? 'unexpected'}`, reading.error)
+    try {
+      return read(json)
+    } catch (error) {
+      throw unexpectedResponse(this.url, 200, (error as Error).message, error)
+    }
   }
 
-  async exchange<T>(method: string, path: string, shape: z.ZodType<T>, options?: ServiceRequest) {
+  async exchange<T>(method: string, path: string, read: ResponseReader<T>, options?: ServiceRequest) {
     const response = await this.request(method, path, options)
-    return { body: this.parse(await this.read(response), shape), headers: response.headers }
+    return { body: this.parse(await this.read(response), read), headers: response.headers }
   }
 
-  async json<T>(method: string, path: string, shape: z.ZodType<T>, options?: ServiceRequest): Promise<T> {
-    return (await this.exchange(method, path, shape, options)).body
+  async json<T>(method: string, path: string, read: ResponseReader<T>, options?: ServiceRequest): Promise<T> {
+    return (await this.exchange(method, path, read, options)).body
   }
 
   #reachable<T>(work: Promise<T>): Promise<T> {
@@ -133,24 +133,25 @@ function unreachable(url: string, error: unknown): ServiceFailure {
   return new ServiceFailure(message, { status: 0, code: cause?.code ?? 'unreachable', cause: error })
 }
 
-const errorBody = z.looseObject({
-  error: z.looseObject({
-    // JSON-RPC has numbers.
-    code: z.union([z.string(), z.int().transform(String)]),
-    message: z.string(),
-    parameter: z.string().optional(),
-    line: z.int().optional(),
-    column: z.int().optional(),
-    request_id: z.string().optional(),
-    changes: z.array(z.looseObject({ message: z.string() })).optional(),
-  }),
-})
+interface ErrorBody {
+  /** JSON-RPC has numbers. */
+  code: string | number
+  message: string
+  parameter?: string
+  line?: number
+  column?: number
+  request_id?: string
+  changes?: { message: string }[]
+}
 
 async function errorOf(url: string, response: Response): Promise<ServiceFailure> {
   const { status } = response
-  const body = errorBody.safeParse(await response.json().catch(() => undefined))
-  if (!body.success) return unexpectedResponse(url, status)
-  const { code, message, parameter, line, column, request_id, changes } = body.data.error
+  const body = (await response.json().catch(() => null)) as { error?: Partial<ErrorBody> } | null
+  if (typeof body?.error?.message !== 'string' || body.error.code === undefined) {
+    return unexpectedResponse(url, status)
+  }
+  const { message, parameter, line, column, request_id, changes } = body.error
+  const code = String(body.error.code)
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''

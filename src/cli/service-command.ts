@@ -7,9 +7,12 @@ import { ServiceClient } from './service-client.ts'
 
 /** Creates a command with the flags that choose a service. */
 export function addServiceCommand(parent: Command, name: string, description: string): Command {
-  return parent
-    .command(name)
-    .description(description)
+  return addServiceOptions(parent.command(name).description(description))
+}
+
+/** Adds the flags that choose a service. */
+export function addServiceOptions(command: Command): Command {
+  return command
     .option('--url <url>', 'service URL (default: WELLHEAD_URL, else a local service)')
     .option('--token <token>', 'access token (default: WELLHEAD_TOKEN, else the local admin token)')
     .option(

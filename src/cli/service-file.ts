@@ -1,16 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { writeWhole } from '../base/files/write-whole.ts'
 
-const shape = z.object({
-  url: z.string(),
-  pid: z.int().positive(),
-  version: z.string(),
-  started_at: z.string(),
-})
-
-type ServiceFile = z.output<typeof shape>
+interface ServiceFile {
+  url: string
+  pid: number
+  version: string
+  started_at: string
+}
 
 export function serviceFilePath(dataDir: string): string {
   return join(dataDir, 'service.json')
@@ -24,7 +21,8 @@ export function writeServiceFile(dataDir: string, content: ServiceFile): void {
 /** Undefined if the file is missing or unreadable. */
 export function readServiceFile(dataDir: string): ServiceFile | undefined {
   try {
-    return shape.parse(JSON.parse(readFileSync(serviceFilePath(dataDir), 'utf8')))
+    const file = JSON.parse(readFileSync(serviceFilePath(dataDir), 'utf8')) as ServiceFile
+    return typeof file.url === 'string' && Number.isInteger(file.pid) && file.pid > 0 ? file : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,8 @@
+import type { ChildProcess } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -19,6 +20,7 @@ import { ClickHouseHttp } from './clickhouse-http.ts'
 import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
+import { defaultSessions } from './launch-host.ts'
 import { whenReady } from './readiness.ts'
 
 interface EmbeddedEngineOptions {
@@ -30,6 +32,8 @@ interface EmbeddedEngineOptions {
   environment: Readonly<Record<string, string | undefined>>
   clock: Clock
   log: Log
+  /** The engine process, if it was launched ahead. */
+  launched?: ChildProcess | undefined
   maxResultBytes?: number
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
@@ -99,11 +103,12 @@ export class EmbeddedEngine implements Engine {
         socketPath,
         database: this.database,
         memoryBytes: options.memoryBytes,
-        sessions: Math.max(8, cpus().length * 2),
+        sessions: defaultSessions,
         maxWaiting: defaults.maxWaiting,
         graceMs: defaults.graceMs * patience,
         atRest: options.atRest ?? false,
       },
+      launched: options.launched,
       log,
       patience,
       onCrash: (overdueQueryId) => this.#blame(overdueQueryId),

@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import type { Log } from '../base/log.ts'
 import type { EngineState } from './engine.ts'
 import { EngineStartError, type FromHost, type HostOptions, type ToHost } from './host/protocol.ts'
+import { launchHost } from './launch-host.ts'
 import { ReadyWaiters } from './readiness.ts'
 
 interface EngineProcessOptions {
@@ -10,6 +10,8 @@ interface EngineProcessOptions {
   node: string
   environment: Readonly<Record<string, string | undefined>>
   host: HostOptions
+  /** The first process, if it was launched ahead. */
+  launched?: ChildProcess | undefined
   log: Log
   /** Factor for all timeouts of the process. */
   patience: number
@@ -27,11 +29,6 @@ interface EndReport {
   isRestarting: boolean
 }
 
-const hostMain = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/engine/host/main.js' : './host/main.js',
-  import.meta.url,
-)
-
 const heartbeatMs = 500
 /** A process that does not respond for this time is killed. */
 const hangsAfterMs = 2_000
@@ -41,13 +38,11 @@ const defaultBackoffMs = [0, 100, 500, 1_000, 5_000, 10_000]
 const steadyAfterMs = 10_000
 const stopWithinMs = 5_000
 
-/** For the control session and for Node's own work, besides one thread for each session. */
-const spareThreads = 6
-
 /** Keeps one engine process alive: starts it, checks its heartbeat and restarts it when it ends. */
 export class EngineProcess {
   readonly #options: EngineProcessOptions
   #child: ChildProcess | undefined
+  #launched: ChildProcess | undefined
   #state: EngineState = { kind: 'starting', reason: 'The engine is starting.', restarts: 0 }
   #failuresInARow = 0
   #readySince: number | undefined
@@ -58,6 +53,7 @@ export class EngineProcess {
 
   constructor(options: EngineProcessOptions) {
     this.#options = options
+    this.#launched = options.launched
   }
 
   state(): EngineState {
@@ -88,11 +84,10 @@ export class EngineProcess {
 
   #spawn(): void {
     const { node, environment, host, log } = this.#options
-    const child = spawn(node, [fileURLToPath(hostMain)], {
-      // An INSERT could read the standard input.
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: { ...safeEnvironment(environment), UV_THREADPOOL_SIZE: String(host.sessions + spareThreads) },
-    })
+    const launched = this.#launched
+    this.#launched = undefined
+    const { sessions } = host
+    const child = launched && isRunning(launched) ? launched : launchHost({ node, environment, sessions })
     this.#child = child
     const end: EndReport = { failure: undefined, overdueQueryId: undefined, isRestarting: false }
     const heartbeat = this.#watch(child)
@@ -194,8 +189,9 @@ export class EngineProcess {
   async stop(): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#restartTimer)
+    this.#launched?.kill('SIGKILL')
     const child = this.#child
-    if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+    if (child && isRunning(child)) {
       send(child, { type: 'stop', withinMs: stopWithinMs })
       const killAfterMs = stopWithinMs + hangsAfterMs * this.#options.patience
       const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
@@ -204,6 +200,10 @@ export class EngineProcess {
     }
     this.#close()
   }
+}
+
+function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid !== undefined && exitCode === null && signalCode === null
 }
 
 function send(child: ChildProcess, message: ToHost): void {
@@ -216,12 +216,4 @@ export function withoutStatements(output: string): string {
     .replace(/\(query: [\s\S]*?(?=\) Received signal|\n\d{4}\.\d\d\.\d\d |$)/g, '(query: …')
     .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
     .slice(-2000)
-}
-
-/** Keeps the service's secrets from the engine. */
-function safeEnvironment(
-  environment: Readonly<Record<string, string | undefined>>,
-): Record<string, string | undefined> {
-  const { PATH, HOME, TMPDIR, LD_LIBRARY_PATH } = environment
-  return { PATH, HOME, TMPDIR, LD_LIBRARY_PATH, TZ: 'UTC' }
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { engineUnavailable, internal, invalidBody, rateLimited, tooLarge } from '../base/errors.ts'
+import { packageFile } from '../base/package-file.ts'
 import { type DecodeJob, decodeBody } from './decode-body.ts'
 import type { WorkerReply, WorkerTask } from './decoder-worker.ts'
 import type { EntryBatch } from './entry-batch.ts'
@@ -16,11 +17,6 @@ interface DecoderPoolOptions {
 
 /** Smaller bodies are decoded on the main thread, because handing them to a worker takes longer. */
 export const maxInlineBytes = 4 * 1024
-
-const workerFile = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/intake/decoder-worker.js' : './decoder-worker.js',
-  import.meta.url,
-)
 
 interface Task {
   body: RequestBody
@@ -81,7 +77,9 @@ export class DecoderPool {
   #newWorker(): Worker | undefined {
     const { maxWorkers, maxHeapMiB } = this.#options
     if (this.#workers.size >= maxWorkers) return undefined
-    const worker = new Worker(workerFile, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } })
+    const worker = new Worker(packageFile('dist/decoder.js'), {
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB },
+    })
     let failure: unknown = new Error('The worker ended.')
     worker.on('message', (reply: WorkerReply) => this.#settle(worker, reply))
     worker.on('error', (error) => {

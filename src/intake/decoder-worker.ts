@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { WellheadError } from '../base/errors.ts'
+import { showSourcePositions } from '../base/source-positions.ts'
 import { type DecodeJob, decodeBody } from './decode-body.ts'
 import type { EntryBatch } from './entry-batch.ts'
 
@@ -9,6 +10,8 @@ export interface WorkerTask {
 }
 
 export type WorkerReply = { batches: EntryBatch[] } | { code: string; message: string }
+
+showSourcePositions()
 
 parentPort?.on('message', ({ pieces, job }: WorkerTask) => {
   const reply = decode(pieces, job)

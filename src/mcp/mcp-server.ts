@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js'
 import { onFirstUse } from '../base/on-first-use.ts'
+import { version } from '../base/package-file.ts'
 import { closestName, didYouMean } from '../base/text/closest-name.ts'
-import { version } from '../base/version.ts'
 import { RequestTransport } from './request-transport.ts'
 import { dataNote } from './row-result.ts'
 import type { ToolDefinition, ToolResult } from './tool.ts'

@@ -1,7 +1,7 @@
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { version } from '../base/package-file.ts'
 import type { Tracing } from '../base/tracing.ts'
-import { version } from '../base/version.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { CallStatistics } from './call-statistics.ts'
 import { type CallStoreOptions, storeCalls } from './call-store.ts'

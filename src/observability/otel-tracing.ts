@@ -21,8 +21,8 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../base/log.ts'
+import { version } from '../base/package-file.ts'
 import type { TraceContext, TraceSpan, Tracing } from '../base/tracing.ts'
-import { version } from '../base/version.ts'
 import type { TraceExporter } from './trace-exporters.ts'
 
 const warnEveryMs = 60_000

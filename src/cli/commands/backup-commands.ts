@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import type { RestoreOptions } from './backup-actions.ts'
 
 const backupHelp = `
@@ -18,8 +18,8 @@ restore leaves nothing behind and says what to do next.
 `
 
 /** The actions are imported on demand: they load the engine, which other commands do not need. */
-export function addBackupCommands(program: Command, io: CommandIo): void {
-  const backup = addServiceCommand(program, 'backup', 'back up a running service')
+export function defineBackup(backup: Command, io: CommandIo): void {
+  addServiceOptions(backup)
     .argument('<directory>', 'new directory for the backup')
     .option('--json', 'print the manifest as JSON')
     .addHelpText('after', backupHelp)
@@ -30,9 +30,10 @@ export function addBackupCommands(program: Command, io: CommandIo): void {
       return backUp(directory, json, client, io)
     },
   })
-  const restore = program
-    .command('restore')
-    .description('create a data directory from a backup')
+}
+
+export function defineRestore(restore: Command, io: CommandIo): void {
+  restore
     .argument('<directory>', 'backup directory')
     .requiredOption('--data-dir <directory>', 'new data directory')
     .option('--no-open', 'do not open the data with the engine to count its rows')

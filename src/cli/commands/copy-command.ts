@@ -17,10 +17,8 @@ password that way, because other users of a machine can see flags.
 `
 
 /** The action is imported on demand: it loads the engine. */
-export function addCopyCommand(program: Command, io: CommandIo): void {
-  const copy = program
-    .command('copy')
-    .description('copy a data directory to a ClickHouse server or cluster')
+export function defineCopy(copy: Command, io: CommandIo): void {
+  copy
     .requiredOption('--from <directory>', 'data directory of a stopped service')
     .option('--to <url>', 'ClickHouse server or nodes, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
     .option('--user <user>', 'user of the server')

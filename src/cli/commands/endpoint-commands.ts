@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatDuration } from '../../base/text/duration.ts'
+import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -7,15 +8,19 @@ import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { plural } from '../output/format-amount.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
+import { listOf, objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { type EndpointResponse, endpointList, endpointResponse } from '../service-responses.ts'
 import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
 import { addEndpointRun } from './endpoint-run.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
 
-const columns: readonly ListColumn<EndpointResponse>[] = [
+const endpointFields = ['id', 'name', 'query', 'parameters', 'columns', 'version'] as const
+const endpointResponse = objectWith<EndpointView>(...endpointFields)
+const endpointList = listOf<EndpointView>(...endpointFields)
+
+const columns: readonly ListColumn<EndpointView>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => duration(cache_seconds) },
@@ -25,7 +30,7 @@ const columns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-const versionColumns: readonly ListColumn<EndpointResponse>[] = [
+const versionColumns: readonly ListColumn<EndpointView>[] = [
   { title: 'VERSION', align: 'right', of: ({ version }) => version },
   { title: 'CHANGED', of: ({ updated_at }) => shortTime(updated_at) },
   { title: 'BY', of: ({ updated_by }) => updated_by },
@@ -33,7 +38,7 @@ const versionColumns: readonly ListColumn<EndpointResponse>[] = [
   { title: 'NOTE', of: ({ note }) => note || null },
 ]
 
-const parameterColumns: readonly ListColumn<[string, EndpointResponse['parameters'][string]]>[] = [
+const parameterColumns: readonly ListColumn<[string, EndpointView['parameters'][string]]>[] = [
   { title: 'PARAMETER', of: ([name]) => name },
   { title: 'TYPE', of: ([, { type }]) => type },
   { title: 'REQUIRED', of: ([, { required }]) => (required ? 'yes' : 'no') },
@@ -41,7 +46,7 @@ const parameterColumns: readonly ListColumn<[string, EndpointResponse['parameter
   { title: 'DEFAULT', of: ([, declaration]) => declaration.default?.toString() },
 ]
 
-const resultColumns: readonly ListColumn<EndpointResponse['columns'][number]>[] = [
+const resultColumns: readonly ListColumn<EndpointView['columns'][number]>[] = [
   { title: 'COLUMN', of: ({ name }) => name },
   { title: 'TYPE', of: ({ type }) => type },
 ]
@@ -57,10 +62,7 @@ interface RestoreOptions {
   note?: string
 }
 
-export function addEndpointCommands(program: Command, io: CommandIo): void {
-  const endpoint = program
-    .command('endpoint')
-    .description('create, list, show, run, restore and delete endpoints')
+export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addExamples(
     endpoint,
     'wellhead endpoint list',
@@ -144,7 +146,7 @@ export function addEndpointCommands(program: Command, io: CommandIo): void {
   })
 }
 
-async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<void> {
+async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> {
   await printFields(io.stdout, [
     ['name', found.name],
     ['id', found.id],
@@ -167,7 +169,7 @@ async function printEndpoint(io: CommandIo, found: EndpointResponse): Promise<vo
   await io.stdout.write(`\n${found.query}\n`)
 }
 
-function versionsOf(name: string, client: ServiceClient): Promise<EndpointResponse[]> {
+function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {
   return client.json('GET', `${pathOf(name)}/versions`, endpointList)
 }
 

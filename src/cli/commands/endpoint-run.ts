@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
 import { collectPair, versionNumber } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
 import { printJson } from '../output/print.ts'
+import { objectWith } from '../response-reader.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
@@ -13,7 +13,7 @@ interface RunOptions extends RowsOptions {
   lenient?: true
 }
 
-const planResponse = z.looseObject({ plan: z.string() })
+const planResponse = objectWith<{ plan: string }>('plan')
 
 export function addEndpointRun(endpoint: Command, io: CommandIo): void {
   const run = addServiceCommand(endpoint, 'run', 'send a request to an endpoint and show the rows')

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
@@ -48,8 +47,7 @@ run is within a day and uses the same token. To store the same input twice on pu
 listed with their line, and the exit code is 1.
 `
 
-export function addLogsCommands(program: Command, io: CommandIo): void {
-  const logs = program.command('logs').description('send, search and follow log entries')
+export function defineLogs(logs: Command, io: CommandIo): void {
   addExamples(
     logs,
     'wellhead logs send access.ndjson.gz --source edge_logs',
@@ -102,7 +100,7 @@ async function sendInputs(
   const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
   const progress = new Progress('Sending', io)
   if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
-  const keyOf = batchKeys(source, again ? randomUUID() : '')
+  const keyOf = await batchKeys(source, again ? crypto.randomUUID() : '')
   const bounds = { ...batchBounds, maxEntries: batchEntries }
   const note = (text: string) => {
     progress.end()

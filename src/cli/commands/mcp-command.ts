@@ -5,16 +5,15 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import type { CommandIo } from '../command-io.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { addServiceAction, addServiceOptions } from '../service-command.ts'
 
 const help = `
 Reads messages of JSON-RPC from standard input, one per line, and writes responses to standard output. When the input ends,
 requests under way have 10 seconds to complete. Stop with Ctrl-C.
 `
 
-export function addMcpCommand(program: Command, io: CommandIo): void {
-  const command = addServiceCommand(program, 'mcp', 'serve the tools of a service to an agent, over stdio')
-  command.addHelpText('after', help)
+export function defineMcp(command: Command, io: CommandIo): void {
+  addServiceOptions(command).addHelpText('after', help)
   addServiceAction(command, io, {
     examples: [
       'claude mcp add wellhead -- wellhead mcp --url https://logs.example.com --token wh_…',
@@ -124,7 +123,7 @@ class McpBridge {
   }
 
   #post(message: unknown, version: string | undefined, signal: AbortSignal) {
-    return this.#client.json('POST', '/mcp', responseShape, {
+    return this.#client.json('POST', '/mcp', (json) => responseShape.parse(json), {
       json: message,
       headers: {
         Accept: 'application/json, text/event-stream',

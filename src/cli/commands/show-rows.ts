@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { open, rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { z } from 'zod'
 import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { formatRows } from '../output/table.ts'
+import { objectWith } from '../response-reader.ts'
 import type { ServiceClient } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
@@ -20,7 +20,7 @@ export interface RowsOptions {
   output?: string
 }
 
-const resultResponse = z.looseObject({ result: z.array(z.record(z.string(), z.unknown())) })
+const resultResponse = objectWith<{ result: Record<string, unknown>[] }>('result')
 
 export function addRowsOptions(command: Command): Command {
   const format = new Option('--format <format>', 'output format (default: table on a terminal, else json)')

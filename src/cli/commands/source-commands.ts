@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { TypedColumn } from '../../catalog/source.ts'
+import type { Source, TypedColumn } from '../../catalog/source.ts'
 import { collect, durationDays, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { listOf, objectWith } from '../response-reader.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { type SourceResponse, sourceList, sourceResponse } from '../service-responses.ts'
 import { addSourceSchemaCommand, type PathList, pathList, printPaths } from './source-schema-command.ts'
 
 interface SourceOptions {
@@ -25,17 +25,18 @@ const retentionDays = durationDays(1, 3650)
 const hotFieldHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
 
-const columns: readonly ListColumn<SourceResponse>[] = [
+const sourceFields = ['name', 'aliases', 'retention_days', 'hot_fields'] as const
+const sourceResponse = objectWith<Source>(...sourceFields)
+const sourceList = listOf<Source>(...sourceFields)
+
+const columns: readonly ListColumn<Source>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'RETENTION', align: 'right', of: ({ retention_days }) => `${retention_days}d` },
   { title: 'ALIASES', of: ({ aliases }) => aliases.join(' ') || null },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-export function addSourceCommands(program: Command, io: CommandIo): void {
-  const source = program
-    .command('source')
-    .description('list, show, create, update and delete sources, and list their metadata paths')
+export function defineSource(source: Command, io: CommandIo): void {
   addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
 
   const list = addServiceCommand(source, 'list', 'list sources')
@@ -52,7 +53,7 @@ export function addSourceCommands(program: Command, io: CommandIo): void {
     .option('--schema', 'same as wellhead source schema')
   addServiceAction(show, io, {
     examples: ['wellhead source show edge_logs'],
-    request: (client, name: string, { schema }: { schema?: true }): Promise<PathList | SourceResponse> =>
+    request: (client, name: string, { schema }: { schema?: true }): Promise<PathList | Source> =>
       schema
         ? client.json('GET', `${pathOf(name)}/schema`, pathList)
         : client.json('GET', pathOf(name), sourceResponse),
@@ -153,7 +154,7 @@ function collectHotField(value: string, before: readonly TypedColumn[] | undefin
   return [...(before ?? []), { column, path, type, searched: words.includes('searched') }]
 }
 
-function printSource(io: CommandIo, source: SourceResponse): Promise<void> {
+function printSource(io: CommandIo, source: Source): Promise<void> {
   const hotFields = source.hot_fields.map(
     ({ column, path, type, searched }) => `${column}=${path},${type}${searched ? ',searched' : ''}`,
   )

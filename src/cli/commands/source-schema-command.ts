@@ -1,22 +1,15 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
+import type { SourcePath } from '../../sources/source-admin.ts'
 import type { CommandIo } from '../command-io.ts'
 import { type ListColumn, printList } from '../output/print.ts'
 import { cutToWidth } from '../output/table.ts'
+import { listOf } from '../response-reader.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-export const pathList = z.array(
-  z.looseObject({
-    path: z.string(),
-    types: z.array(z.string()),
-    entries: z.int(),
-    sampled: z.int(),
-    column: z.string().nullable(),
-    examples: z.array(z.string()).optional(),
-  }),
-)
+/** Older services send no examples. */
+export type PathList = (Omit<SourcePath, 'examples'> & { examples?: string[] })[]
 
-export type PathList = z.output<typeof pathList>
+export const pathList = listOf<PathList[number]>('path', 'types', 'entries', 'sampled', 'column')
 
 /** The console uses the same words. */
 const kinds: readonly (readonly [RegExp, string])[] = [

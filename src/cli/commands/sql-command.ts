@@ -1,14 +1,16 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
-import { declarationsOf, type JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import { declarationsOf } from '../../endpoints/definition/declared-values.ts'
+import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import type { Warning } from '../../sql/warnings/warning.ts'
 import { collectPair, wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { findInputs, readUnpacked } from '../logs/log-input.ts'
 import { sqlExcerpt } from '../output/sql-excerpt.ts'
 import { visible } from '../output/visible.ts'
+import { objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 interface SqlOptions extends RowsOptions {
@@ -25,8 +27,8 @@ The SQL is one SELECT with the rules of an endpoint; @now is the current time. A
 false or null if it looks like one. To send such a value as text, quote it twice: -p version='"2"'.
 `
 
-export function addSqlCommand(program: Command, io: CommandIo): void {
-  const command = addServiceCommand(program, 'sql', 'run SQL without saving it as an endpoint')
+export function defineSql(command: Command, io: CommandIo): void {
+  addServiceOptions(command)
     .argument('[sql]', 'one SELECT; "-" or none reads standard input')
     .option('--file <file>', 'read the SQL from a file')
     .option('-p, --parameter <name=value>', 'value of a parameter; repeatable', collectPair)
@@ -107,9 +109,7 @@ function withExcerpt(error: unknown, query: string, io: CommandIo): unknown {
   return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
 }
 
-const checkResponse = z.looseObject({
-  warnings: z.array(z.looseObject({ code: z.string(), message: z.string(), line: z.int(), column: z.int() })),
-})
+const checkResponse = objectWith<{ warnings: Warning[] }>('warnings')
 
 /** Warnings are about the SQL alone, so a failure to get them does not hide the rows. */
 async function printWarnings(

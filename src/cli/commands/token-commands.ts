@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
+import type { NewSession } from '../../access/access.ts'
+import type { TokenView } from '../../access/token-admin.ts'
 import { collect, collectPair, durationSeconds, instant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { listOf, objectWith } from '../response-reader.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
@@ -34,28 +36,14 @@ interface UpdateOptions extends Omit<CreateOptions, 'scope' | 'project' | 'reque
 const ratePerMinute = wholeNumber(1, 1_000_000)
 const scopeHelp = 'admin, query, query:<endpoint>, ingest or ingest:<source>; repeatable'
 
-const tokenResponse = z.looseObject({
-  id: z.string(),
-  description: z.string(),
-  scopes: z.array(z.string()),
-  project: z.string().nullable(),
-  parameters: z.record(z.string(), z.string()),
-  requests_per_minute: z.number().nullable(),
-  expires_at: z.string().nullable(),
-  last_used_at: z.string().nullable(),
-  created_by: z.string().nullable().default(null),
-})
-const sessionResponse = z.looseObject({
-  token: z.string(),
-  token_id: z.string(),
-  scopes: z.array(z.string()),
-  project: z.string().nullable(),
-  parameters: z.record(z.string(), z.string()),
-  expires_at: z.string(),
-})
-const newTokenResponse = tokenResponse.extend({ token: z.string() })
+type NewToken = TokenView & { token: string }
 
-const columns: readonly ListColumn<z.output<typeof tokenResponse>>[] = [
+const tokenFields = ['id', 'scopes', 'parameters', 'expires_at'] as const
+const tokenResponse = objectWith<TokenView>(...tokenFields)
+const newTokenResponse = objectWith<NewToken>(...tokenFields, 'token')
+const sessionResponse = objectWith<NewSession>('token', 'token_id', 'scopes', 'parameters', 'expires_at')
+
+const columns: readonly ListColumn<TokenView>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
   { title: 'SCOPES', of: ({ scopes }) => scopes.join(' ') },
@@ -65,10 +53,7 @@ const columns: readonly ListColumn<z.output<typeof tokenResponse>>[] = [
   { title: 'CREATED BY', of: ({ created_by }) => created_by },
 ]
 
-export function addTokenCommands(program: Command, io: CommandIo): void {
-  const token = program
-    .command('token')
-    .description('create, list, update, rotate and revoke access tokens, and create sessions')
+export function defineToken(token: Command, io: CommandIo): void {
   addExamples(
     token,
     'wellhead token create --scope query --project acme --description "Acme dashboards"',
@@ -79,7 +64,7 @@ export function addTokenCommands(program: Command, io: CommandIo): void {
   const list = addServiceCommand(token, 'list', 'list access tokens without their secrets')
   addServiceAction(list, io, {
     examples: ['wellhead token list', "wellhead token list --json | jq -r '.[].id'"],
-    request: (client) => client.json('GET', '/api/access-tokens', z.array(tokenResponse)),
+    request: (client) => client.json('GET', '/api/access-tokens', listOf<TokenView>(...tokenFields)),
     print: (tokens) => printList(io, columns, tokens, 'No access tokens besides the admin token.'),
   })
 
@@ -244,7 +229,7 @@ async function changedParameters(
   return Object.fromEntries([...kept, ...Object.entries(added)])
 }
 
-function printToken(output: CommandOutput, token: z.output<typeof tokenResponse>): Promise<void> {
+function printToken(output: CommandOutput, token: TokenView): Promise<void> {
   return printFields(output, [
     ['id', token.id],
     ['description', token.description || null],
@@ -257,7 +242,7 @@ function printToken(output: CommandOutput, token: z.output<typeof tokenResponse>
 }
 
 /** Prints only the secret to standard output, so that scripts can capture it. */
-async function printSecret(io: CommandIo, created: z.output<typeof newTokenResponse>): Promise<void> {
+async function printSecret(io: CommandIo, created: NewToken): Promise<void> {
   await printToken(io.stderr, created)
   await io.stderr.write('The secret is shown only once:\n')
   await io.stdout.write(`${created.token}\n`)

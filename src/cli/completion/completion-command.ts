@@ -1,13 +1,7 @@
 import { Argument, type Command } from 'commander'
-import { z } from 'zod'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
-import { ServiceClient } from '../service-client.ts'
-import { completedCommands } from './completed-commands.ts'
-import { completionScript, shells } from './completion-scripts.ts'
-
-/** Someone waits at a prompt. */
-const maxWaitMs = 2_000
+import { completionScripts } from './completion-scripts.ts'
 
 const help = `
 Load it at the start of every shell:
@@ -17,26 +11,10 @@ Load it at the start of every shell:
   fish  wellhead completion fish > ~/.config/fish/completions/wellhead.fish
 `
 
-export function addCompletionCommand(program: Command, io: CommandIo): void {
-  const completion = program
-    .command('completion')
-    .description('print a script that completes commands, flags and names in a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
+export function defineCompletion(completion: Command, io: CommandIo): void {
+  completion
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(completionScripts)))
     .addHelpText('after', help)
-    .action((shell: (typeof shells)[number]) =>
-      io.stdout.write(completionScript(shell, completedCommands(program))),
-    )
+    .action((shell: keyof typeof completionScripts) => io.stdout.write(completionScripts[shell]))
   addExamples(completion, 'source <(wellhead completion bash)')
-
-  // For the scripts. Prints nothing if no service is reached.
-  program
-    .command('__names', { hidden: true })
-    .addArgument(new Argument('<kind>').choices(['endpoints', 'sources']))
-    .action(async (kind: string) => {
-      const signal = AbortSignal.any([io.signal, AbortSignal.timeout(maxWaitMs)])
-      const client = new ServiceClient({}, { ...io, signal })
-      const named = z.array(z.looseObject({ name: z.string().regex(/^[\w.-]+$/) }))
-      const found = await client.json('GET', `/api/${kind}`, named).catch(() => [])
-      await io.stdout.write(found.map(({ name }) => `${name}\n`).join(''))
-    })
 }

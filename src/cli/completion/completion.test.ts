@@ -1,31 +1,25 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
-import { createProgram, runProgram } from '../program.ts'
-import { completedCommands, namedBy } from './completed-commands.ts'
+import { runProgram } from '../program.ts'
 
 const directory = scratchDirectory()
 afterAll(() => directory.remove())
 
-async function script(shell: string): Promise<string> {
-  const io = memoryIo()
-  expect(await runProgram(['completion', shell], io)).toBe(0)
+async function run(...args: string[]): Promise<string> {
+  const io = memoryIo({ cwd: directory.path })
+  expect([await runProgram(args, io), io.stderr.text()]).toEqual([0, ''])
   return io.stdout.text()
 }
 
-const commands = completedCommands(createProgram(memoryIo()))
-
-test('knows every command and flag, without hidden ones', () => {
-  const paths = commands.map(({ path }) => path)
-  expect(paths).toEqual(expect.arrayContaining(['', 'serve', 'token', 'token create', 'logs search']))
-  expect(paths.join(' ')).not.toContain('__names')
-  for (const path of Object.keys(namedBy)) expect(paths).toContain(path)
-  const flags = commands.find(({ path }) => path === 'serve')?.options.flatMap((option) => option.flags)
-  expect(flags).toEqual(expect.arrayContaining(['--demo', '--port', '--log-format', '--help']))
-})
+/** The words that fit, without their descriptions. */
+async function complete(...words: string[]): Promise<string[]> {
+  const text = await run('__complete', ...words)
+  return text.split('\n').flatMap((line) => line.split('\t')[0] || [])
+}
 
 test('rejects an unknown shell', async () => {
   const io = memoryIo()
@@ -33,67 +27,63 @@ test('rejects an unknown shell', async () => {
   expect(io.stderr.text()).toContain('Allowed choices are bash, zsh, fish.')
 })
 
-test('prints no names and no error if no service is found', async () => {
-  const io = memoryIo({ cwd: directory.path })
-  expect(await runProgram(['__names', 'endpoints'], io)).toBe(0)
-  expect([io.stdout.text(), io.stderr.text()]).toEqual(['', ''])
+test('completes commands and subcommands, without hidden ones', async () => {
+  const commands = await complete('')
+  expect(commands).toEqual(expect.arrayContaining(['serve', 'token', 'completion', 'help']))
+  expect(commands.filter((name) => name.startsWith('_'))).toEqual([])
+  expect(await run('__complete', 'tok')).toMatch(/^token\tcreate, list, .*\n$/)
+  expect(await complete('token', '')).toEqual(['create', 'list', 'update', 'rotate', 'session', 'revoke'])
+  expect(await complete('logs', 's')).toEqual(['send', 'search'])
 })
 
-describe('bash', () => {
-  beforeAll(async () => {
-    writeFileSync(join(directory.path, 'script'), await script('bash'))
-    writeFileSync(join(directory.path, 'wellhead'), '#!/bin/sh\n[ "$1" = __names ] && echo "names.of.$2"\n')
-    chmodSync(join(directory.path, 'wellhead'), 0o755)
-    writeFileSync(join(directory.path, 'a file'), '')
-  })
+test('completes flags of a command, also after its arguments and other flags', async () => {
+  expect(await complete('token', 'create', '--sc')).toEqual(['--scope'])
+  expect(await complete('endpoint', 'run', 'logs.all', '--fresh', '--ex')).toEqual(['--explain'])
+  expect(await complete('serve', '--log')).toEqual(['--log-level', '--log-format'])
+  // The value of a flag is not a command.
+  expect(await complete('endpoint', 'list', '--url', 'token', '--js')).toEqual(['--json'])
+})
 
-  function complete(...words: string[]): string[] {
-    const run = `
+test('completes values of flags, files and names', async () => {
+  expect(await complete('endpoint', 'run', 'x', '--format', 'c')).toEqual(['csv'])
+  expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish'])
+  expect(await complete('endpoint', 'run', 'x', '--output', 'a')).toEqual([':files'])
+  expect(await complete('serve', '--data-dir', '')).toEqual([':files'])
+  expect(await complete('check', '')).toEqual([':files'])
+  expect(await complete('token', 'create', '--project', '')).toEqual([])
+  // Without a service, flags are all that fits.
+  expect(await complete('endpoint', 'show', '')).toContain('--sql')
+})
+
+test('the script for bash offers words and files', async () => {
+  writeFileSync(join(directory.path, 'script'), await run('completion', 'bash'))
+  const answers = `#!/bin/sh\n[ "$2 $3" = 'sql --file' ] && echo ':files' || printf 'token\\tmanage tokens\\n'\n`
+  writeFileSync(join(directory.path, 'wellhead'), answers)
+  chmodSync(join(directory.path, 'wellhead'), 0o755)
+  writeFileSync(join(directory.path, 'a file'), '')
+  const shell = (...words: string[]) => {
+    const program = `
       . ./script
       [[ $(complete -p wellhead) == *_wellhead* ]] || exit 1
       COMP_WORDS=(wellhead "$@"); COMP_CWORD=$#
       _wellhead
       printf '%s\\n' "\${COMPREPLY[@]}"`
-    const output = execFileSync('bash', ['--norc', '-c', run, 'bash', ...words], {
+    return execFileSync('bash', ['--norc', '-c', program, 'bash', ...words], {
       cwd: directory.path,
       env: { PATH: `${directory.path}:${process.env.PATH}` },
+      encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    return output.toString().split('\n').filter(Boolean)
   }
-
-  test('completes commands and subcommands', () => {
-    expect(complete('')).toEqual(commands[0]?.commands.map(({ name }) => name))
-    expect(complete('tok')).toEqual(['token'])
-    expect(complete('token', '')).toEqual(['create', 'list', 'update', 'rotate', 'session', 'revoke'])
-    expect(complete('logs', 's')).toEqual(['send', 'search'])
-  })
-
-  test('completes flags of a command, also after its arguments and other flags', () => {
-    expect(complete('token', 'create', '--sc')).toEqual(['--scope'])
-    expect(complete('endpoint', 'run', 'logs.all', '--fresh', '--ex')).toEqual(['--explain'])
-    expect(complete('serve', '--log')).toEqual(['--log-level', '--log-format'])
-    // The value of a flag is not a command.
-    expect(complete('endpoint', 'list', '--url', 'token', '--js')).toEqual(['--json'])
-  })
-
-  test('completes values of flags, files and names', () => {
-    expect(complete('endpoint', 'run', 'x', '--format', 'c')).toEqual(['csv'])
-    expect(complete('completion', '')).toEqual(['bash', 'zsh', 'fish'])
-    expect(complete('endpoint', 'run', 'x', '--output', 'a')).toEqual(['a file'])
-    expect(complete('token', 'create', '--project', '')).toEqual([])
-    expect(complete('endpoint', 'run', '')).toEqual(['names.of.endpoints'])
-    expect(complete('pull', '')).toEqual(['names.of.endpoints'])
-    expect(complete('logs', 'tail', 'n')).toEqual(['names.of.sources'])
-    expect(complete('logs', 'send', '--source', '')).toEqual(['names.of.sources'])
-  })
+  expect(shell('tok')).toBe('token\n')
+  expect(shell('sql', '--file', 'a')).toBe('a file\n')
 })
 
 test.each([
   ['zsh', '#compdef wellhead\n'],
   ['fish', 'complete -c wellhead '],
 ])('the script for %s is valid where that shell is installed', async (shell, content) => {
-  const text = await script(shell)
+  const text = await run('completion', shell)
   expect(text).toContain(content)
   const file = join(directory.path, `script.${shell}`)
   writeFileSync(file, text)

@@ -1,9 +1,10 @@
 import { createServer } from 'node:net'
-import { z } from 'zod'
 import type { Settings } from '../../base/settings.ts'
 import { formatAge } from '../../base/text/duration.ts'
+import type { EngineStatus } from '../../http/routes/status.ts'
 import type { CommandIo } from '../command-io.ts'
 import { findService } from '../find-service.ts'
+import { listOf, objectWith } from '../response-reader.ts'
 import { ServiceClient } from '../service-client.ts'
 import { readServiceFile } from '../service-file.ts'
 import { type Finding, ok, problem, warning } from './doctor-report.ts'
@@ -13,15 +14,7 @@ const hourMs = 3_600_000
 const earliestMs = Date.UTC(2026, 0, 1)
 const maxDriftMs = 5_000
 
-const statusResponse = z.looseObject({
-  ready: z.boolean(),
-  engine: z.looseObject({
-    ready: z.boolean(),
-    reason: z.string().optional(),
-    version: z.string().optional(),
-    restarts: z.int(),
-  }),
-})
+const statusResponse = objectWith<{ ready: boolean; engine: EngineStatus }>('ready', 'engine')
 
 /** The service that uses the data directory, if it is running. */
 export function runningService(settings: Settings, io: CommandIo): ServiceClient | undefined {
@@ -98,7 +91,7 @@ interface Clocks {
   newestMs?: number
 }
 
-const recentResponse = z.array(z.looseObject({ timestamp: z.number() }))
+const recentResponse = listOf<{ timestamp: number }>('timestamp')
 
 async function readClocks(client: ServiceClient): Promise<Clocks> {
   const clocks: Clocks = {}

@@ -27,16 +27,20 @@ test('rejects an entry that is not UTF-8, which would make the whole batch unrea
   expect(kept).toMatchObject({ batch: { lines: [2] } })
 })
 
-const keysOf = (keyOf: ReturnType<typeof batchKeys>) =>
+const keysOf = (keyOf: Awaited<ReturnType<typeof batchKeys>>) =>
   ['a', 'b', 'a'].map((text) => keyOf({ body: Buffer.from(text) }))
 
-test('the same input has the same keys, and equal batches in it have different keys', () => {
-  const keys = keysOf(batchKeys('edge_logs'))
-  expect(keysOf(batchKeys('edge_logs'))).toEqual(keys)
+test('the same input has the same keys, and equal batches in it have different keys', async () => {
+  const keys = keysOf(await batchKeys('edge_logs'))
+  expect(keysOf(await batchKeys('edge_logs'))).toEqual(keys)
   expect(new Set(keys).size).toBe(3)
 })
 
-test('keys differ by source and salt', () => {
-  const all = [batchKeys('edge_logs'), batchKeys('auth_logs'), batchKeys('edge_logs', 'again')]
+test('keys differ by source and salt', async () => {
+  const all = await Promise.all([
+    batchKeys('edge_logs'),
+    batchKeys('auth_logs'),
+    batchKeys('edge_logs', 'again'),
+  ])
   expect(new Set(all.flatMap(keysOf)).size).toBe(9)
 })

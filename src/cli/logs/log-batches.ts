@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { createHash } from 'node:crypto'
 import type { InputReading } from './entry-reader.ts'
 
 export interface LogBatch {
@@ -70,7 +69,12 @@ export async function* gatherBatches(
  * Creates idempotency keys from the content of a batch and its position among equal batches. Sending the same
  * input again produces the same keys, so nothing is stored twice. A different salt makes the same input a new one.
  */
-export function batchKeys(source: string, salt = ''): (batch: Pick<LogBatch, 'body'>) => string {
+export async function batchKeys(
+  source: string,
+  salt = '',
+): Promise<(batch: Pick<LogBatch, 'body'>) => string> {
+  // Slow to load, and other commands need none of it.
+  const { createHash } = await import('node:crypto')
   const seen = new Map<string, number>()
   return ({ body }) => {
     const content = createHash('sha256').update(`${source}\0`).update(body).digest('hex')

@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGunzip } from 'node:zlib'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 
@@ -87,6 +86,7 @@ export async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): Async
 }
 
 async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const { createGunzip } = await import('node:zlib')
   const unpacker = createGunzip()
   // A failure destroys the unpacker, so that reading it throws the same error.
   const feeding = pipeline(chunks, unpacker).catch(() => {})

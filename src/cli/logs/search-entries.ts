@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { listOf, objectWith } from '../response-reader.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { LoggedEntry } from './entry-filter.ts'
 
@@ -18,15 +18,7 @@ interface FoundEntry {
 /** The most entries that the service returns at once. */
 const pageSize = 500
 
-const entryList = z.array(
-  z.looseObject({
-    id: z.string(),
-    timestamp: z.number(),
-    project: z.string(),
-    event_message: z.string(),
-    metadata: z.unknown(),
-  }),
-)
+const entryList = listOf<LoggedEntry>('id', 'timestamp', 'project', 'event_message', 'metadata')
 
 /** Newest first, at most this many. */
 export async function* searchEntries(
@@ -68,7 +60,7 @@ export async function emptyReasons(
   const response = await client.request('POST', `/api/sources/${encodeURIComponent(source)}/histogram`, {
     json: { ...search, buckets: 1 },
   })
-  return client.parse(await client.read(response), z.looseObject({ notes: z.array(z.string()) })).notes
+  return client.parse(await client.read(response), objectWith<{ notes: string[] }>('notes')).notes
 }
 
 /** The newest entries of any time, oldest first. */

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import type { IntakeOutcome } from '../../intake/entry-store.ts'
+import { objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { LogBatch } from './log-batches.ts'
 
@@ -20,13 +21,9 @@ const longestRetryAfterMs = 300_000
 /** Temporary failures. The idempotency key makes a retry safe even if the first attempt was stored. */
 const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
-const intakeResponse = z.looseObject({
-  accepted: z.int(),
-  rejected: z.int(),
-  errors: z.array(z.looseObject({ index: z.int(), reason: z.string() })),
-})
+const intakeResponse = objectWith<IntakeOutcome>('accepted', 'rejected', 'errors')
 
-export interface SentBatch extends z.output<typeof intakeResponse> {
+export interface SentBatch extends IntakeOutcome {
   /** Whether an earlier command had already stored the batch. */
   replayed: boolean
 }

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { z } from 'zod'
 import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
 import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
+import { listOf } from '../response-reader.ts'
 import type { ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {
@@ -15,7 +15,7 @@ interface DemoOptions {
   onFilled: (entries: number) => void
 }
 
-const recentResponse = z.array(z.looseObject({ project: z.string(), timestamp: z.number() }))
+const recentResponse = listOf<{ project: string; timestamp: number }>('project', 'timestamp')
 
 const livePauseMs = 1_000
 const batchBounds = { maxBytes: 6 * 2 ** 20, maxEntries: 10_000 }
@@ -53,7 +53,7 @@ interface Span {
 
 /** Sends the oldest entries first, so that an interrupted run leaves no gap. */
 async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
-  const keyOf = batchKeys(source)
+  const keyOf = await batchKeys(source)
   async function* entries() {
     for (const { entry } of demoTraffic(source, span)) {
       yield { text: Buffer.from(JSON.stringify(entry)), line: 0 }

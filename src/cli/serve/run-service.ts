@@ -1,9 +1,10 @@
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { type Service, startService } from '../../app.ts'
 import { systemTime } from '../../base/clock.ts'
 import { createLog, type Log } from '../../base/log.ts'
+import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
-import { version } from '../../base/version.ts'
 import { projects } from '../../demo/world.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo, CommandOutput } from '../command-io.ts'
@@ -15,7 +16,13 @@ import { explainStartProblem } from './start-problems.ts'
 
 const demoHistoryMs = 7 * 86_400_000
 
-export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
+interface ServiceRun {
+  settings: Settings
+  demo: boolean
+  launched: ChildProcess | undefined
+}
+
+export async function runService({ settings, demo, launched }: ServiceRun, io: CommandIo): Promise<number> {
   const { signal, stdout } = io
   const isText = settings.logFormat === 'text' || (settings.logFormat === 'auto' && stdout.isTerminal)
   const log = isText ? createLog(settings.logLevel, readableLog(stdout)) : createLog(settings.logLevel)
@@ -28,6 +35,7 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
       log,
       node: io.node,
       environment: io.environment,
+      launched,
     })
   } catch (error) {
     const explained = explainStartProblem(error, settings)

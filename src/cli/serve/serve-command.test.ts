@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
 import { flagOf, settingNames } from '../../base/settings.ts'
-import { serveHelp } from '../help.ts'
 import { banner, shownToken } from './run-service.ts'
 import { readServeArguments } from './serve-command.ts'
+import { serveHelp } from './serve-help.ts'
 
 test.each([
   [undefined, '$(cat ./data/admin-token)'],

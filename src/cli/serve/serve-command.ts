@@ -1,14 +1,26 @@
 import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
-import { flagOf, readSettings, type SettingName, type Settings, settingNames } from '../../base/settings.ts'
+import {
+  flagOf,
+  readSettings,
+  type SettingName,
+  type Settings,
+  settingDefinitions,
+  settingNames,
+} from '../../base/settings.ts'
+import { defaultSessions, launchHost } from '../../engine/launch-host.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { serveHelp } from '../help.ts'
+import { serveHelp } from './serve-help.ts'
 
-/** Adds the help of the command; serveCommand parses its arguments. */
-export function addServeCommand(program: Command): void {
-  const serve = program.command('serve').description('run the service')
+/** Adds the flags for completion, and the help; serveCommand parses the arguments. */
+export function defineServe(serve: Command): void {
   serve.helpInformation = serveHelp
+  serve.option('--demo', 'Send sample traffic.')
+  for (const name of settingNames) {
+    const value = name === 'dataDir' || name === 'engineNode' ? '<file>' : '<value>'
+    serve.option(`--${flagOf(name)} ${value}`, settingDefinitions[name].description)
+  }
 }
 
 export async function serveCommand(args: string[], io: CommandIo): Promise<number> {
@@ -21,9 +33,15 @@ export async function serveCommand(args: string[], io: CommandIo): Promise<numbe
       for (const problem of read.problems) void io.stderr.write(`wellhead: ${problem}\n`)
       return exitCodes.usage
     case 'serve': {
-      // Other commands start faster without loading the service.
+      const { settings, demo } = read
+      const { engineNode: node = io.node, clickhouseUrl } = settings
+      const { environment } = io
+      // The engine's process loads its library while this one loads the service.
+      const launched = clickhouseUrl
+        ? undefined
+        : launchHost({ node, environment, sessions: defaultSessions })
       const { runService } = await import('./run-service.ts')
-      return runService(read.settings, read.demo, io)
+      return runService({ settings, demo, launched }, io)
     }
   }
 }

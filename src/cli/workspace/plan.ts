@@ -1,4 +1,5 @@
 import type { NewSource } from '../../catalog/source.ts'
+import type { DeploymentView } from '../../endpoints/manage/deployments.ts'
 import {
   type Comparison,
   compareWithServer,
@@ -14,10 +15,10 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
+import { objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { deploymentResponse, sourceList } from '../service-responses.ts'
 import { openWorkspace, printFindings } from './findings.ts'
-import { fetchEndpoints } from './pull-command.ts'
+import { fetchEndpoints, fetchSources } from './pull-files.ts'
 
 /** What a deployment would change on a service. */
 export interface Plan {
@@ -55,7 +56,7 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
   const files = workspace.sources.map(({ source }) => source)
   const json = { endpoints: deploymentOf(comparison), dry_run: true }
   const deployment = await client
-    .json('POST', '/api/deployments', deploymentResponse, { json })
+    .json('POST', '/api/deployments', objectWith<DeploymentView>('endpoints'), { json })
     .catch((error: unknown) => {
       // An endpoint that reads a missing source cannot be checked before the source exists.
       const isUncheckable = error instanceof ServiceFailure && error.code === 'invalid_query'
@@ -70,7 +71,7 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
 }
 
 export async function sourcesOf({ sources }: Workspace, client: ServiceClient): Promise<NewSource[]> {
-  return sources.length === 0 ? [] : client.json('GET', '/api/sources', sourceList)
+  return sources.length === 0 ? [] : fetchSources(client)
 }
 
 export function missingSources({ sources }: Workspace, current: readonly NewSource[]): NewSource[] {

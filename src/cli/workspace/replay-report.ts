@@ -1,50 +1,15 @@
-import { z } from 'zod'
+import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
+import type { Replay } from '../../endpoints/manage/replays.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { formatCount, plural } from '../output/format-amount.ts'
 import { visible } from '../output/visible.ts'
 
-const side = z.looseObject({
-  rows: z.number().nullable(),
-  duration_ms: z.number(),
-  rows_read: z.number().nullable(),
-  error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-})
-
-const replayedRequest = z.looseObject({
-  uses: z.number(),
-  tenant: z.boolean(),
-  format: z.string(),
-  outcome: z.enum(['same', 'different', 'failed']),
-  before: side,
-  after: side,
-  changed_rows: z.number(),
-  added_rows: z.number(),
-  removed_rows: z.number(),
-  reordered: z.boolean(),
-  unstable: z.boolean(),
-  columns: z.array(z.looseObject({ name: z.string(), changed: z.number() })),
-  parameters: z.record(z.string(), z.unknown()).optional(),
-  project: z.string().nullable().optional(),
-  examples: z.array(z.unknown()).optional(),
-})
-
-type ReplayedRequest = z.output<typeof replayedRequest>
-
-/** Response of POST /api/endpoints/{ref}/replay. */
-export const replayResponse = z.looseObject({
-  endpoint: z.string(),
-  requests: z.array(replayedRequest),
-  skipped: z.int(),
-})
-
-export type ReplayResponse = z.output<typeof replayResponse>
-
-export function differing({ requests }: ReplayResponse): ReplayedRequest[] {
+export function differing({ requests }: Replay): ReplayedRequest[] {
   return requests.filter(({ outcome }) => outcome !== 'same')
 }
 
 /** What recent requests would return and cost after the change. */
-export function replayText(name: string, replay: ReplayResponse, { colors }: CommandOutput): string {
+export function replayText(name: string, replay: Replay, { colors }: CommandOutput): string {
   const { requests, skipped } = replay
   if (requests.length + skipped === 0) return `no recent requests of ${name} to replay\n`
   const counts = (['same', 'different', 'failed'] as const).map(
@@ -111,7 +76,7 @@ function effectOf(request: ReplayedRequest): string {
   return parts.join('; ')
 }
 
-type Cost = Pick<z.output<typeof side>, 'duration_ms' | 'rows_read'>
+type Cost = Pick<RunFigures, 'duration_ms' | 'rows_read'>
 
 function costText(before: Cost, after: Cost): string {
   const times = [before, after].map(({ duration_ms }) => milliseconds(duration_ms)).join(' → ')

@@ -1,6 +1,7 @@
 /** The engine process. It owns the data directory, runs queries sent to its socket, and ends with the service. */
 import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { showSourcePositions } from '../../base/source-positions.ts'
 import { isLocked, ownerOf } from './directory-lock.ts'
 import { recover } from './durability/recover.ts'
 import { checkDurability, checkSession, writeEngineConfig } from './engine-config.ts'
@@ -13,6 +14,9 @@ import {
   type ToHost,
 } from './protocol.ts'
 import { QueryRunner } from './query-runner.ts'
+import { EngineSession } from './session.ts'
+
+showSourcePositions()
 
 // Ctrl-C in a terminal reaches every process of the group; this one waits until the service stops it.
 process.on('SIGINT', () => {})
@@ -29,12 +33,14 @@ function report(message: FromHost, then: () => void = () => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, then)
 }
 
+/** Begins at once, before the service is ready to send options. */
+const library = import('chdb').catch((error: Error) => error)
+
 async function loadSessions(directory: string, database: string, connectionArgs: string[]) {
-  const { EngineSession } = await import('./session.ts').catch((error: Error) => {
-    throw new EngineStartError('no-engine', error.message)
-  })
+  const loaded = await library
+  if (loaded instanceof Error) throw new EngineStartError('no-engine', loaded.message)
   return async () => {
-    const session = new EngineSession(directory, connectionArgs)
+    const session = new EngineSession(new loaded.Session(directory, { connectionArgs }))
     try {
       await checkSession(session)
       await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')

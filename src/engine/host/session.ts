@@ -1,4 +1,4 @@
-import { Session } from 'chdb'
+import type { Session } from 'chdb'
 import { sqlName } from '../../sql/names.ts'
 import { foreignOutput, measuredFormat, measuredRows, type RowForm } from './measured-rows.ts'
 import type { InsertTarget } from './statement.ts'
@@ -33,8 +33,8 @@ export class EngineSession {
   /** Set to make the current query the last one. */
   spoiled = false
 
-  constructor(directory: string, connectionArgs: readonly string[]) {
-    this.#session = new Session(directory, { connectionArgs })
+  constructor(session: Session) {
+    this.#session = session
   }
 
   /** Runs a statement of the host. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { isolationUnverified } from '../../base/errors.ts'
-import { version } from '../../base/version.ts'
+import { version } from '../../base/package-file.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { json, routesOf, text } from './route.ts'

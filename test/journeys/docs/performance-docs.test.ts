@@ -141,7 +141,7 @@ describe('what a benchmark tells', () => {
     const root = new URL('../../../', import.meta.url).href
     const frames = [
       { functionName: '(idle)', url: '' },
-      { functionName: 'answer', url: `${root}dist/http/hot-lane.js` },
+      { functionName: 'answer', url: `${root}build/http/hot-lane.js` },
       { functionName: 'write', url: `${root}node_modules/pino/lib/x.js` },
       { functionName: '_send', url: 'node:_http_outgoing' },
       { functionName: '(garbage collector)', url: '' },
@@ -160,7 +160,7 @@ describe('what a benchmark tells', () => {
       { name: 'library pino', ms: 1 },
       { name: 'garbage collector', ms: 0.5 },
     ])
-    expect(functions[1]).toEqual({ name: 'answer dist/http/hot-lane.js', ms: 1 })
+    expect(functions[1]).toEqual({ name: 'answer build/http/hot-lane.js', ms: 1 })
   })
 
   test('failures and what was left out are told as such', () => {

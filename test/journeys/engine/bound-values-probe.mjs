@@ -1,17 +1,16 @@
 /** Compares bound values with the engine's own parameters. Prints the differences. */
 import { join } from 'node:path'
+import { Session } from 'chdb'
 import fc from 'fast-check'
-import { fieldText } from '../../../dist/engine/clickhouse-client.js'
-import { boundValue } from '../../../dist/engine/host/composed-statement.js'
-import { writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
-import { EngineSession } from '../../../dist/engine/host/session.js'
-import { quote } from '../../../dist/engine/host/statement.js'
+import { fieldText } from '../../../build/engine/clickhouse-client.js'
+import { boundValue } from '../../../build/engine/host/composed-statement.js'
+import { writeEngineConfig } from '../../../build/engine/host/engine-config.js'
+import { EngineSession } from '../../../build/engine/host/session.js'
+import { quote } from '../../../build/engine/host/statement.js'
 
 const [, , directory, runs] = process.argv
-const session = new EngineSession(
-  join(directory, 'store'),
-  writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 }),
-)
+const connectionArgs = writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 })
+const session = new EngineSession(new Session(join(directory, 'store'), { connectionArgs }))
 
 const awkward = [
   "'",

@@ -1,9 +1,10 @@
 /** Uses sessions without some of their settings and after failed queries. Prints what the guards report. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkDurability, checkSession, writeEngineConfig } from '../../../dist/engine/host/engine-config.js'
-import { rowLines } from '../../../dist/engine/host/measured-rows.js'
-import { EngineSession } from '../../../dist/engine/host/session.js'
+import { Session } from 'chdb'
+import { checkDurability, checkSession, writeEngineConfig } from '../../../build/engine/host/engine-config.js'
+import { rowLines } from '../../../build/engine/host/measured-rows.js'
+import { EngineSession } from '../../../build/engine/host/session.js'
 
 const [, , directory] = process.argv
 const connectionArgs = writeEngineConfig(directory, { memoryBytes: 2 * 2 ** 30 })
@@ -17,7 +18,7 @@ function leaveOut(file, part) {
   writeFileSync(path, text.replace(part, ''))
 }
 
-const open = () => new EngineSession(join(directory, 'store'), connectionArgs)
+const open = () => new EngineSession(new Session(join(directory, 'store'), { connectionArgs }))
 const outcome = (promise) =>
   promise.then(
     () => 'fine',

@@ -1,5 +1,5 @@
 /** Starts another program in place of the engine process, and ends after three starts. */
-import { EngineProcess } from '../../../dist/engine/engine-process.js'
+import { EngineProcess } from '../../../build/engine/engine-process.js'
 
 const [, , executable] = process.argv
 const quiet = { info: () => {}, error: () => {} }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, 
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { version } from '../../../src/base/version.ts'
+import { version } from '../../../src/base/package-file.ts'
 import { askEngine } from '../../support/engine-socket.ts'
 import { many } from '../../support/engines.ts'
 import { Ledger } from '../../support/ledger.ts'

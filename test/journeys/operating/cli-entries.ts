@@ -136,7 +136,7 @@ export function logCommandJourneys(service: () => LocalService): void {
         stdout: '',
         stderr: expect.stringContaining('(forbidden'),
       })
-      expect((await run(['__names', 'sources'])).stdout.split('\n')).toContain(source)
+      expect((await run(['__complete', 'logs', 'tail', ''])).stdout.split('\n')).toContain(source)
       expect((await run(['source', 'delete', source, '--yes'])).code).toBe(0)
     })
   })

@@ -144,7 +144,7 @@ describe('docs/cluster.md', () => {
     expect(listed.toSorted()).toEqual(neededGrants('wellhead', 'main').toSorted())
   })
 
-  test('links to existing files and mentions only existing settings and flags', () => {
+  test('links to existing files and mentions only existing settings and flags', async () => {
     const links = [...page.matchAll(/\]\(([^)#:]+)[^)]*\)/g)].map(([, path]) =>
       posix.join('docs', path as string),
     )
@@ -153,7 +153,7 @@ describe('docs/cluster.md', () => {
     const known = Object.values(settingDefinitions).map(({ env }) => env as string)
     const settings = [...page.matchAll(/\bWELLHEAD_(?!TEST_)[A-Z_]+[A-Z]/g)].map(([name]) => name)
     expect(settings.filter((name) => !known.includes(name))).toEqual([])
-    const { commands } = createProgram(memoryIo())
+    const { commands } = await createProgram(memoryIo())
     const used = [...page.matchAll(/\bwellhead (copy|doctor|backup|restore)\b([^&|\n`]*)/g)]
     for (const [, name, rest] of used) {
       const command = commands.find((each) => each.name() === name)

@@ -72,8 +72,8 @@ describe('docs/operations/operating.md', () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 
-  test('uses only existing flags', () => {
-    const { commands } = createProgram(memoryIo())
+  test('uses only existing flags', async () => {
+    const { commands } = await createProgram(memoryIo())
     const given = [...page.matchAll(/\bwellhead (backup|restore|serve)\b([^&|\n`]*)/g)]
     expect(given.length).toBeGreaterThan(3)
     for (const [, name, rest] of given) {

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
+import { type Source, sourceName } from '../../catalog/source.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
+import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import {
   pullPlan,
@@ -14,40 +15,18 @@ import {
 } from '../../workspace/deployment-plan.ts'
 import { readEndpointFiles } from '../../workspace/workspace.ts'
 import { sourceFileOf } from '../../workspace/workspace-sources.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
+import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
+import { listOf } from '../response-reader.ts'
 import type { ServiceClient } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { endpointList, sourceList } from '../service-responses.ts'
 
-interface PullOptions {
+export interface PullOptions {
   all?: true
   force?: true
   directory: string
 }
 
-export function addPullCommand(program: Command, io: CommandIo): void {
-  const pull = addServiceCommand(program, 'pull', 'write the endpoints of a service to files')
-    .argument('[name]', 'endpoint to write (default: all that are not shipped unchanged with the service)')
-    .option('--all', 'also endpoints that are shipped with the service, except wellhead.*')
-    .option('--force', 'replace files that differ from the service')
-    .option('--directory <directory>', 'workspace directory', '.')
-  addServiceAction(pull, io, {
-    examples: ['wellhead pull', 'wellhead pull usage.api-counts', 'wellhead pull --all --force'],
-    request: async (client, name: string | undefined, options: PullOptions) => {
-      if (name !== undefined && options.all) throw usageFailure('Use either a name or --all.')
-      return { files: await pullFiles(name, client, options, io) }
-    },
-    print: async ({ files }, _name, { all }) => {
-      for (const { file, action } of files) await io.stdout.write(`${action} ${file}\n`)
-      if (files.length > 0) return
-      const advice = all ? '' : ' Use --all for those that are shipped with the service.'
-      await io.stderr.write(`No endpoints to pull.${advice}\n`)
-    },
-  })
-}
-
-async function pullFiles(
+export async function pullFiles(
   name: string | undefined,
   client: ServiceClient,
   options: PullOptions,
@@ -101,7 +80,7 @@ function findByName(name: string, endpoints: readonly ServerEndpoint[], io: Comm
 /** Adds files for the service's own sources that queries read, which "wellhead check" needs. Keeps existing files. */
 async function pullSources(directory: string, client: ServiceClient, queries: readonly string[] | undefined) {
   const words = queries && new Set(queries.flatMap((query) => [...possibleSources(query)]))
-  const sources = await client.json('GET', '/api/sources', sourceList)
+  const sources = await fetchSources(client)
   const files = sources
     .filter(
       ({ name, aliases }) => !isBuiltIn(name) && (!words || [name, ...aliases].some((one) => words.has(one))),
@@ -113,8 +92,20 @@ async function pullSources(directory: string, client: ServiceClient, queries: re
   return files.map(({ file }) => ({ file, action: 'written' }))
 }
 
+/** Names are checked because they become names of files. */
+export async function fetchSources(client: ServiceClient): Promise<Source[]> {
+  const read = listOf<Source>('name', 'aliases', 'hot_fields')
+  return client.json('GET', '/api/sources', (json) => {
+    const sources = read(json)
+    for (const { name } of sources) {
+      if (!sourceName.safeParse(name).success) throw new Error(`${JSON.stringify(name)} is not a source name`)
+    }
+    return sources
+  })
+}
+
 export async function fetchEndpoints(client: ServiceClient): Promise<ServerEndpoint[]> {
-  const views = await client.json('GET', '/api/endpoints', endpointList)
+  const views = await client.json('GET', '/api/endpoints', listOf<EndpointView>('name', 'version'))
   try {
     return readServerEndpoints(views)
   } catch (error) {

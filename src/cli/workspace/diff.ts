@@ -1,37 +1,36 @@
-import type { Command } from 'commander'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
+import type { ServiceClient } from '../service-client.ts'
 import { printFindings } from './findings.ts'
 import { openChecked, type Plan, planFor, planText } from './plan.ts'
 
-export function addDiffCommand(program: Command, io: CommandIo): void {
-  const description = 'compare the files with a service and show which changes break callers'
-  const diff = addServiceCommand(program, 'diff', description)
-    .argument('[directory]', 'workspace directory', '.')
-    .option('--exit-code', 'exit with 1 if anything differs')
-    .option('--json', 'print JSON')
-  addServiceAction(diff, io, {
-    examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
-    request: async (client, directory: string, { exitCode, json }: { exitCode?: true; json?: true }) => {
-      const plan = await planFor(await openChecked(directory, json, io), client)
-      const { endpoints, missing, changed, comparison } = plan
-      if (json) {
-        await printJson(io, {
-          endpoints,
-          missing_sources: missing.map(({ name }) => name),
-          sources: changed,
-          only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
-        })
-      } else await printDiff(plan, io)
-      const sources = missing.length + changed.length
-      const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
-      if (exitCode && differs) throw new CommandFailure('')
-    },
-  })
+export interface DiffOptions {
+  exitCode?: true
+  json?: true
+}
+
+export async function diff(
+  client: ServiceClient,
+  directory: string,
+  { exitCode, json }: DiffOptions,
+  io: CommandIo,
+): Promise<void> {
+  const plan = await planFor(await openChecked(directory, json, io), client)
+  const { endpoints, missing, changed, comparison } = plan
+  if (json) {
+    await printJson(io, {
+      endpoints,
+      missing_sources: missing.map(({ name }) => name),
+      sources: changed,
+      only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
+    })
+  } else await printDiff(plan, io)
+  const sources = missing.length + changed.length
+  const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
+  if (exitCode && differs) throw new CommandFailure('')
 }
 
 async function printDiff({ endpoints, comparison, missing, changed }: Plan, io: CommandIo) {

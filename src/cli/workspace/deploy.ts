@@ -1,5 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
 import { isReserved } from '../../endpoints/definition/definition.ts'
+import type { Replay } from '../../endpoints/manage/replays.ts'
 import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -7,14 +7,13 @@ import { confirm } from '../confirm.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
+import { objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { deploymentResponse, sourceResponse } from '../service-responses.ts'
 import { printFindings } from './findings.ts'
 import { missingSources, openChecked, type Plan, planFor, planText, sourcesOf } from './plan.ts'
-import { differing, type ReplayResponse, replayResponse, replayText } from './replay-report.ts'
+import { differing, replayText } from './replay-report.ts'
 
-interface DeployOptions {
+export interface DeployOptions {
   dryRun?: true
   breaking?: true
   strict?: true
@@ -26,64 +25,39 @@ interface DeployOptions {
   json?: true
 }
 
-export function addDeployCommand(program: Command, io: CommandIo): void {
-  const deploy = addServiceCommand(program, 'deploy', 'update a service atomically to match the files')
-    .argument('[directory]', 'workspace directory', '.')
-    .option('--dry-run', 'show what would be deployed')
-    .option('--breaking', 'deploy changes that break callers')
-    .option('--strict', 'deploy nothing if there are warnings')
-    .option(
-      '--replay [mode]',
-      'compare the rows of recent requests before and after; --replay=strict deploys nothing if they differ',
-      replayMode,
+export async function deploy(
+  client: ServiceClient,
+  directory: string,
+  options: DeployOptions,
+  io: CommandIo,
+): Promise<void> {
+  refuseOptions(options)
+  const workspace = await openChecked(directory, options.json, io)
+  if (options.prune && workspace.endpoints.length === 0) {
+    throw new CommandFailure(
+      'The workspace has no endpoints, so --prune would delete every endpoint of the service; nothing was deployed.',
     )
-    .option('--show-values', 'show parameters and differing rows of replayed requests')
-    .option('--prune', 'delete endpoints that no file has, except shipped ones')
-    .option('--yes', 'delete without asking for confirmation')
-    .option('--note <text>', 'why, stored with each new version')
-    .option('--json', 'print JSON')
-  addServiceAction(deploy, io, {
-    examples: [
-      'wellhead deploy --dry-run',
-      'wellhead deploy --strict --replay=strict',
-      'wellhead deploy --breaking --note "Drop the column old_status"',
-      'wellhead deploy --prune',
-    ],
-    request: async (client, directory: string, options: DeployOptions) => {
-      refuseOptions(options)
-      const workspace = await openChecked(directory, options.json, io)
-      if (options.prune && workspace.endpoints.length === 0) {
-        throw new CommandFailure(
-          'The workspace has no endpoints, so --prune would delete every endpoint of the service; nothing was deployed.',
-        )
-      }
-      const created: string[] = []
-      try {
-        // Endpoints need their sources first.
-        const missing = options.dryRun ? [] : missingSources(workspace, await sourcesOf(workspace, client))
-        for (const source of missing) {
-          await client.json('POST', '/api/sources', sourceResponse, { json: source })
-          created.push(source.name)
-          if (!options.json) await io.stdout.write(`created source ${source.name}\n`)
-        }
-        await deployPlan(await planFor(workspace, client), created, client, options, io)
-      } catch (error) {
-        for (const name of created) {
-          // The failure of the deployment matters more than a failure to clean up.
-          await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
-            () => io.stderr.write(`removed source ${name} again\n`),
-            () => io.stderr.write(`could not remove the new source ${name}\n`),
-          )
-        }
-        throw error
-      }
-    },
-  })
-}
-
-function replayMode(value: string): 'strict' {
-  if (value === 'strict') return value
-  throw new InvalidArgumentError('The only mode is strict. Write the directory before --replay.')
+  }
+  const created: string[] = []
+  try {
+    // Endpoints need their sources first.
+    const missing = options.dryRun ? [] : missingSources(workspace, await sourcesOf(workspace, client))
+    for (const source of missing) {
+      await client.request('POST', '/api/sources', { json: source })
+      created.push(source.name)
+      if (!options.json) await io.stdout.write(`created source ${source.name}\n`)
+    }
+    await deployPlan(await planFor(workspace, client), created, client, options, io)
+  } catch (error) {
+    for (const name of created) {
+      // The failure of the deployment matters more than a failure to clean up.
+      await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
+        () => io.stderr.write(`removed source ${name} again\n`),
+        () => io.stderr.write(`could not remove the new source ${name}\n`),
+      )
+    }
+    throw error
+  }
 }
 
 function refuseOptions({ replay, showValues, prune, yes }: DeployOptions): void {
@@ -137,7 +111,7 @@ async function deployPlan(
       allow_breaking: breaking,
       ...(note !== undefined && { note }),
     }
-    await client.json('POST', '/api/deployments', deploymentResponse, { json })
+    await client.request('POST', '/api/deployments', { json })
   }
   report.deployed = true
   // From here on, deployed endpoints may read the new sources.
@@ -145,7 +119,7 @@ async function deployPlan(
   try {
     for (const endpoint of options.json ? [] : plan.endpoints) await io.stdout.write(planText(endpoint, io))
     for (const { name, fields, message } of changed) {
-      await client.json('PATCH', pathOf(name), sourceResponse, { json: fields })
+      await client.request('PATCH', pathOf(name), { json: fields })
       if (!options.json) await io.stdout.write(`updated ${visible(message)}\n`)
     }
     for (const endpoint of pruned) {
@@ -164,14 +138,14 @@ async function replayUpdates(
   client: ServiceClient,
   { json, showValues }: DeployOptions,
   io: CommandIo,
-): Promise<ReplayResponse[]> {
-  const replays: ReplayResponse[] = []
+): Promise<Replay[]> {
+  const replays: Replay[] = []
   for (const { id, name, action } of endpoints) {
     const endpoint = comparison.endpoints.find(({ definition }) => definition.id === id)?.definition
     if (action !== 'updated') continue
     const path = `/api/endpoints/${encodeURIComponent(id)}/replay`
     const body = { endpoint, show_values: showValues === true }
-    const replay = await client.json('POST', path, replayResponse, { json: body })
+    const replay = await client.json('POST', path, objectWith<Replay>('requests', 'skipped'), { json: body })
     replays.push(replay)
     if (!json) await io.stdout.write(replayText(name, replay, io.stdout))
   }
@@ -179,11 +153,7 @@ async function replayUpdates(
 }
 
 /** Why the plan is not deployed, all reasons together. */
-function refusalsOf(
-  { endpoints, changed }: Plan,
-  replays: readonly ReplayResponse[],
-  options: DeployOptions,
-) {
+function refusalsOf({ endpoints, changed }: Plan, replays: readonly Replay[], options: DeployOptions) {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
   const refuse = (reason: string, advice: string) => refusals.push(`${reason}; ${outcome}. ${advice}`)

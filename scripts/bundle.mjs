@@ -1,0 +1,120 @@
+/** Bundles Wellhead with its dependencies into dist, because Node starts faster with few files. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'rolldown'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/**
+ * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
+ * service, commands that check shapes themselves, the service, and what is left, which only traces need.
+ */
+const files = ['command-line', 'client', 'commands', 'service', 'tracing']
+
+export async function bundle() {
+  const alone = { output: { codeSplitting: false } }
+  const outputs = [
+    await bundleOne({ main: 'src/main.ts' }, fewFiles()),
+    await bundleOne({ 'engine-host': 'src/engine/host/main.ts' }, alone),
+    await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
+  ]
+  const modules = outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
+  const packages = modules.map((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(id)?.[0])
+  writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), licensesOf(new Set(packages.filter(Boolean))))
+}
+
+/** One file in `build` for each module, for scripts, benchmarks and tests that use parts of the service. */
+export async function transpile() {
+  const names = readdirSync(join(root, 'src'), { recursive: true })
+  const sources = names.filter((name) => /(?<!\.test)\.ts$/.test(name))
+  await build({
+    cwd: root,
+    input: sources.map((name) => `src/${name}`),
+    platform: 'node',
+    external: /^[^./]/,
+    treeshake: false,
+    logLevel: 'warn',
+    output: {
+      dir: 'build',
+      format: 'esm',
+      preserveModules: true,
+      preserveModulesRoot: 'src',
+      comments: false,
+    },
+  })
+}
+
+async function bundleOne(input, { plugins, output }) {
+  const { output: files } = await build({
+    cwd: root,
+    input,
+    platform: 'node',
+    // It loads a native library from its own directory.
+    external: ['chdb'],
+    logLevel: 'warn',
+    plugins,
+    output: {
+      dir: 'dist',
+      format: 'esm',
+      chunkFileNames: '[name].js',
+      comments: false,
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+      ...output,
+    },
+  })
+  return files
+}
+
+/** Assigns each module to one of a few files. Without groups there would be a file for each set of commands that share a module. */
+function fewFiles() {
+  const fileOf = new Map()
+  const plugin = {
+    name: 'few-files',
+    buildEnd() {
+      const closureOf = (starts) => {
+        const found = new Set(starts)
+        for (const id of found) for (const next of this.getModuleInfo(id)?.importedIds ?? []) found.add(next)
+        return found
+      }
+      const assign = (file, ids) => {
+        for (const id of ids) if (!fileOf.has(id)) fileOf.set(id, file)
+      }
+      const main = join(root, 'src/main.ts')
+      const first = closureOf([main])
+      // The entry waits for the command, so the files of the command must not wait for the entry.
+      assign('main', [main])
+      assign('command-line', first)
+      const importsOf = (ids) =>
+        [...ids].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
+      const isOurs = (id) => id.startsWith(join(root, 'src/cli/'))
+      const checksShapes = (ids) => [...ids].some((id) => id.includes('/node_modules/zod/'))
+      for (const ids of importsOf(first).map((id) => closureOf([id]))) {
+        if (!checksShapes(ids)) assign('client', ids)
+      }
+      const closures = importsOf(this.getModuleIds())
+        .filter(isOurs)
+        .map((id) => closureOf([id]))
+      for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
+      for (const ids of closures) assign('service', ids)
+      assign('tracing', this.getModuleIds())
+    },
+  }
+  const groups = files.map((name, index) => ({
+    name,
+    test: (id) => fileOf.get(id) === name,
+    priority: files.length - index,
+  }))
+  return { plugins: [plugin], output: { codeSplitting: { groups } } }
+}
+
+/** The text of each license, which copies must carry. */
+function licensesOf(directories) {
+  const texts = [...directories].sort().map((directory) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+    const file = readdirSync(directory).find((file) => /^licen[cs]e/i.test(file))
+    return `${name} ${version} (${license})\n${file ? `\n${readFileSync(join(directory, file), 'utf8').trim()}\n` : ''}`
+  })
+  return `Wellhead contains code of these packages.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
+import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { readSql, valuesOf } from '../commands/sql-command.ts'
+import { openWorkspace } from './findings.ts'
+
+export interface NewOptions {
+  query?: string
+  parameter?: Record<string, string>
+}
+
+export async function writeEndpoint(
+  name: string,
+  shown: string,
+  options: NewOptions,
+  io: CommandIo,
+): Promise<void> {
+  const values = valuesOf(options.parameter ?? {})
+  refuseName(name)
+  const { directory, fixtures } = openWorkspace(shown, io)
+  const query = options.query === undefined ? undefined : await readSql(options.query, undefined, io)
+  if (query !== undefined && !definitionShape.shape.query.safeParse(query).success) {
+    throw usageFailure('The query is empty.')
+  }
+  const used = parametersOf(query ?? '')
+  const unused = Object.keys(values).find((parameter) => !used.includes(parameter))
+  if (unused !== undefined) {
+    throw usageFailure(
+      query === undefined ? '--parameter needs --query.' : `The query does not use @${unused}.`,
+    )
+  }
+  const nowMs = io.clock.now()
+  const files = Object.entries(newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures))
+  const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
+  if (existing.length > 0) {
+    const exist = existing.length === 1 ? 'exists' : 'exist'
+    throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
+  }
+  for (const [file, content] of files) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    // Never replaces a file, even one that was created in the meantime.
+    writeFileSync(join(directory, file), content, { flag: 'wx' })
+    await io.stdout.write(`${file}\n`)
+  }
+  const there = shown === '.' ? '' : `cd ${shown} && `
+  await io.stdout.write(`Try it: ${there}wellhead check --strict && wellhead test --update\n`)
+}
+
+function refuseName(name: string): void {
+  const parsed = definitionShape.shape.name.safeParse(name)
+  if (!parsed.success) throw usageFailure(`The name ${parsed.error.issues[0]?.message}.`)
+  if (isReserved(name)) {
+    throw usageFailure('Names that start with "wellhead." are reserved for endpoints of the service.')
+  }
+}
