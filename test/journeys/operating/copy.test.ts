@@ -153,8 +153,7 @@ function withoutUsage(body: unknown): unknown {
 }
 
 const copy = (...args: string[]) => ['copy', '--from', directory.path, '--to', server.url, ...args]
-const run = (args: string[], more = {}) =>
-  runCommand(args, { environment: { ...environment, ...more } })
+const run = (args: string[], more = {}) => runCommand(args, { environment: { ...environment, ...more } })
 
 const openOn = (chosen: Record<string, string>) =>
   openService({
