@@ -54,7 +54,7 @@ export const inBrowser = test.extend(
 )
 
 /** The browser, from the hooks of a file on. */
-export function useBrowser(): () => Browser {
+export function sharedBrowser(): () => Browser {
   let opened: Browser
   inBrowser.beforeAll(({ browser }) => {
     opened = browser

@@ -8,7 +8,7 @@ import { systemTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { faultsOf, useBrowser } from './browser.ts'
+import { faultsOf, sharedBrowser } from './browser.ts'
 import { fillWithTraffic, projects } from './data.ts'
 
 const [shop, notes] = projects
@@ -20,7 +20,7 @@ WHERE project = @project GROUP BY path ORDER BY requests DESC`
 const parameters = { project: { required: true } }
 
 let service: RunningService
-const browser = useBrowser()
+const browser = sharedBrowser()
 /** Pages of a product: one that may embed charts, and one that may not. */
 let product: Product
 let stranger: Product

@@ -2,7 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { openService, type RunningService, type ServiceChoices } from '../../support/service.ts'
-import { type ConsoleOptions, faultsOf, inBrowser, openConsole, useBrowser } from './browser.ts'
+import { type ConsoleOptions, faultsOf, inBrowser, openConsole, sharedBrowser } from './browser.ts'
 import { fillWithTraffic } from './data.ts'
 
 export interface Stage {
@@ -37,7 +37,7 @@ const onStage = inBrowser.extend(
  * names of its own.
  */
 export function openStage(choices?: ServiceChoices): Stage {
-  const browser = useBrowser()
+  const browser = sharedBrowser()
   let service: RunningService
   if (choices) {
     beforeAll(async () => {

@@ -7,7 +7,7 @@ import { readDefinition } from '../../../src/endpoints/definition/definition-fil
 import { makeToken } from '../../support/callers.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { RunningService } from '../../support/service.ts'
-import { useBrowser } from '../console/browser.ts'
+import { sharedBrowser } from '../console/browser.ts'
 import { codeIn, readGuide, tableRows } from './guide-page.ts'
 
 const json = { 'Content-Type': 'application/json' }
@@ -20,7 +20,7 @@ interface DashboardTest {
 
 /** Runs the backend and the page of docs/guides/customer-dashboard.md. */
 export function describeDashboard({ service, pagePort, setTime }: DashboardTest): void {
-  const browser = useBrowser()
+  const browser = sharedBrowser()
   const { page, blocks } = readGuide('customer-dashboard.md')
   const code = (language: string) => {
     const block = blocks.find((one) => one.language === language && one.note === '')
