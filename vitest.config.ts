@@ -31,9 +31,14 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/** The tests of pure logic share a worker; loading their modules anew for each file would take as long as running them. */
+/**
+ * Files share a worker and its modules; loading those anew for each file would take as long as running most of them.
+ * Files that load others, to run them elsewhere as well, need modules of their own.
+ */
+const loadsOthers =
+  process.env.WELLHEAD_TEST_LONG === '1' || Boolean(process.env.WELLHEAD_TEST_CLICKHOUSE_URL)
 const unit = { name: 'unit', include: ['src/**/*.test.ts', 'console/**/*.test.ts'], isolate: false }
-const journeys = { name: 'journeys', include: ['test/**/*.test.ts'] }
+const journeys = { name: 'journeys', include: ['test/**/*.test.ts'], isolate: loadsOthers }
 
 export default defineConfig({
   test: {

@@ -1,44 +1,75 @@
-/** Runs all tests, or those named, and prints the counts in the last line. */
+/**
+ * Runs all tests, or those named, and prints the slowest files and, in the last line, the counts. With `--check`, builds
+ * first and runs `npm run check` beside the tests; a failed check counts as a failed test.
+ */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildIfStale } from './build-if-stale.mjs'
 import { engineEnvironment } from './engine-environment.mjs'
 import { ensureChromium } from './ensure-chromium.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 
+const root = fileURLToPath(new URL('..', import.meta.url))
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
+const shownFiles = 10
+
+const given = process.argv.slice(2).filter((argument) => argument !== '--check')
+const checks = process.argv.includes('--check')
+if (checks) await buildIfStale()
+const check = checks ? startCheck() : undefined
+
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
 const report = join(scratch, 'report.json')
 const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 // Only tests of the console and of the guides need a browser.
-const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
+const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))
 if (chosen.length === 0 || chosen.some((file) => /console|guides/.test(file))) {
   environment.CHROMIUM_PATH = ensureChromium()
 }
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  env: environment,
-})
-child.on('exit', (code) => {
-  let counts
-  try {
-    counts = JSON.parse(readFileSync(report, 'utf8'))
-  } catch {
-    counts = undefined
-  }
-  rmSync(scratch, { recursive: true, force: true })
-  const passed = counts?.numPassedTests ?? 0
-  // A file that cannot be loaded fails without a failed test.
-  const broken = (counts?.testResults ?? []).filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
-  ).length
-  const failed = counts ? counts.numFailedTests + broken : 1
-  const skipped = (counts?.numPendingTests ?? 0) + (counts?.numTodoTests ?? 0)
-  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
-  process.exit(failed > 0 || passed === 0 ? 1 : (code ?? 1))
-})
+const tests = spawn(process.execPath, [...args, ...given], { stdio: 'inherit', env: environment })
+const code = await new Promise((resolve) => tests.on('exit', resolve))
+let counts
+try {
+  counts = JSON.parse(readFileSync(report, 'utf8'))
+} catch {
+  counts = undefined
+}
+rmSync(scratch, { recursive: true, force: true })
+
+const { failed: checkFailed = false, output = '' } = (await check) ?? {}
+if (checkFailed) console.log(`npm run check failed:\n${output}`)
+printSlowest(counts?.testResults ?? [])
+const passed = counts?.numPassedTests ?? 0
+// A file that cannot be loaded fails without a failed test.
+const broken = (counts?.testResults ?? []).filter(
+  (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+).length
+const failed = (counts ? counts.numFailedTests + broken : 1) + (checkFailed ? 1 : 0)
+const skipped = (counts?.numPendingTests ?? 0) + (counts?.numTodoTests ?? 0)
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+process.exit(failed > 0 || passed === 0 ? 1 : (code ?? 1))
+
+/** Its output is shown at the end, where a failure is not lost between the results of tests. */
+async function startCheck() {
+  const child = spawn('npm', ['run', '--silent', 'check'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exitCode = await new Promise((resolve) => child.on('close', resolve))
+  return { failed: exitCode !== 0, output }
+}
+
+function printSlowest(files) {
+  const slowest = files
+    .map(({ name, startTime, endTime }) => ({ name: relative(root, name), ms: endTime - startTime }))
+    .sort((one, other) => other.ms - one.ms)
+    .slice(0, shownFiles)
+  if (slowest.length < 2) return
+  console.log('Slowest files:')
+  for (const { name, ms } of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`)
+}

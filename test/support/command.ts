@@ -1,6 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../src/base/clock.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { memoryIo, memoryOutput } from './memory-io.ts'
+import { isAlive } from './service-process.ts'
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
@@ -45,6 +49,23 @@ export function startCommand(args: readonly string[], choices: CommandChoices = 
   return { child, result }
 }
 
-export function runCommand(args: readonly string[], choices?: CommandChoices): Promise<CommandResult> {
-  return startCommand(args, choices).result
+const outputs = () => ({ stdout: memoryOutput({ columns: 120 }), stderr: memoryOutput({ columns: 120 }) })
+
+/** Runs `wellhead` in this process: a separate one would need most of its time to load the modules. */
+export async function runCommand(
+  args: readonly string[],
+  { environment = {}, input = '', cwd = process.cwd() }: CommandChoices = {},
+): Promise<Omit<CommandResult, 'signal'>> {
+  const io = memoryIo({
+    ...outputs(),
+    input,
+    cwd,
+    environment: { PATH: process.env.PATH, ...environment },
+    clock: systemClock,
+    pid: process.pid,
+    isAlive,
+    node: process.execPath,
+  })
+  const code = await runProgram(args, io)
+  return { code, stdout: io.stdout.text(), stderr: io.stderr.text() }
 }

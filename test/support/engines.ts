@@ -14,7 +14,7 @@ import { scratchDirectory } from './scratch.ts'
 export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined
 
 /** `npm test` runs short forms on every machine; `npm run torture -- journeys` runs the long ones. */
-const longForms = process.env.WELLHEAD_TEST_LONG === '1'
+export const longForms = process.env.WELLHEAD_TEST_LONG === '1'
 export const many = (long: number, short: number) => (longForms ? long : short)
 
 /** For work of the long forms that would take an emulated engine days. */
@@ -83,7 +83,7 @@ export function sharedServer(): SharedServer | undefined {
   return shared
 }
 
-export function shareServer(server: SharedServer): void {
+export function shareServer(server: SharedServer | undefined): void {
   shared = server
 }
 

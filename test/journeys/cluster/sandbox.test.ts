@@ -1,4 +1,3 @@
-import { runOnCluster } from './run-on-cluster.ts'
+import { repeatOnCluster } from './run-on-cluster.ts'
 
-runOnCluster()
-await import('../endpoints/sandbox.test.ts')
+await repeatOnCluster(() => import('../endpoints/sandbox.test.ts'))

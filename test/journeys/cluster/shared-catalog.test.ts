@@ -1,4 +1,3 @@
-import { runOnCluster } from './run-on-cluster.ts'
+import { repeatOnCluster } from './run-on-cluster.ts'
 
-runOnCluster()
-await import('../operating/shared-catalog.test.ts')
+await repeatOnCluster(() => import('../operating/shared-catalog.test.ts'))

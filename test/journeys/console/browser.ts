@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { test } from 'vitest'
 import type { RunningService } from '../../support/service.ts'
 
 const require = createRequire(import.meta.url)
@@ -37,11 +38,28 @@ export interface OpenConsole {
   close(): Promise<void>
 }
 
-export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: chromiumFlags,
+/** One browser for all journeys of a worker. */
+export const inBrowser = test.extend(
+  'browser',
+  { scope: 'worker' },
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern what a fixture uses.
+  async ({}, { onCleanup }): Promise<Browser> => {
+    const browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      args: chromiumFlags,
+    })
+    onCleanup(() => browser.close())
+    return browser
+  },
+)
+
+/** The browser, from the hooks of a file on. */
+export function sharedBrowser(): () => Browser {
+  let opened: Browser
+  inBrowser.beforeAll(({ browser }) => {
+    opened = browser
   })
+  return () => opened
 }
 
 /** Opens a new tab, signed in if there is a token. */

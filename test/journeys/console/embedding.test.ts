@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { embedSnippet } from '../../../console/src/ui/snippets.ts'
 import { systemTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { faultsOf, openBrowser } from './browser.ts'
+import { faultsOf, sharedBrowser } from './browser.ts'
 import { fillWithTraffic, projects } from './data.ts'
 
 const [shop, notes] = projects
@@ -20,7 +20,7 @@ WHERE project = @project GROUP BY path ORDER BY requests DESC`
 const parameters = { project: { required: true } }
 
 let service: RunningService
-let browser: Browser
+const browser = sharedBrowser()
 /** Pages of a product: one that may embed charts, and one that may not. */
 let product: Product
 let stranger: Product
@@ -28,13 +28,10 @@ let aheadMs = 0
 
 beforeAll(async () => {
   ;[product, stranger] = await Promise.all([openProduct(), openProduct()])
-  ;[service, browser] = await Promise.all([
-    openService({
-      environment: { WELLHEAD_EMBED_ORIGINS: product.origin },
-      time: systemTime({ now: () => Date.now() + aheadMs }),
-    }),
-    openBrowser(),
-  ])
+  service = await openService({
+    environment: { WELLHEAD_EMBED_ORIGINS: product.origin },
+    time: systemTime({ now: () => Date.now() + aheadMs }),
+  })
   await fillWithTraffic(service)
   for (const [name, query] of Object.entries({ count, split, 'per-path': perPath })) {
     const endpoint = { name: `embed.${name}`, description: `Requests: ${name}`, query, parameters }
@@ -44,7 +41,6 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await browser?.close()
   await service?.close()
   product?.close()
   stranger?.close()
@@ -85,7 +81,7 @@ async function onPage(
   journey: (page: Page, context: BrowserContext) => Promise<void>,
   options: { bypassCSP?: boolean } = {},
 ): Promise<string[]> {
-  const context = await browser.newContext({ viewport: { width: 800, height: 400 }, ...options })
+  const context = await browser().newContext({ viewport: { width: 800, height: 400 }, ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(60_000)
   const messages: string[] = []

@@ -2,7 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { openService, type RunningService, type ServiceChoices } from '../../support/service.ts'
-import { type ConsoleOptions, faultsOf, openBrowser, openConsole } from './browser.ts'
+import { type ConsoleOptions, faultsOf, inBrowser, openConsole, sharedBrowser } from './browser.ts'
 import { fillWithTraffic } from './data.ts'
 
 export interface Stage {
@@ -14,22 +14,45 @@ export interface Stage {
   asAdmin: (method: string, path: string, body?: unknown) => ReturnType<typeof ask>
 }
 
-/** A browser and a service with an hour of traffic, for all journeys of a file. */
-export function openStage(choices: ServiceChoices = {}): Stage {
+async function openFilled(choices?: ServiceChoices): Promise<RunningService> {
+  const service = await openService(choices)
+  await fillWithTraffic(service)
+  return service
+}
+
+/** One service for all journeys of a worker that need no settings of their own. */
+const onStage = inBrowser.extend(
+  'common',
+  { scope: 'worker' },
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern what a fixture uses.
+  async ({}, { onCleanup }): Promise<RunningService> => {
+    const service = await openFilled()
+    onCleanup(() => service.close())
+    return service
+  },
+)
+
+/**
+ * A browser and a service with an hour of traffic. Files without choices share the service: what they create needs
+ * names of its own.
+ */
+export function openStage(choices?: ServiceChoices): Stage {
+  const browser = sharedBrowser()
   let service: RunningService
-  let browser: Browser
-  beforeAll(async () => {
-    ;[service, browser] = await Promise.all([openService(choices), openBrowser()])
-    await fillWithTraffic(service)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  if (choices) {
+    beforeAll(async () => {
+      service = await openFilled(choices)
+    })
+    afterAll(() => service?.close())
+  } else {
+    onStage.beforeAll(({ common }) => {
+      service = common
+    })
+  }
   const admin = () => ({ token: service.adminToken.token })
   return {
     service: () => service,
-    browser: () => browser,
+    browser,
     admin,
     asAdmin: (method, path, body) => ask(service, admin().token, method, path, body),
   }

@@ -7,7 +7,7 @@ import { readDefinition } from '../../../src/endpoints/definition/definition-fil
 import { makeToken } from '../../support/callers.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { RunningService } from '../../support/service.ts'
-import { openBrowser } from '../console/browser.ts'
+import { sharedBrowser } from '../console/browser.ts'
 import { codeIn, readGuide, tableRows } from './guide-page.ts'
 
 const json = { 'Content-Type': 'application/json' }
@@ -20,6 +20,7 @@ interface DashboardTest {
 
 /** Runs the backend and the page of docs/guides/customer-dashboard.md. */
 export function describeDashboard({ service, pagePort, setTime }: DashboardTest): void {
+  const browser = sharedBrowser()
   const { page, blocks } = readGuide('customer-dashboard.md')
   const code = (language: string) => {
     const block = blocks.find((one) => one.language === language && one.note === '')
@@ -84,9 +85,8 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
 
   /** Opens the page in a browser, and waits for a result that includes what happens meanwhile. */
   async function expectLivePage(origin: string, happen: () => Promise<void>): Promise<void> {
-    const browser = await openBrowser()
+    const context = await browser().newContext()
     try {
-      const context = await browser.newContext()
       await context.addCookies([{ name: 'session', value: 'alice', url: origin }])
       const tab = await context.newPage()
       tab.setDefaultTimeout(90_000)
@@ -98,7 +98,7 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
       await happen()
       await tab.waitForFunction(`${total} === 2`)
     } finally {
-      await browser.close()
+      await context.close()
     }
   }
 

@@ -24,6 +24,9 @@ export function cliJourneys(service: () => LocalService): void {
       ...choices,
       environment: { ...environment(), ...choices.environment },
     })
+  /** In a process of its own, for input, output and exit codes of a real one. */
+  const runAlone = (args: string[], input?: string | Buffer) =>
+    startCommand(args, { cwd: files.path, environment: environment(), ...(input && { input }) }).result
   const data = async <T>(...args: string[]): Promise<T> => {
     const { code, stdout, stderr } = await run([...args, '--json'])
     expect(stderr).not.toContain('wellhead:')
@@ -243,18 +246,18 @@ export function cliJourneys(service: () => LocalService): void {
     })
 
     test('shows where SQL is wrong', async () => {
-      const wrong = await run(['sql', 'SELECT id,\n  nothing_like_it\nFROM edge_logs'])
+      const wrong = await runAlone(['sql', 'SELECT id,\n  nothing_like_it\nFROM edge_logs'])
       expect([wrong.code, wrong.stdout]).toEqual([1, ''])
       expect(wrong.stderr).toMatch(
         /^wellhead: .*\(invalid_query, request [\w-]+\)\n\n2 \| {3}nothing_like_it\n {2}\| {3}\^\n$/,
       )
-      const typo = await run(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
+      const typo = await runAlone(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
       expect(typo.stderr).toContain('Did you mean word? (invalid_parameter, parameter wrd')
-      expect((await run(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
-      expect((await run(['sql', '--file', 'missing.sql'])).stderr).toBe(
+      expect((await runAlone(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
+      expect((await runAlone(['sql', '--file', 'missing.sql'])).stderr).toBe(
         'wellhead: Cannot read missing.sql: it does not exist.\n',
       )
-      expect((await run(['sql'], { input: Buffer.from([0xff]) })).stderr).toContain('not valid UTF-8')
+      expect((await runAlone(['sql'], Buffer.from([0xff]))).stderr).toContain('not valid UTF-8')
     })
 
     test('sends entries from lines, arrays and gzip, and reports rejected entries with their line', async () => {
@@ -337,7 +340,7 @@ export function cliJourneys(service: () => LocalService): void {
 
     test('doctor checks the running service and its engine', async () => {
       const { port } = new URL(service().url)
-      const { code, stdout, stderr } = await run(['doctor', '--port', port, '--json'])
+      const { code, stdout, stderr } = await runAlone(['doctor', '--port', port, '--json'])
       const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
       expect(stderr).toBe('')
       const find = (name: string) => checks.find((check) => check.name === name)

@@ -4,7 +4,7 @@ import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { ask, makeToken } from '../../support/callers.ts'
-import { type CommandResult, runCommand, startCommand } from '../../support/command.ts'
+import { runCommand, startCommand } from '../../support/command.ts'
 import type { EnginePort } from '../../support/engine-port.ts'
 import { embeddedEngine, emulated, log, openServer, remoteCredentials } from '../../support/engines.ts'
 import { openRelay, type Relay } from '../../support/relay.ts'
@@ -153,8 +153,7 @@ function withoutUsage(body: unknown): unknown {
 }
 
 const copy = (...args: string[]) => ['copy', '--from', directory.path, '--to', server.url, ...args]
-const run = (args: string[], more = {}): Promise<CommandResult> =>
-  runCommand(args, { environment: { ...environment, ...more } })
+const run = (args: string[], more = {}) => runCommand(args, { environment: { ...environment, ...more } })
 
 const openOn = (chosen: Record<string, string>) =>
   openService({

@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { leakedProjects } from '../../../torture/load/tenants.ts'
 import { loadScenarios } from '../../../torture/load-scenarios.ts'
+import { overload } from '../../../torture/scenarios/overload.ts'
 import { soak } from '../../../torture/scenarios/soak.ts'
 import { tenants } from '../../../torture/scenarios/tenants.ts'
+import type { Scenario } from '../../../torture/support/scenario.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
 import { projects, secretOf } from '../access/tenant-queries.ts'
 
-// A short soak says nothing, and tenants side by side are in the behavior of both engines.
+// A short soak or overload says little, and tenants side by side are in the behavior of both engines.
+const onlyLong: readonly Scenario[] = [soak, overload, tenants]
+
 testShortForms(
   'test/journeys/operating/torture-load.test.ts',
-  loadScenarios.filter((scenario) => scenario !== soak && scenario !== tenants),
+  loadScenarios.filter((scenario) => !onlyLong.includes(scenario)),
 )
 
 describe('the check for rows of others', () => {

@@ -29,6 +29,9 @@ export function runOn(open: () => Promise<OpenedServer>): void {
       await engine.command({ sql }, { deadlineMs: 60_000 }).finally(close)
     }
     await server?.close?.()
+    // Other files may follow in this process.
+    shareServer(undefined)
+    chosen = false
   })
 }
 
