@@ -137,7 +137,22 @@ test('endpoints saved by an older version are published, except for those about 
   )
 })
 
-test('removed and added columns persist across a restart, up to the maximum number', async () => {
+const shopSettings = async () => {
+  const sql = "SELECT engine_full FROM system.tables WHERE database = 'wellhead' AND name = 'shop'"
+  const { body } = await (service as RunningService).engine.query(
+    { sql, format: 'TabSeparatedRaw' },
+    { deadlineMs: 60_000 },
+  )
+  return body.toString()
+}
+
+test('a restart keeps changed columns, up to the maximum number, and gives older tables the current settings', async () => {
+  const settings = ['merge_selector_base', 'min_age_to_force_merge_seconds', 'min_bytes_for_wide_part']
+  await (service as RunningService).engine.command(
+    { sql: `ALTER TABLE wellhead.shop RESET SETTING ${settings.join(', ')}` },
+    { deadlineMs: 60_000 },
+  )
+  for (const setting of settings) expect(await shopSettings()).not.toContain(setting)
   const { hot_fields: fields } = await get('/api/sources/edge_logs')
   const kept = fields.filter(({ column }: { column: string }) => column !== 'country')
   const own = Array.from({ length: 32 - kept.length }, (_, i) => ({
@@ -158,4 +173,5 @@ test('removed and added columns persist across a restart, up to the maximum numb
   )
   expect(columns).toHaveLength(32)
   expect(columns).not.toContain('country')
+  for (const setting of settings) expect(await shopSettings()).toContain(setting)
 })
