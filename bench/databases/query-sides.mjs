@@ -12,16 +12,31 @@ export async function measureCall(bench, call) {
     {
       http: () => timesOf(calls, () => callOver(bench, call)),
       engine: () => timesOf(calls, () => service.engine.query(statement, { deadlineMs })),
+      planned: () => timesOf(calls, () => planOf(service.engine, statement, deadlineMs)),
       ...others,
     },
     rounds,
   )
-  const plan = await service.engine.query(
-    { ...statement, sql: `EXPLAIN indexes = 1 ${statement.sql}`, format: 'TabSeparatedRaw' },
-    { deadlineMs },
-  )
-  return { times, plan: plan.body.toString() }
+  return { times, plan: await planOf(service.engine, statement, deadlineMs) }
 }
+
+/** The engine's plan of a statement, with the parts and granules that each index leaves. */
+export async function planOf(engine, statement, deadlineMs) {
+  const explained = { ...statement, sql: `EXPLAIN indexes = 1 ${statement.sql}`, format: 'TabSeparatedRaw' }
+  return (await engine.query(explained, { deadlineMs })).body.toString()
+}
+
+/** Parts that a plan reads, of the active parts of its tables. */
+export function partsRead(plan) {
+  const reads = plan.split('ReadFromMergeTree').slice(1)
+  const sum = (pick) => reads.reduce((total, read) => total + Number(pick(partsIn(read))), 0)
+  return {
+    'parts read': sum((steps) => steps.at(-1)?.[1] ?? 0),
+    'active parts': sum((steps) => steps[0]?.[2] ?? 0),
+  }
+}
+
+const partsIn = (text) => [...text.matchAll(/Parts: (\d+)\/(\d+)/g)]
 
 /** Sends a query that bypasses the cache. */
 export function callOver({ client }, { endpoint, parameters }) {
@@ -31,17 +46,24 @@ export function callOver({ client }, { endpoint, parameters }) {
 
 /** Sends a query and captures the statement that the service sends to the engine. */
 async function watchedCall(bench, call) {
-  const { engine } = bench.service
+  let answer
+  const [statement] = await statementsOf(bench.service.engine, async () => {
+    answer = JSON.parse(await callOver(bench, call)).result
+  })
+  if (!statement) throw new Error(`No statement for ${call.endpoint} reached the engine.`)
+  return { statement, answer }
+}
+
+/** The statements of endpoints that reach the engine during the work. */
+export async function statementsOf(engine, work) {
   const seen = []
   engine.query = (statement, limits) => {
     seen.push(statement)
     return Object.getPrototypeOf(engine).query.call(engine, statement, limits)
   }
   try {
-    const answer = JSON.parse(await callOver(bench, call)).result
-    const statement = seen.find(({ parameters }) => parameters?.now !== undefined)
-    if (!statement) throw new Error(`No statement for ${call.endpoint} reached the engine.`)
-    return { statement, answer }
+    await work()
+    return seen.filter(({ parameters }) => parameters?.now !== undefined)
   } finally {
     delete engine.query
   }

@@ -28,7 +28,7 @@ export async function partsOf(engine, table) {
   const [name, source] = table.split('.')
   const [found] = await readRows(
     engine,
-    'SELECT toFloat64(count()) AS parts, sum(toFloat64(rows)) AS rows, sum(toFloat64(bytes_on_disk)) AS bytes, ' +
+    'SELECT toFloat64(count()) AS parts, toFloat64(uniqExact(partition)) AS days, sum(toFloat64(rows)) AS rows, sum(toFloat64(bytes_on_disk)) AS bytes, ' +
       // Blocks are counted up, so the number of the last is that of all that were written, merged or not.
       'toFloat64(max(max_block_number)) AS last_block ' +
       'FROM system.parts WHERE active AND database = {name:String} AND table = {source:String}',

@@ -12,6 +12,14 @@ const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 const rememberedInserts = 10_000
 const rememberedSeconds = 7 * 86_400
 
+/** Few parts, because each one costs a query about as much as all of its rows. The reasons are in decision 18. */
+const mergeSettings = [
+  'merge_selector_base = 2',
+  'min_age_to_force_merge_seconds = 600',
+  'min_age_to_force_merge_on_partition_only = 1',
+  'min_bytes_for_wide_part = 67108864',
+]
+
 /** The value at a path of a JSON text column, as text; null if there is none. */
 export function textAtPath(keys: readonly string[], column = 'metadata'): string {
   return `JSONExtract(${column}, ${keys.map(sqlText).join(', ')}, 'Nullable(String)')`
@@ -96,6 +104,7 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
   const settings = [
     `index_granularity = ${granularity}`,
     'ttl_only_drop_parts = 1',
+    ...mergeSettings,
     ...rememberInserts(topology),
   ]
   // With the id, because a node that was away may still have the table of a deleted source with the same name.
@@ -106,6 +115,23 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
   ]
+}
+
+/** Selects the tables that were created with other settings for merges. */
+export const readOtherwiseMerged =
+  "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND " +
+  `NOT (${mergeSettings.map((setting) => `position(engine_full, ${sqlText(setting)}) > 0`).join(' AND ')})`
+
+/** Changes the settings of those tables. Existing parts stay as they are until they are merged. */
+export function changeMerges(
+  sources: readonly Source[],
+  tables: ReadonlySet<string>,
+  topology: Topology,
+): string[] {
+  return sources
+    .map(({ name }) => localName(name, topology))
+    .filter((table) => tables.has(table))
+    .flatMap((table) => alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology))
 }
 
 export function changeRetention(name: string, days: number, topology: Topology): string[] {

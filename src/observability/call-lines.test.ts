@@ -1,13 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
-import { callLines } from './call-lines.ts'
+import { CallEntries } from './call-lines.ts'
 import { type CallRecord, cacheUses } from './call-record.ts'
 
 const wallMs = Date.UTC(2026, 0, 1)
 
 function entriesOf(records: readonly CallRecord[]) {
-  return callLines(records, (ms) => wallMs + ms).map((line) => JSON.parse(line))
+  const entries = new CallEntries(10_000)
+  for (const record of records) entries.add(record, wallMs + record.endedAt)
+  const lines = [...entries.slices()].join('').trimEnd().split('\n')
+  return lines.map((line) => JSON.parse(line))
 }
 
 describe('entries of requests', () => {

@@ -8,51 +8,88 @@ const maxOwnEntries = 500
 /** Durations within this logarithmic step share an entry. */
 const durationStep = Math.log(1.05)
 
+/** Entries that are turned into lines without a pause; each takes some microseconds. */
+const entriesPerSlice = 200
+
 /** The counts are sums over all records of the entry; all other values apply to each of them. */
 interface Entry {
   call: CallRecord
+  wallMs: number
   calls: number
   rows: number
   bytes: number
 }
 
 /**
- * Entries of the source of requests, as lines of JSON. In a large batch, requests that did not reach the engine share an
- * entry if they differ by only a few percent of their duration. 20,000 requests a second become a few hundred entries,
- * and all counts stay exact.
+ * Collects entries of the source of requests. In a large batch, requests that did not reach the engine share an entry if
+ * they differ by only a few percent of their duration. 20,000 requests a second become a few hundred entries, and all
+ * counts stay exact. Records are added in small groups, so that no request waits for a whole batch.
  */
-export function callLines(
-  records: readonly CallRecord[],
-  toWallMs: (monotonicMs: number) => number,
-): string[] {
-  const entries = records.length <= maxOwnEntries ? records.map(entryOf) : sharedEntries(records)
-  return entries.map((entry) => lineOf(entry, toWallMs(entry.call.endedAt)))
-}
+export class CallEntries {
+  /** Requests that have an entry, and the time of the first response among them. */
+  calls = 0
+  earliestMs = Number.POSITIVE_INFINITY
+  readonly #maxEntries: number
+  #own: Entry[] = []
+  /** Undefined while the batch is small. */
+  #shared: Map<string, Entry> | undefined
+  readonly #subjectNumber = subjectNumbers()
 
-function sharedEntries(records: readonly CallRecord[]): Entry[] {
-  const own: Entry[] = []
-  const shared = new Map<string, Entry>()
-  const subjectIds = subjectNumbers()
-  for (const record of records) {
-    if (record.engineMs > 0) {
-      own.push(entryOf(record))
-      continue
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
+  }
+
+  get size(): number {
+    return this.#own.length + (this.#shared?.size ?? 0)
+  }
+
+  /** Returns false if there is no room. */
+  add(record: CallRecord, wallMs: number): boolean {
+    // The detail holds parameter values, which must be released soon.
+    const call = record.detail === undefined ? record : { ...record, detail: undefined }
+    const isAdded = this.#add({ call, wallMs, calls: 1, rows: call.rows, bytes: call.bytes })
+    if (!isAdded) return false
+    this.calls++
+    this.earliestMs = Math.min(this.earliestMs, wallMs)
+    if (this.#shared === undefined && this.#own.length > maxOwnEntries) this.#share()
+    return true
+  }
+
+  #add(entry: Entry): boolean {
+    const shared = this.#shared
+    const { call } = entry
+    if (shared === undefined || call.engineMs > 0) {
+      return this.size < this.#maxEntries && this.#own.push(entry) > 0
     }
-    const step = Math.round(Math.log(Math.max(record.totalMs, 0.001)) / durationStep)
-    const key = `${step} ${record.status} ${record.cache} ${subjectIds(record.subject)} ${record.code}`
-    const entry = shared.get(key)
-    if (entry === undefined) shared.set(key, entryOf({ ...record, totalMs: Math.exp(step * durationStep) }))
-    else {
-      entry.calls++
-      entry.rows += record.rows
-      entry.bytes += record.bytes
+    const step = Math.round(Math.log(Math.max(call.totalMs, 0.001)) / durationStep)
+    const key = `${step} ${call.status} ${call.cache} ${this.#subjectNumber(call.subject)} ${call.code}`
+    const same = shared.get(key)
+    if (same !== undefined) {
+      same.calls++
+      same.rows += call.rows
+      same.bytes += call.bytes
+      return true
+    }
+    if (this.size >= this.#maxEntries) return false
+    shared.set(key, { ...entry, call: { ...call, totalMs: Math.exp(step * durationStep) } })
+    return true
+  }
+
+  #share(): void {
+    this.#shared = new Map()
+    for (const entry of this.#own.splice(0)) this.#add(entry)
+  }
+
+  /** Lines of JSON, in slices of which each blocks the event loop for about a millisecond. */
+  *slices(): Generator<string> {
+    const entries = [...this.#own, ...(this.#shared?.values() ?? [])]
+    for (let at = 0; at < entries.length; at += entriesPerSlice) {
+      yield entries
+        .slice(at, at + entriesPerSlice)
+        .map(lineOf)
+        .join('')
     }
   }
-  return [...own, ...shared.values()]
-}
-
-function entryOf(call: CallRecord): Entry {
-  return { call, calls: 1, rows: call.rows, bytes: call.bytes }
 }
 
 /** Numbers equal subjects alike. Cache hits share their subject's object, which is much faster to look up than its text. */
@@ -72,7 +109,7 @@ function subjectNumbers(): (subject: CallSubject) => number {
   }
 }
 
-function lineOf({ call, calls, rows, bytes }: Entry, wallMs: number): string {
+function lineOf({ call, wallMs, calls, rows, bytes }: Entry): string {
   const { subject, status, cache, code } = call
   const { endpoint, method } = subject
   const row = {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Timers } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { callLines } from './call-lines.ts'
+import { CallEntries } from './call-lines.ts'
 import type { CallRecord } from './call-record.ts'
 
 interface CallStatisticsOptions {
@@ -32,6 +33,9 @@ interface Batch {
 /** Together with the time of an insert this keeps the promise that a response is on disk two seconds later. */
 const flushEveryMs = 750
 
+/** Records that are read without a pause; each takes one to two microseconds. */
+const recordsPerRead = 256
+
 /** Attempts to store a batch while the engine is unavailable. */
 const maxTries = 40
 
@@ -43,10 +47,7 @@ export class CallStatistics {
   readonly #options: CallStatisticsOptions
   readonly #readers: CallReader[] = []
   #records: CallRecord[] = []
-  #lines: string[] = []
-  /** Requests in `#lines`, and the time of the first response among them. */
-  #calls = 0
-  #earliestMs = Number.POSITIVE_INFINITY
+  #entries: CallEntries
   #batch: Batch | undefined
   #running: Promise<void> | undefined
   #cancelTimer: (() => void) | undefined
@@ -57,6 +58,7 @@ export class CallStatistics {
 
   constructor(options: CallStatisticsOptions) {
     this.#options = options
+    this.#entries = new CallEntries(options.maxEntries)
   }
 
   /** Requests that are missing from the statistics. */
@@ -76,8 +78,8 @@ export class CallStatistics {
     }
     const count = this.#records.push(record)
     if (count === 1) this.#cancelTimer ??= this.#flushLater()
-    // Entries take less room than records, and reading many at once would delay requests.
-    else if (count === maxRecords >> 2) setImmediate(() => this.read())
+    // Reading many at once would delay requests.
+    else if (count === Math.min(recordsPerRead, maxRecords >> 2)) setImmediate(() => this.read())
   }
 
   /** Passes the records to the readers and turns them into entries to store. */
@@ -85,24 +87,19 @@ export class CallStatistics {
     const records = this.#records
     if (records.length === 0) return
     this.#records = []
-    const { time, monotonicMs, maxEntries } = this.#options
+    const { time, monotonicMs } = this.#options
     const offset = time.wall.now() - monotonicMs()
     const toWallMs = (monotonic: number) => monotonic + offset
     for (const reader of this.#readers) reader(records, toWallMs)
-    const lines = callLines(records, toWallMs)
-    if (this.#lines.length + lines.length > maxEntries) {
-      this.#dropped += records.length
-      return
+    for (const record of records) {
+      if (!this.#entries.add(record, toWallMs(record.endedAt))) this.#dropped++
     }
-    this.#calls += records.length
-    for (const { endedAt } of records) this.#earliestMs = Math.min(this.#earliestMs, toWallMs(endedAt))
-    for (const line of lines) this.#lines.push(line)
   }
 
   /** Resolves when all records so far are stored or dropped. */
   async flush(): Promise<void> {
     this.read()
-    while (this.#running || this.#batch || this.#lines.length > 0) {
+    while (this.#running || this.#batch || this.#entries.size > 0) {
       await (this.#running ?? this.#storeNext())
       if (this.#failing) return
     }
@@ -128,7 +125,7 @@ export class CallStatistics {
       this.#late = true
       return
     }
-    if (this.#batch === undefined && this.#lines.length === 0) return
+    if (this.#batch === undefined && this.#entries.size === 0) return
     // The interval starts with the insert, so a slow insert does not delay the next one.
     this.#cancelTimer ??= this.#flushLater()
     void this.#storeNext()
@@ -147,8 +144,8 @@ export class CallStatistics {
   }
 
   async #store(): Promise<void> {
-    this.#batch ??= this.#nextBatch()
-    const batch = this.#batch
+    const batch = this.#batch ?? (await this.#nextBatch())
+    this.#batch = batch
     batch.tries++
     try {
       await this.#options.store(batch.lines, batch.token, batch.earliestMs)
@@ -164,17 +161,15 @@ export class CallStatistics {
     }
   }
 
-  #nextBatch(): Batch {
-    const batch = {
-      lines: Buffer.from(this.#lines.join('')),
-      token: randomUUID(),
-      calls: this.#calls,
-      earliestMs: this.#earliestMs,
-      tries: 0,
+  async #nextBatch(): Promise<Batch> {
+    const entries = this.#entries
+    this.#entries = new CallEntries(this.#options.maxEntries)
+    const lines: Buffer[] = []
+    for (const slice of entries.slices()) {
+      if (lines.length > 0) await giveWay()
+      lines.push(Buffer.from(slice))
     }
-    this.#lines = []
-    this.#calls = 0
-    this.#earliestMs = Number.POSITIVE_INFINITY
-    return batch
+    const { calls, earliestMs } = entries
+    return { lines: Buffer.concat(lines), token: randomUUID(), calls, earliestMs, tries: 0 }
   }
 }

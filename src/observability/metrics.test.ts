@@ -44,6 +44,15 @@ describe('metrics', () => {
     }
   })
 
+  test('measure the event loop only once someone reads them', async () => {
+    const metrics = idleMetrics()
+    const lag = () => metrics.registry.getSingleMetric('nodejs_eventloop_lag_seconds')
+    expect(lag()).toBeUndefined()
+    await metrics.text()
+    expect(lag()).toBeDefined()
+    expect(await metrics.text()).toContain('nodejs_eventloop_lag_seconds')
+  })
+
   test('give all names beyond the first 200 one label', async () => {
     const metrics = idleMetrics()
     for (let i = 0; i < 250; i++) {

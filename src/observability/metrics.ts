@@ -73,6 +73,7 @@ export class Metrics {
   readonly #runs: Counter<'purpose'>
   readonly #engineSeconds: Counter<'purpose'>
   #namesChanged = false
+  #isRead = false
 
   constructor(sources: MetricSources) {
     this.#sources = sources
@@ -81,8 +82,6 @@ export class Metrics {
     const registers = [this.registry]
     const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers })
-    collectDefaultMetrics({ register: this.registry })
-    for (const name of misnamed) this.registry.removeSingleMetric(name)
     this.#durations = new Histogram({
       name: 'wellhead_call_duration_seconds',
       help: 'Time from the arrival of a request to an endpoint to the end of its response.',
@@ -125,7 +124,15 @@ export class Metrics {
   async text(): Promise<string> {
     this.#sources.statistics?.read()
     this.#release()
+    if (!this.#isRead) this.#addDefaults()
     return this.registry.metrics()
+  }
+
+  /** At the first read, because they wake the process a hundred times a second to measure the event loop. */
+  #addDefaults(): void {
+    this.#isRead = true
+    collectDefaultMetrics({ register: this.registry })
+    for (const name of misnamed) this.registry.removeSingleMetric(name)
   }
 
   /** Endpoints or sources were created, renamed or deleted. Removed names are dropped at the next read. */

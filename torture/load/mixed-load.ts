@@ -1,6 +1,7 @@
 import { Ledger } from '../../test/support/ledger.ts'
 import { sendUntilStopped } from '../../test/support/sender.ts'
 import type { Target } from '../support/target.ts'
+import { mergeUntilStopped } from './constant-merges.ts'
 import { type CountChecks, countUntilStopped, saveCountingEndpoints } from './counting.ts'
 import { deploymentFaults, deployUntilStopped, descriptions } from './deployer.ts'
 
@@ -10,6 +11,8 @@ export interface MixedLoadOptions {
   /** Half of them send an idempotency key with every batch. */
   senders: number
   deploying: boolean
+  /** Whether the engine merges all the time; false by default. */
+  merging?: boolean
   /** Whether visible entries must stay visible; true by default. */
   visibleEntriesStay?: boolean
 }
@@ -25,6 +28,7 @@ export class MixedLoad {
   readonly #senders: Promise<unknown>
   readonly #counters: Promise<CountChecks>[]
   readonly #deployer: ReturnType<typeof deployUntilStopped> | undefined
+  readonly #merger: Promise<number> | undefined
   #stopped = false
 
   private constructor(options: MixedLoadOptions) {
@@ -60,6 +64,7 @@ export class MixedLoad {
       }),
     )
     this.#deployer = options.deploying ? deployUntilStopped({ call: target.call, stopped }) : undefined
+    this.#merger = options.merging ? mergeUntilStopped({ dataDir: target.dataDir, stopped }) : undefined
   }
 
   /** Runs the load until the work ends or stops it. */
@@ -109,11 +114,13 @@ export class MixedLoad {
     await this.#senders
     const counted = await Promise.all(this.#counters)
     const deployed = await this.#deployer
+    const merges = await this.#merger
     const faults = counted.flatMap(({ wrong }) => wrong.slice(0, 5))
     if (deployed) {
       const last = await descriptions(this.#options.target)
       faults.push(...deploymentFaults(deployed.snapshots, last, deployed.acknowledged))
     }
+    if (merges === 0) faults.push('nothing was merged')
     const [cached, uncached] = counted as [CountChecks, CountChecks]
     return {
       counts: {
@@ -123,6 +130,7 @@ export class MixedLoad {
         'uncached responses checked': uncached.responses,
         'requests without a response': cached.failed + uncached.failed,
         ...(deployed && { deployments: deployed.acknowledged }),
+        ...(merges !== undefined && { merges }),
       },
       faults,
     }

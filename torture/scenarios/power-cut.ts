@@ -20,7 +20,7 @@ export const powerCut: Scenario = {
     const cuts = run.cycles(50, 1)
     const { disk, target } = await run.share('disk', openMounted)
     return MixedLoad.during(
-      { target, project, senders: 8, deploying: true, visibleEntriesStay: false },
+      { target, project, senders: 8, deploying: true, merging: true, visibleEntriesStay: false },
       async (load) => {
         const { ledger } = load
         const faults: string[] = []
