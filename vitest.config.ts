@@ -1,24 +1,30 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take longest where the engine is emulated begin first, so that none of them runs alone at the end. */
+/** Files that take longest begin first, so that none of them runs alone at the end. */
 const slow = [
-  'console/console',
-  'console/logs',
   'torture-disks',
-  'service',
-  'access',
+  'operating/service',
+  'console/looks',
+  'access/access',
   'torture-load',
+  'console/charts',
+  'console/customers',
+  'operating/backup',
+  'operating/copy',
+  'operating/nodes',
+  'console/saving',
+  'console/tokens',
+  'console/endpoint-page',
+  'console/console',
+  'console/embedding',
+  'console/logs-search',
+  'console/editor',
   'engine/guards',
   'getting-started',
-  'guides',
-  'backup',
+  'stdio',
   'seed-sql',
-  'caching',
-  'logs',
-  'openapi',
-  'shared-catalog',
 ]
 
 class SlowFirst extends BaseSequencer {
@@ -40,6 +46,16 @@ const loadsOthers =
 const unit = { name: 'unit', include: ['src/**/*.test.ts', 'console/**/*.test.ts'], isolate: false }
 const journeys = { name: 'journeys', include: ['test/**/*.test.ts'], isolate: loadsOthers }
 
+/**
+ * A journey spends most of its time waiting: for an engine to end or start, for a page, for a limit. With an emulated
+ * engine it waits for a processor instead. Each worker needs up to a gigabyte, with its engine and browser.
+ */
+function workers(): number {
+  const cores = availableParallelism()
+  const wanted = process.env.WELLHEAD_ENGINE_NODE ? cores + 1 : 2 * cores + 1
+  return Math.max(1, Math.min(wanted, Math.floor(totalmem() / 2 ** 30)))
+}
+
 export default defineConfig({
   test: {
     projects: [unit, journeys].map((test) => ({ extends: true, test })),
@@ -48,8 +64,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     // A busy machine takes longer than the default second.
     expect: { poll: { timeout: 30_000 } },
-    // One more than there are cores: a third of the time a journey waits for an engine to end, start or reach a limit.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: workers(),
     pool: 'forks',
     sequence: { sequencer: SlowFirst },
   },

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
 import { makeToken } from '../../support/callers.ts'
-import { faultsOn, type LoadedPage, openConsole } from './browser.ts'
+import { faultsOn, type LoadedPage, type OpenConsole, openConsole } from './browser.ts'
 import { projects } from './data.ts'
 import { expectFit, onPage, openStage, show } from './stage.ts'
 
@@ -132,14 +132,17 @@ describe('every page of the console', () => {
     expect((await asAdmin('GET', cached)).status).toBe(200)
   })
 
-  test.each(pages)('has no accessibility violations and fits 360 pixels: %s', async (...page) => {
-    const tab = await openConsole(stage.browser(), stage.service(), page[0], {
-      ...admin(),
-      width: 360,
-      bypassPolicy: true,
+  describe('in one tab', () => {
+    let tab: OpenConsole
+    beforeAll(async () => {
+      const options = { ...admin(), width: 360, bypassPolicy: true }
+      tab = await openConsole(stage.browser(), stage.service(), '/', options)
     })
-    expect(await faultsOn(tab.page, [page])).toEqual({})
-    await tab.close()
+    afterAll(() => tab?.close())
+
+    test.each(pages)('has no accessibility violations and fits 360 pixels: %s', async (...page) => {
+      expect(await faultsOn(tab.page, [page])).toEqual({})
+    })
   })
 
   test('has no accessibility violations for signing in', async () => {

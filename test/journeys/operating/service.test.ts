@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { runCommand } from '../../support/command.ts'
 import { openEvents } from '../../support/event-reader.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../support/service-process.ts'
@@ -228,18 +229,20 @@ describe('a service', () => {
 
 describe('a service that cannot start prints one line that says what to do', () => {
   const start = async (args: string[], environment: Record<string, string> = {}) => {
-    const service = spawnService(args, environment)
-    const code = await service.exit
-    return { code, lines: service.stderr().trim().split('\n') }
+    const { WELLHEAD_ENGINE_NODE = '', WELLHEAD_ENGINE_PATIENCE = '' } = process.env
+    const { code, stderr } = await runCommand(['serve', ...args], {
+      environment: { WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE, ...environment },
+    })
+    return { code, lines: stderr.trim().split('\n') }
   }
 
-  test('for all invalid settings and flags together', async () => {
-    const { code, lines } = await start(['--port', 'eighty', '--colour', 'red'], {
+  test('for all invalid settings and flags together, in a process that ends with 2', async () => {
+    const service = spawnService(['--port', 'eighty', '--colour', 'red'], {
       WELLHEAD_LOG_LEVEL: 'loud',
       WELLHEAD_ADMIN_TOKEN: 'short',
     })
-    expect(code).toBe(2)
-    expect(lines).toEqual([
+    expect(await service.exit).toBe(2)
+    expect(service.stderr().trim().split('\n')).toEqual([
       'wellhead: Unknown flag --colour. List all flags with: wellhead serve --help',
       'wellhead: Argument 4 is unexpected.',
       'wellhead: --port must be a whole number from 0 to 65535, not "eighty".',
