@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -30,6 +31,13 @@ afterAll(() => service?.close())
 const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
   ask(service, service.adminToken.token, method, path, body, headers)
 const documentFor = async (token?: string) => (await ask(service, token, 'GET', '/openapi.json')).body
+
+/** The body that a reader at another address gets. */
+async function requestFrom({ url }: RunningService, path: string, host: string): Promise<string> {
+  const sent = request(url + path, { headers: { Host: host } }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return text(response)
+}
 
 describe('the OpenAPI document', () => {
   test('describes every route', async () => {
@@ -161,7 +169,8 @@ describe('the OpenAPI document', () => {
     const document = await documentFor(service.adminToken.token)
     const problems = problemsWithTypes(
       document,
-      `import type { components, paths } from './api'
+      `import createClient from 'openapi-fetch'
+      import type { components, paths } from './api'
       type Call = paths['/api/endpoints/query/usage.api-counts']['get']
       type Answer = Call['responses'][200]['content']['application/json']
       type Sent = Call['parameters']['query']
@@ -173,6 +182,34 @@ describe('the OpenAPI document', () => {
       export const code = ({ error }: Schemas['Error']): string => error.code
       export const fraction = (row: Schemas['row.functions.invocation-stats']): number | null => row.avg_execution_time
 
+      const client = createClient<paths, 'application/json'>({ headers: { 'X-API-KEY': 'wh_' } })
+      const counting = '/api/endpoints/query/usage.api-counts'
+      export async function rest(): Promise<(number | string)[]> {
+        const { data, error } = await client.GET(counting, { params: { query: { project: 'demo', interval: 'daily' } } })
+        if (error) throw new Error(error.error.message)
+        return data.result.map((row) => row.total_rest_requests)
+      }
+      export async function file(): Promise<Blob | undefined> {
+        const any = createClient<paths>()
+        const query = { project: 'demo', interval: 'daily', _format: 'parquet' } as const
+        const { data } = await any.GET(counting, { params: { query }, parseAs: 'blob' })
+        return data
+      }
+      export async function anyFormat(): Promise<Answer | string | undefined> {
+        const { data } = await createClient<paths>().GET(counting, { params: { query: { project: 'demo', interval: 'daily' } } })
+        return data
+      }
+      export const replace = (id: string) =>
+        client.PATCH('/api/endpoints/{reference}', {
+          params: { path: { reference: id }, query: { breaking: true } },
+          body: { query: 'SELECT 1' },
+        })
+      type Headers = Call['responses'][200]['headers']
+      export const cached = (headers: Headers): [string | undefined, number | undefined] => [headers['ETag'], headers['Age']]
+
+      export const noRow = async () =>
+        (await client.GET(counting, { params: { query: { project: 'demo', interval: 'daily' } } })).data?.result[0]?.total
+      export const noHeader = (headers: Headers) => headers['Wellhead-Nothing'].length
       export const noColumn = ({ result }: Answer) => result.map((row) => row.total_rest_request)
       export const noValue: Sent = { project: 'demo', interval: 'weekly' }
       export const noProject: Sent = { interval: 'daily' }
@@ -180,6 +217,8 @@ describe('the OpenAPI document', () => {
     `,
     )
     expect(problems).toEqual([
+      expect.stringContaining("'total'"),
+      expect.stringContaining("is of type 'unknown'"),
       expect.stringContaining("'total_rest_request'"),
       expect.stringContaining('"weekly"'),
       expect.stringContaining("'project'"),
@@ -199,6 +238,43 @@ describe('the page of the documentation', () => {
     expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8'])
     expect(style.body).toContain('color-scheme: light dark')
     expect((await admin('GET', '/docs')).body).toContain('/api/endpoints/query/logs.all</code>')
+  })
+
+  test('has a tag and compressed forms, like the document, and shows changes at once', async () => {
+    for (const path of ['/docs', '/openapi.json']) {
+      const get = (headers: Record<string, string>) =>
+        ask(service, undefined, 'GET', path, undefined, headers)
+      const plain = await get({ 'Accept-Encoding': 'identity' })
+      expect(plain.headers.get('vary')).toBe('Accept-Encoding, X-API-KEY, Authorization, Origin')
+      const tags = new Set([plain.headers.get('etag')])
+      for (const coding of ['gzip', 'br']) {
+        const compressed = await get({ 'Accept-Encoding': coding })
+        expect(compressed.headers.get('content-encoding')).toBe(coding)
+        expect(compressed.body).toEqual(plain.body)
+        const etag = compressed.headers.get('etag') ?? ''
+        tags.add(etag)
+        const unchanged = await get({ 'Accept-Encoding': coding, 'If-None-Match': etag })
+        expect([unchanged.status, unchanged.headers.get('etag'), unchanged.body]).toEqual([304, etag, ''])
+      }
+      expect(tags.size).toBe(3)
+      // More addresses than pages are kept for.
+      for (let n = 0; n < 40; n++) {
+        const other = await requestFrom(service, path, `host-${n}.example.com`)
+        expect(other).toContain(
+          path === '/docs' ? `curl &#39;http://host-${n}.example.com/health&#39;` : '/health',
+        )
+      }
+      const before = (await admin('GET', path)).headers.get('etag')
+      expect((await admin('GET', path)).headers.get('etag')).toBe(before)
+      const name = `new.${path.length}`
+      await admin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS one', description: 'First.' })
+      const created = await admin('GET', path, undefined, { 'If-None-Match': before ?? '' })
+      expect(JSON.stringify([created.status, created.body])).toMatch(new RegExp(`^\\[200,.*${name}.*First`))
+      await admin('PATCH', `/api/endpoints/${name}`, { description: 'Second.' })
+      expect(JSON.stringify((await admin('GET', path)).body)).toContain('Second.')
+      await admin('DELETE', `/api/endpoints/${name}`)
+      expect((await admin('GET', path)).headers.get('etag')).toBe(before)
+    }
   })
 })
 
