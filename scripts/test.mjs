@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { engineEnvironment } from './engine-environment.mjs'
-import { ensureChromium } from './ensure-chromium.mjs'
+import { ensureChromium, ensureNginx } from './ensure-program.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
@@ -14,11 +14,10 @@ const report = join(scratch, 'report.json')
 const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
-// Only tests of the console and of the guides need a browser.
 const chosen = process.argv.slice(2).filter((argument) => /^(?:src|test|console)\//.test(argument))
-if (chosen.length === 0 || chosen.some((file) => /console|guides/.test(file))) {
-  environment.CHROMIUM_PATH = ensureChromium()
-}
+const isChosen = (subject) => chosen.length === 0 || chosen.some((file) => subject.test(file))
+if (isChosen(/console|guides/)) environment.CHROMIUM_PATH = ensureChromium()
+if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
   stdio: 'inherit',

@@ -5,7 +5,9 @@ import { text } from 'node:stream/consumers'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
+import { rawRequest } from '../../support/raw-request.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { conversation, statusesOf } from '../caching/conversation.ts'
 import { problemsWithTypes } from './generated-types.ts'
 import { oracleJourneys } from './oracle.ts'
 import { responseChecker } from './response-check.ts'
@@ -300,6 +302,36 @@ describe('hardening', () => {
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     expect(answer).toContain('X-Content-Type-Options: nosniff')
+  })
+
+  test('refuses two Host headers, and a wrong token before the client sends the body', async () => {
+    const call = 'GET /api/endpoints/query/kinds HTTP/1.1'
+    const key = `X-API-KEY: ${service.adminToken.token}`
+    for (const path of [call, 'GET /health HTTP/1.1']) {
+      const twice = [path, 'Host: a', key, 'host: a', 'Connection: close', '', '']
+      const answer = await rawRequest(service, twice.join('\r\n'))
+      expect(answer).toMatch(/^HTTP\/1.1 400 .*exactly one Host header/s)
+    }
+    const body = JSON.stringify({ event_message: 'late' })
+    const post = (token: string) =>
+      conversation(service.url, [
+        [
+          'POST /api/logs?source=edge_logs HTTP/1.1',
+          'Host: a',
+          `X-API-KEY: ${token}`,
+          'Content-Type: application/json',
+          `Content-Length: ${body.length}`,
+          'Expect: 100-continue',
+          ...(token === service.adminToken.token ? ['Connection: close'] : []),
+          '',
+          '',
+        ].join('\r\n'),
+        body,
+      ])
+    expect(statusesOf(await post(service.adminToken.token))).toEqual([100, 200])
+    const refused = await post('wh_wrong')
+    expect(statusesOf(refused)).toEqual([401])
+    expect(refused).toContain('Connection: close')
   })
 
   test('management takes JSON only', async () => {
