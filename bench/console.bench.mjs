@@ -3,7 +3,7 @@
  * with the time of the request.
  */
 import { chromium } from 'playwright-core'
-import { ensureChromium } from '../scripts/ensure-chromium.mjs'
+import { ensureChromium } from '../scripts/ensure-program.mjs'
 import { quantile } from './support/figures.mjs'
 import { comparison, observation } from './support/result.mjs'
 import { openService } from './support/service.mjs'

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { buildIfStale } from './build-if-stale.mjs'
 import { engineEnvironment } from './engine-environment.mjs'
-import { ensureChromium } from './ensure-chromium.mjs'
+import { ensureChromium } from './ensure-program.mjs'
 
 await buildIfStale()
 const { sampleProject, sendDemoLogs } = await import('../bench/traffic/demo-logs.mjs')

@@ -9,7 +9,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildIfStale } from './build-if-stale.mjs'
 import { engineEnvironment } from './engine-environment.mjs'
-import { ensureChromium } from './ensure-chromium.mjs'
+import { ensureChromium, ensureNginx } from './ensure-program.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,11 +26,10 @@ const report = join(scratch, 'report.json')
 const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
-// Only tests of the console and of the guides need a browser.
 const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))
-if (chosen.length === 0 || chosen.some((file) => /console|guides/.test(file))) {
-  environment.CHROMIUM_PATH = ensureChromium()
-}
+const isChosen = (subject) => chosen.length === 0 || chosen.some((file) => subject.test(file))
+if (isChosen(/console|guides/)) environment.CHROMIUM_PATH = ensureChromium()
+if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const tests = spawn(process.execPath, [...args, ...given], { stdio: 'inherit', env: environment })
 const code = await new Promise((resolve) => tests.on('exit', resolve))

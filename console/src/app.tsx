@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { queries, queryClient } from './api/queries.ts'
+import { queries } from './api/queries.ts'
 import { useToken } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { homeOf, Shell } from './shell.tsx'
@@ -29,10 +29,7 @@ const forAdmins = [
 
 export function App() {
   const token = useToken()
-  // The next token must not see what this one fetched.
-  useEffect(() => {
-    if (token === null) queryClient.clear()
-  }, [token])
+  if (token === '') return null
   return token === null ? <SignIn /> : <SignedIn />
 }
 

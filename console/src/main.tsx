@@ -2,10 +2,12 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/queries.ts'
+import { session } from './api/session.ts'
 import { App } from './app.tsx'
 import { startTheme } from './ui/theme.ts'
 
 startTheme()
+session.watch()
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

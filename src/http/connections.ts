@@ -39,6 +39,23 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response),
   )
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    uninvited.set(response, response.shouldKeepAlive)
+    // Whether a body follows a refusal, only the client knows.
+    response.shouldKeepAlive = false
+    server.emit('request', request, response)
+  })
+}
+
+/** Responses to clients that wait before they send the body (`Expect: 100-continue`), and whether they can be kept alive. */
+const uninvited = new WeakMap<ServerResponse, boolean>()
+
+/** Tells a waiting client to send the body. Node would do so before the token is checked. */
+export function inviteBody(response: ServerResponse): void {
+  const keepAlive = uninvited.get(response)
+  if (keepAlive === undefined) return
+  response.shouldKeepAlive = keepAlive
+  response.writeContinue()
 }
 
 const pollEveryMs = 20

@@ -26,6 +26,7 @@ export class RequestTraces {
   begin(
     method: string,
     route: string | undefined,
+    url: string,
     traceparent?: string,
     tracestate?: string,
   ): TraceSpan | undefined {
@@ -34,6 +35,8 @@ export class RequestTraces {
     return this.#tracing.start(`${method} ${route}`, parent, {
       'http.request.method': method,
       'http.route': route,
+      'url.path': url.split('?', 1)[0] as string,
+      'url.scheme': 'http',
     })
   }
 
@@ -49,11 +52,11 @@ export function addRequestTraces(server: FastifyInstance, traces: RequestTraces,
   server.addHook('onRequest', (request, _reply, done) => {
     const { traceparent, tracestate } = request.headers
     if (traces.active || traceparent !== undefined) {
-      const { url, logLevel } = request.routeOptions
+      const { method, url, routeOptions } = request
       // Health checks are not traced, nor are unknown paths: if this service received its own spans, each would cause more.
-      const route = logLevel === 'silent' ? undefined : url
+      const route = routeOptions.logLevel === 'silent' ? undefined : routeOptions.url
       // Ignores a header that is sent twice.
-      request.trace = traces.begin(request.method, route, text(traceparent), text(tracestate))
+      request.trace = traces.begin(method, route, url, text(traceparent), text(tracestate))
     }
     done()
   })

@@ -34,11 +34,18 @@ function namedFormat(named: string): OutputFormat {
 function acceptedFormat(accept: string | undefined): OutputFormat {
   if (accept === undefined || accept.trim() === '') return json
   for (const type of acceptedTypes(accept)) {
-    if (type === '*/*' || type === 'application/*') return json
-    const format = outputFormats.find(({ contentType }) => contentType.split(';')[0] === type)
+    if (type === '*/*') return json
+    const format = outputFormats.find(({ contentType }) => matches(contentType, type))
     if (format) return format
   }
   throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
+}
+
+/** A range such as text/* matches every format of that kind. */
+function matches(contentType: string, range: string): boolean {
+  return range.endsWith('/*')
+    ? contentType.startsWith(range.slice(0, -1))
+    : contentType.split(';')[0] === range
 }
 
 /** Accepted media types, the most preferred first. */

@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { addCrossOrigin } from './cross-origin.ts'
-import { addSecurityHeaders, sendPage } from './security-headers.ts'
+import { addSecurityHeaders, docsHeaders } from './security-headers.ts'
 
 /** A service with a door that lets nobody in. */
 function guarded(origins: readonly string[] = []) {
@@ -15,7 +15,7 @@ function guarded(origins: readonly string[] = []) {
   server.get('/kept', async (_request, reply) =>
     reply.header('Cache-Control', 'private, max-age=9').send('x'),
   )
-  server.get('/page', async (_request, reply) => sendPage(reply, '<p>'))
+  server.get('/page', async (_request, reply) => reply.headers(docsHeaders).send('<p>'))
   server.post('/data', async (request) => request.body)
   return server
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 /** For data: a browser must not render it as a page. */
 export const dataHeaders = { 'X-Content-Type-Options': 'nosniff' } as const
@@ -13,9 +13,12 @@ export const pageHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
 
-/** For the service's own pages: styles from this service, no scripts, nothing from elsewhere. */
-const pagePolicy =
-  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/** For the page of the documentation: styles from this service, no scripts, nothing from elsewhere. */
+export const docsHeaders = {
+  ...pageHeaders,
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+} as const
 
 /** Adds them to every response, including errors. Must run before any hook that can refuse a request. */
 export function addSecurityHeaders(server: FastifyInstance): void {
@@ -30,13 +33,4 @@ export function addSecurityHeaders(server: FastifyInstance): void {
   })
   // Bodies are JSON or logs; the framework would read text/plain as a string.
   server.removeContentTypeParser('text/plain')
-}
-
-export function sendPage(reply: FastifyReply, html: string): FastifyReply {
-  return reply
-    .headers(pageHeaders)
-    .header('Content-Security-Policy', pagePolicy)
-    .header('Cache-Control', 'private, no-cache')
-    .type('text/html; charset=utf-8')
-    .send(html)
 }

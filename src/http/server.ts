@@ -37,9 +37,15 @@ import type { LogSearch } from '../sources/log-search.ts'
 import type { SavedSearches } from '../sources/saved-searches.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import type { SourceUsage } from '../sources/source-usage.ts'
-import { resultVary } from './cache-headers.ts'
+import { resultVary, tokenVary } from './cache-headers.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
-import { boundConnections, endsWithResponse, maxConnections, sendsBeforeClosing } from './connections.ts'
+import {
+  boundConnections,
+  endsWithResponse,
+  inviteBody,
+  maxConnections,
+  sendsBeforeClosing,
+} from './connections.ts'
 import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
@@ -194,10 +200,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw malformedRequest('HTTP/1.1 requests must have the header Host.')
+    const hosts = hostsIn(request.raw.rawHeaders)
+    // Proxies differ in which of several they use.
+    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1'))
+      throw malformedRequest('Requests must have exactly one Host header.')
     const access = accessOf(request)
     if (access === 'public') return
+    reply.header('Vary', tokenVary)
     // Which tokens are valid is known only after the start; a 401 would sign people out.
     const isEarly = !options.open()
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
@@ -207,6 +216,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries(access)) {
       throw isolationUnverified(leak)
     }
+    inviteBody(reply.raw)
   })
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
@@ -296,6 +306,13 @@ function accessOf(request: FastifyRequest): RouteAccess {
   const { url, config } = request.routeOptions
   if (url !== undefined) return config.access ?? 'admin'
   return guardedPath.test(decodedPath(request)) ? 'any' : 'public'
+}
+
+/** Node's own headers object drops all but the first. */
+function hostsIn(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === 'host') hosts++
+  return hosts
 }
 
 function decodedPath(request: FastifyRequest): string {

@@ -32,6 +32,7 @@ interface McpResponse {
 
 /** Longer lists have several pages. */
 const toolsPerPage = 200
+const cursorAfter = (name: string) => `after:${name}`
 
 const instructions =
   `Each tool returns rows of log data, most of them from a saved query. ${dataNote} ` +
@@ -108,6 +109,9 @@ async function exchange(
   tools: CallerTools,
 ): Promise<readonly JSONRPCMessage[]> {
   const { Server, ErrorCode } = loaded
+  // The SDK's own error would begin with its code, to which clients add it again.
+  const invalidParams = (message: string) =>
+    Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
   const server = new Server(
     { name: 'wellhead', title: 'Wellhead', version },
     {
@@ -119,21 +123,22 @@ async function exchange(
   )
   server.setRequestHandler(loaded.ListToolsRequestSchema, async ({ params }) => {
     const names = tools.names()
-    const after = params?.cursor
-    const start = after === undefined ? 0 : names.findIndex((name) => name > after)
-    const page = start < 0 ? [] : names.slice(start, start + toolsPerPage)
-    const nextCursor = start >= 0 && start + toolsPerPage < names.length ? page.at(-1) : undefined
+    const { cursor = cursorAfter('') } = params ?? {}
+    if (!cursor.startsWith(cursorAfter(''))) {
+      throw invalidParams('params.cursor must be the nextCursor of an earlier page.')
+    }
+    // The tool that the cursor names may be gone by now.
+    const rest = names.filter((name) => cursorAfter(name) > cursor)
+    const page = rest.slice(0, toolsPerPage)
     return {
       tools: await Promise.all(page.map((name) => tools.definition(name))),
-      ...(nextCursor !== undefined && { nextCursor }),
+      ...(page.length < rest.length && { nextCursor: cursorAfter(page.at(-1) as string) }),
     }
   })
   server.setRequestHandler(loaded.CallToolRequestSchema, async ({ params }) => {
     const { name, arguments: input = {} } = params
     if (tools.has(name)) return tools.call(name, input)
-    const message = `Unknown tool "${name}".${didYouMean(closestName(name, tools.names()))}`
-    // The SDK's own error would begin with its code, to which clients add it again.
-    throw Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
+    throw invalidParams(`Unknown tool "${name}".${didYouMean(closestName(name, tools.names()))}`)
   })
   const transport = new RequestTransport(requests)
   await server.connect(transport)

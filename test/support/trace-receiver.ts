@@ -13,6 +13,8 @@ export interface ReceivedSpan {
   parentId: string
   startNanos: bigint
   endNanos: bigint
+  /** Those that are text. */
+  attributes: Record<string, string>
 }
 
 /** An OpenTelemetry collector: receives spans as OTLP over HTTP in protobuf. */
@@ -51,6 +53,9 @@ function spansIn(body: Uint8Array): ReceivedSpan[] {
       parentId: hex(messages(span, 4)[0]),
       startNanos: instant(span, 7),
       endNanos: instant(span, 8),
+      attributes: Object.fromEntries(
+        messages(span, 9).map((pair) => [text(pair, 1), text(messages(pair, 2)[0] as Uint8Array, 1)]),
+      ),
     }))
   })
 }

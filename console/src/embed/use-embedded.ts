@@ -38,7 +38,8 @@ export function useEmbedded({ name, values }: EmbedAddress, token: string | null
       const endpoint = endpoints.find((one) => one.name === name || one.id === name)
       if (endpoint) report({ endpoint })
     }
-    report({ state: 'connecting', error: undefined })
+    // The token may be another customer's.
+    setEmbedded({ state: 'connecting' })
     followResult(
       name,
       values,

@@ -1,4 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
+import { ownKeys } from '../api/session.ts'
 import { watchable } from '../api/watchable.ts'
 import type { Question } from './question.ts'
 
@@ -9,7 +10,7 @@ const maxCharacters = 200_000
 const watched = watchable()
 
 /** One list per token, by the id of the token, which is not secret. */
-const keyOf = (user: string) => `wellhead.playground.${user}`
+const keyOf = (user: string) => ownKeys + user
 
 /** Adds a question in front. The same SQL is listed once, with its newest values. */
 export function remembered(list: readonly PastQuestion[], question: Question, at: string): PastQuestion[] {

@@ -132,7 +132,7 @@ export class HotCalls {
     if (quota?.exceeded) return false
     const trace =
       traces.active || headers.traceparent !== undefined
-        ? traces.begin('GET', queryRoute, headers.traceparent, headers.tracestate)
+        ? traces.begin('GET', queryRoute, request.url ?? '', headers.traceparent, headers.tracestate)
         : undefined
     const id = requestIdOf(headers.requestId)
     const heads = this.#headsOf(call, form, answer)

@@ -46,18 +46,17 @@ export const plan: z.ZodType<EndpointPlan> = z.object({
 
 nameComponents('output', { Plan: plan })
 
-const resultHeaders = [
-  'ETag',
-  'Age',
-  'Cache-Control',
+/** Of results that are not cached. */
+export const rowHeaders = [
   'Cache-Status',
   'Server-Timing',
-  'Wellhead-Version',
   'Wellhead-Truncated',
   'Wellhead-Read-Rows',
   'Wellhead-Read-Bytes',
-  'X-Request-Id',
-]
+] as const
+const resultHeaders = [...rowHeaders, 'ETag', 'Age', 'Wellhead-Version'] as const
+
+export const eventHeaders = ['X-Accel-Buffering'] as const
 
 export const eventStream = { 'text/event-stream': { schema: { type: 'string' } } }
 
@@ -76,15 +75,15 @@ export function resultResponses(
   const content = outputFormats.map(({ name, contentType, form }) => {
     const [type = ''] = contentType.split(';')
     if (name === 'json') return [type, { schema }]
-    return [type, form === 'json' ? { schema: { type: 'string' } } : {}]
+    return [type, { schema: { type: 'string', ...(form !== 'json' && { format: 'binary' }) } }]
   })
   return {
     200: {
       description: 'Rows.',
-      headers: resultHeaders,
+      headers: [...resultHeaders, ...(streamed ? eventHeaders : [])],
       content: { ...Object.fromEntries(content), ...(streamed && eventStream) },
     },
-    304: { description: 'The caller has the current result.', headers: ['ETag', 'Cache-Status'] },
+    304: { description: 'The caller has the current result.', headers: resultHeaders },
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
@@ -47,11 +48,19 @@ describe('the OpenAPI document', () => {
       { name: 'odd "name', type: 'Tuple(x Int8, `y z` Map(String, JSON))' },
       { name: 'e', type: "Enum8('' = 0, 'b' = 1)" },
     ])
+    const config = await createConfig({ extends: ['recommended'] })
     for (const endpoints of [[], [endpoint]]) {
-      const document = openApiDocument({ version: '1', endpoints })
-      const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
+      const source = JSON.stringify(openApiDocument({ version: '1', endpoints }))
+      const { valid, errors } = await new Validator().validate(JSON.parse(source))
       expect(errors).toBeUndefined()
       expect(valid).toBe(true)
+      const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
+      const found = problems.map(({ ruleId, message, location }) =>
+        [ruleId, message, location[0]?.pointer].join(' '),
+      )
+      // In these paths, the literal segment wins, as OpenAPI says; an endpoint named `query` is managed by its id.
+      const known = /^no-ambiguous-paths .*: `\/api\/endpoints\/query\/\{reference\}` and `/
+      expect(found.filter((problem) => !known.test(problem))).toEqual([])
     }
   })
 

@@ -4,6 +4,7 @@ import type { RouteAccess } from '../route-access.ts'
 import type { Content, ListedRoute, Operation, Response } from '../routes/route.ts'
 import { describeEndpoint, type Reader } from './endpoint.ts'
 import { errorReference, errorResponses } from './errors.ts'
+import { headerComponents, headersOf } from './headers.ts'
 import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
 import type { DescribedOperation, DescribedParameter, FieldSchema } from './operation.ts'
 
@@ -19,7 +20,12 @@ export interface DocumentOptions {
 
 export interface OpenApiDocument {
   openapi: string
-  info: { title: string; version: string; description: string }
+  info: {
+    title: string
+    version: string
+    description: string
+    license: { name: string; identifier: string }
+  }
   servers: { url: string }[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, DescribedOperation>>
@@ -38,29 +44,6 @@ const tags = [
   { name: 'State and description', description: 'State of the service, and this document.' },
   { name: 'Console', description: 'The web console.' },
 ]
-
-const headers = {
-  Age: header('Seconds since the result was computed.', 'integer'),
-  'Cache-Control': header('How long the caller can reuse the result. Always private.'),
-  'Cache-Status': header('Where the result came from (RFC 9211).'),
-  ETag: header('Version of the response.'),
-  'Idempotency-Replayed': header('`true` if an earlier request with the same key stored the entries.'),
-  Location: header('Path of the new resource.'),
-  'Retry-After': header('Seconds to wait before the next attempt.', 'integer'),
-  'Server-Timing': header('Time spent, in milliseconds.'),
-  'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
-  'Wellhead-Read-Bytes': header(
-    'Bytes that the engine read. Only for tokens with the scope `admin`.',
-    'integer',
-  ),
-  'Wellhead-Read-Rows': header(
-    'Rows that the engine read. Only for tokens with the scope `admin`.',
-    'integer',
-  ),
-  'Wellhead-Truncated': header('`true` if the result was cut at the maximum number of rows.'),
-  'Wellhead-Version': header('Version of the endpoint.', 'integer'),
-  'X-Request-Id': header('Id of the request in the log of the service.'),
-}
 
 const securitySchemes = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
@@ -121,11 +104,12 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
         title: 'Wellhead',
         version,
         description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
+        license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url }],
       tags: endpoints.length > 0 ? tags : tags.slice(1),
       paths: { ...saved, ...paths },
-      components: { schemas: { ...schemas, ...rows }, responses, headers, securitySchemes },
+      components: { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes },
     }
   }
 }
@@ -145,9 +129,9 @@ function addOperation(
     ...parametersOf('query', operation.query),
     ...parametersOf('header', operation.headers),
   ]
-  const ownError = errorResponse && responseObject(errorResponse)
-  const requestErrors = [...(operation.params ? [404] : []), ...(body ? [400, 413, 415] : [])]
-  const statuses = [...new Set([...errors, ...requestErrors, ...(operation.errors ?? []), 500])]
+  const ownError = errorResponse && responseObject(errorResponse, access)
+  const requestErrors = [400, ...(operation.params ? [404] : []), ...(body ? [413, 415] : []), 500]
+  const statuses = new Set([...errors, ...requestErrors, ...(operation.errors ?? [])])
   const described: DescribedOperation = {
     operationId: id,
     tags: [tag],
@@ -157,8 +141,10 @@ function addOperation(
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: body.required, content: contentObject(body.content, 'input') } }),
     responses: {
-      ...Object.fromEntries(statuses.map((status) => [status, ownError ?? errorReference(status)])),
-      ...Object.fromEntries(Object.entries(responses).map(([status, one]) => [status, responseObject(one)])),
+      ...Object.fromEntries([...statuses].map((status) => [status, ownError ?? errorReference(status)])),
+      ...Object.fromEntries(
+        Object.entries(responses).map(([status, one]) => [status, responseObject(one, access)]),
+      ),
       default: ownError ?? { $ref: '#/components/responses/Error' },
     },
   }
@@ -178,11 +164,10 @@ function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | unde
   }))
 }
 
-function responseObject({ description, headers: names, content }: Response): object {
-  const references = names?.map((name) => [name, { $ref: `#/components/headers/${name}` }])
+function responseObject({ description, headers = [], content }: Response, access: RouteAccess): object {
   return {
     description,
-    ...(references && { headers: Object.fromEntries(references) }),
+    headers: headersOf(headers, access !== 'public'),
     ...(content && { content: contentObject(content, 'output') }),
   }
 }
@@ -193,8 +178,4 @@ function contentObject(content: Content, direction: Direction): Record<string, o
     { ...(schema && { schema: jsonSchema(schema, direction) }), ...rest },
   ])
   return Object.fromEntries(media)
-}
-
-function header(description: string, type = 'string'): object {
-  return { description, schema: { type } }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type BreakingChange, listErrors } from '../../base/errors.ts'
 import type { JsonSchema } from '../../base/validation.ts'
+import { type HeaderName, headersOf } from './headers.ts'
 import { jsonSchema, nameComponents } from './json-schema.ts'
 
 const descriptions: Record<number, string> = {
@@ -21,7 +22,12 @@ const descriptions: Record<number, string> = {
   507: 'Not enough disk space to store logs.',
 }
 
-const retryable = new Set([429, 503, 507])
+const ownHeaders: Record<string, readonly HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+  507: ['Retry-After'],
+}
 
 const breakingChange: z.ZodType<BreakingChange> = z.looseObject({
   endpoint: z.string().describe('Name of the endpoint.'),
@@ -53,15 +59,15 @@ export function errorResponses(): Record<string, JsonSchema> {
   const byStatus = Object.entries(descriptions).map(([status, description]) => {
     const codes = listErrors().filter((error) => error.status === Number(status))
     const shape = errorShape(z.enum(codes.map(({ code }) => code)))
-    return [`Error${status}`, response(description, shape, retryable.has(Number(status)))]
+    return [`Error${status}`, response(description, shape, ownHeaders[status])]
   })
-  return { Error: response('Any other error.', anyError, false), ...Object.fromEntries(byStatus) }
+  return { Error: response('Any other error.', anyError), ...Object.fromEntries(byStatus) }
 }
 
-function response(description: string, shape: z.ZodType, retryAfter: boolean): JsonSchema {
+function response(description: string, shape: z.ZodType, headers: readonly HeaderName[] = []): JsonSchema {
   return {
     description,
-    ...(retryAfter && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
+    headers: headersOf(['Wellhead-Version', ...headers], true),
     content: { 'application/json': { schema: jsonSchema(shape, 'output') } },
   }
 }

@@ -21,7 +21,7 @@ export function addBackupRoutes(server: FastifyInstance, backups: Backups): void
     responses: {
       200: {
         description: 'A tar archive.',
-        headers: ['Wellhead-Backup-Bytes'],
+        headers: ['Content-Disposition', 'Wellhead-Backup-Bytes'],
         content: { [mediaType]: { schema: { type: 'string', contentMediaType: mediaType } } },
       },
     },

@@ -1,27 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
-import { contentTag } from '../../base/text/content-tag.ts'
-import { chooseCoding, matchedEtag } from '../cache-headers.ts'
 import { pathOf } from '../request-log.ts'
 import { pageHeaders } from '../security-headers.ts'
-import { routesOf, text } from './route.ts'
-
-interface ConsoleFile {
-  contentType: string
-  etag: string
-  /** By content coding. `identity` always exists. */
-  forms: Readonly<Record<string, Buffer>>
-}
+import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
+import { fileResponses, pageResponses, routesOf, text } from './route.ts'
 
 export interface ConsoleFiles {
   /** Undefined if the console was not built. */
-  page?: ConsoleFile | undefined
+  page?: ServedFile | undefined
   /** The page of one endpoint in a frame. */
-  embed?: ConsoleFile | undefined
-  assets: ReadonlyMap<string, ConsoleFile>
+  embed?: ServedFile | undefined
+  assets: ReadonlyMap<string, ServedFile>
 }
 
 const contentTypes: Record<string, string> = {
@@ -30,8 +22,6 @@ const contentTypes: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-
-const codings = { br: '.br', gzip: '.gz' }
 
 /** Allows only files of this service, and no inline scripts or styles. */
 const policyFor = (ancestors: string) =>
@@ -65,7 +55,7 @@ export function addConsoleRoutes(
 ): void {
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const pages = new Set<string>(consolePages)
-  const common = { responses: { 200: text('A page.', 'text/html') }, options }
+  const common = { responses: pageResponses, options }
   const sendPage = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -73,7 +63,7 @@ export function addConsoleRoutes(
     headers: Record<string, string> = consoleHeaders,
   ) => {
     if (!file) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
-    return send(request, reply.header('Cache-Control', 'no-cache'), file, headers)
+    return sendFile(request, reply.headers(headers).header('Cache-Control', 'no-cache'), file)
   }
   // Frames of other origins show it, so X-Frame-Options, which cannot list origins, is left out.
   const { 'X-Frame-Options': _, ...framed } = pageHeaders
@@ -118,34 +108,20 @@ export function addConsoleRoutes(
   route('GET /console/assets/:file', 'getConsoleFile', 'Get a script or style of the console', {
     ...common,
     params: z.object({ file }),
-    responses: { 200: text('The file.', 'text/javascript', 'text/css') },
+    responses: fileResponses(text('The file.', 'text/javascript', 'text/css')),
     handler: async (request, reply) => {
       const asset = assets.get(request.params.file)
       if (!asset) throw notFound(request.method, pathOf(request.url))
       // File names contain a hash of the content.
       reply.header('Cache-Control', 'public, max-age=31536000, immutable')
-      return send(request, reply, asset, pageHeaders)
+      return sendFile(request, reply.headers(pageHeaders), asset)
     },
   })
 }
 
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { contentType, etag, forms }: ConsoleFile,
-  headers: Record<string, string>,
-): FastifyReply {
-  reply.headers(headers).header('Vary', 'Accept-Encoding').header('ETag', etag)
-  if (matchedEtag(request.headers['if-none-match'], [etag]) !== undefined) return reply.code(304).send()
-  const coding = chooseCoding(request.headers['accept-encoding'])
-  const compressed = coding === 'identity' ? undefined : forms[coding]
-  if (compressed) reply.header('Content-Encoding', coding)
-  return reply.type(contentType).send(compressed ?? forms.identity)
-}
-
 /** Reads all files once. Other files cannot be requested. */
 export function readConsoleFiles(directory: string): ConsoleFiles {
-  const assets = new Map<string, ConsoleFile>()
+  const assets = new Map<string, ServedFile>()
   for (const name of namesIn(join(directory, 'assets'))) {
     if (extname(name) in contentTypes) assets.set(name, readFile(join(directory, 'assets', name)))
   }
@@ -162,15 +138,9 @@ function namesIn(directory: string): string[] {
   }
 }
 
-function readFile(path: string): ConsoleFile {
-  const identity = readFileSync(path)
-  const forms: Record<string, Buffer> = { identity }
-  for (const [coding, suffix] of Object.entries(codings)) {
-    try {
-      forms[coding] = readFileSync(path + suffix)
-    } catch {
-      // Small files are not compressed.
-    }
-  }
-  return { contentType: contentTypes[extname(path)] as string, etag: `"${contentTag(identity)}"`, forms }
+function readFile(path: string): ServedFile {
+  // Small files are not compressed.
+  const form = (suffix: string) => (existsSync(path + suffix) ? readFileSync(path + suffix) : undefined)
+  const forms = { identity: readFileSync(path), gzip: form('.gz'), br: form('.br') }
+  return fileOf(contentTypes[extname(path)] as string, forms)
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
-import { resultResponses } from '../openapi/call.ts'
+import { resultResponses, rowHeaders } from '../openapi/call.ts'
 import { describeFields } from '../openapi/json-schema.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
@@ -19,7 +19,6 @@ const preview = describeFields(previewShape, {
 })
 const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
 const { 200: { content: formatted } = {} } = resultResponses({}, { explained: false, streamed: false })
-const rowHeaders = ['Server-Timing', 'Wellhead-Read-Rows', 'Wellhead-Read-Bytes', 'Wellhead-Truncated']
 
 /** Checking and running endpoints that are not saved. */
 export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {

@@ -151,7 +151,10 @@ nameComponents('output', {
 })
 
 export const params = z.object({
-  reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
+  reference: z.string().meta({
+    description: 'Id or name of the endpoint. An endpoint named `query` needs its id here.',
+    example: 'logs.all',
+  }),
 })
 const version = z
   .string()

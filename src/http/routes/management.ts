@@ -25,9 +25,8 @@ export function expectedVersion(request: FastifyRequest): number | undefined {
 /** Query parameter of routes that can break callers. */
 export const allowsBreaking = z.object({
   breaking: z
-    .enum(['true', 'false'], { error: 'must be true or false' })
-    .default('false')
-    .transform((text) => text === 'true')
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })
+    .default(false)
     .meta({ description: 'Whether to make changes that break callers.', type: 'boolean', default: false }),
 })
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 import type { JsonSchema } from '../../base/validation.ts'
+import type { HeaderName } from '../openapi/headers.ts'
 import type { RouteAccess } from '../route-access.ts'
 
 /** A route as the OpenAPI document describes it. */
@@ -33,7 +34,7 @@ export interface Body {
 
 export interface Response {
   description: string
-  headers?: readonly string[]
+  headers?: readonly HeaderName[]
   content?: Content
 }
 
@@ -124,7 +125,7 @@ function validatorCompiler({ schema }: { schema: unknown }) {
   }
 }
 
-export function json(description: string, schema?: z.ZodType, headers?: readonly string[]): Response {
+export function json(description: string, schema?: z.ZodType, headers?: readonly HeaderName[]): Response {
   return {
     description,
     ...(headers && { headers }),
@@ -138,6 +139,17 @@ export function text(description: string, ...types: string[]): Response {
     content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
   }
 }
+
+/** Responses of a route that sends a file, which the caller may have already. */
+export function fileResponses(file: Response): Record<200 | 304, Response> {
+  const headers = ['ETag', ...(file.headers ?? [])] as const
+  return { 200: { ...file, headers }, 304: { description: 'The caller has the current version.', headers } }
+}
+
+export const pageResponses = fileResponses({
+  ...text('A page.', 'text/html'),
+  headers: ['Content-Security-Policy', 'Cross-Origin-Resource-Policy', 'Referrer-Policy', 'X-Frame-Options'],
+})
 
 export function jsonBody(schema: z.ZodType, example: object, required = true): Body {
   return { required, content: { 'application/json': { schema, example } } }

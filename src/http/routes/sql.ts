@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { unknownParameter } from '../../base/errors.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { type EndpointDrafts, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
-import { callQuery, resultResponses } from '../openapi/call.ts'
+import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { describeFields } from '../openapi/json-schema.ts'
 import { queryParameters, readParameters } from '../request-parameters.ts'
 import { chooseFormat } from '../result-format.ts'
@@ -22,14 +22,6 @@ const example = {
 export const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
 const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
 const { 200: result } = resultResponses(rows, { explained: false, streamed: false }) as { 200: Response }
-const headers = [
-  'Cache-Control',
-  'Server-Timing',
-  'Wellhead-Truncated',
-  'Wellhead-Read-Rows',
-  'Wellhead-Read-Bytes',
-  'X-Request-Id',
-]
 
 /** Running SQL that belongs to no endpoint. */
 export function addSqlRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
@@ -40,7 +32,7 @@ export function addSqlRoutes(server: FastifyInstance, drafts: EndpointDrafts): v
       'Errors have the line and column in the SQL as it was sent.',
     query: formatQuery,
     body: jsonBody(body, example),
-    responses: { 200: { ...result, headers } },
+    responses: { 200: { ...result, headers: rowHeaders } },
     errors: [406, 422, 504],
     unchecked: true,
     handler: async (request, reply) => {

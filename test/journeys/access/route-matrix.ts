@@ -145,8 +145,8 @@ export function routeMatrix(running: () => RunningService): void {
     test.each(Object.entries(callers))(
       '%s has access only where its scopes allow it',
       async (name, caller) => {
-        const answers: Record<string, number> = {}
-        const expected: Record<string, number> = {}
+        const answers: Record<string, [number, boolean]> = {}
+        const expected: Record<string, [number, boolean]> = {}
         for (const route of running().http.routeList) {
           const { method, path, access } = route
           const { target, body, status } = requestOf(route)
@@ -154,8 +154,10 @@ export function routeMatrix(running: () => RunningService): void {
           for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
             const cell = `${sent} ${path}`
             const answer = await ask(running(), tokens.get(name), sent, target, body)
-            answers[cell] = answer.status
-            expected[cell] = outcome === 'allowed' ? status : outcome
+            // A cache of a browser or proxy must not send a response to another token.
+            const varies = /\bX-API-KEY, Authorization\b/.test(answer.headers.get('vary') ?? '')
+            answers[cell] = [answer.status, varies]
+            expected[cell] = [outcome === 'allowed' ? status : outcome, access !== 'public']
           }
         }
         expect(answers).toEqual(expected)

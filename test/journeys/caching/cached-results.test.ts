@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { describeSharedProxy } from './shared-proxy.ts'
 
 let service: RunningService
 const admin = (method: string, path: string, body?: unknown) =>
@@ -125,6 +126,8 @@ describe('GET /api/usage', () => {
     expect([refused.status, refused.body.error.parameter]).toEqual([400, 'interval'])
   })
 })
+
+describeSharedProxy(() => service)
 
 test('statistics of requests are refused if requests are not recorded', async () => {
   const { status, body } = await admin('GET', '/api/requests')

@@ -60,7 +60,7 @@ describe('cached endpoints', () => {
     expect(first.headers.get('cache-control')).toBe('private, max-age=900, stale-while-revalidate=900')
     expect(first.headers.get('age')).toBe('0')
     expect(first.headers.get('etag')).toMatch(/^"[\w-]+"$/)
-    expect(first.headers.get('vary')).toBe('Accept, Accept-Encoding')
+    expect(first.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization')
     time.advance(5_000)
     for (const path of [
       `${counts}?interval=daily&project=abc`,
@@ -282,7 +282,10 @@ describe('cached endpoints', () => {
       const usual = await call({ ...sent, Range: 'bytes=0-' })
       expect([repeated.isRepeated, usual.isRepeated]).toEqual([true, false])
       expect(repeated).toEqual({ ...usual, isRepeated: true })
-      expect(repeated.values).toMatchObject({ 'wellhead-truncated': 'true', vary: 'Accept, Accept-Encoding' })
+      expect(repeated.values).toMatchObject({
+        'wellhead-truncated': 'true',
+        vary: 'Accept, Accept-Encoding, X-API-KEY, Authorization',
+      })
       expect(repeated.values).not.toHaveProperty('content-security-policy')
     }
   })

@@ -74,6 +74,80 @@ describe('a tenant', () => {
     }),
   )
 
+  test('sees its own rows only after another tenant used the browser: same tab, second tab, back button', async () => {
+    const query = 'SELECT event_message FROM edge_logs ORDER BY timestamp DESC LIMIT 3'
+    const made = await asAdmin('POST', '/api/endpoints', { name: 'own.messages', query, cache_seconds: 600 })
+    expect(made.status).toBe(201)
+    const other = await tenantOf(notes)
+    const path = '/console/endpoints/own.messages'
+    const cell = (page: Page, project: string) => page.getByRole('cell', { name: project }).first()
+    const signIn = async (page: Page, token: string) => {
+      await page.getByLabel('Access token').fill(token)
+      await page.keyboard.press('Enter')
+      await page.getByText('Signed in as').waitFor()
+    }
+    const expectOnly = async (page: Page, project: string, foreign: string) => {
+      await cell(page, project).waitFor()
+      expect(await page.locator('body').textContent()).not.toContain(foreign)
+    }
+    await visit(path, { token: mine.token }, async (page) => {
+      await expectOnly(page, shop, notes)
+      // What the browser itself cached.
+      const fetched = await page.evaluate<[number, string][]>(
+        `Promise.all(${JSON.stringify([mine.token, other.token, 'wh_wrong', mine.token])}.map(async (token) => {
+          const answer = await fetch('/api/endpoints/query/own.messages?_strict=1', { headers: { 'X-API-KEY': token } })
+          return [answer.status, await answer.text()]
+        }))`,
+      )
+      expect(fetched.map(([status]) => status)).toEqual([200, 200, 401, 200])
+      expect(fetched.map(([, text]) => [text.includes(shop), text.includes(notes)])).toEqual([
+        [true, false],
+        [false, true],
+        [false, false],
+        [true, false],
+      ])
+      await page.getByRole('navigation').getByRole('link', { name: 'Endpoints' }).click()
+      await page.evaluate("localStorage.setItem('wellhead.playground.x', 'SELECT secret')")
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await signIn(page, other.token)
+      expect(
+        await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state])'),
+      ).not.toMatch(new RegExp(`${mine.token}|${shop}|secret`))
+      await page.getByRole('link', { name: 'own.messages' }).click()
+      await expectOnly(page, notes, shop)
+      // To the page that the first tenant looked at.
+      await page.goBack()
+      await page.goBack()
+      expect(page.url()).toContain(path)
+      await expectOnly(page, notes, shop)
+
+      const second = await page.context().newPage()
+      await second.goto(path)
+      await signIn(second, mine.token)
+      await expectOnly(second, shop, notes)
+      await second.close()
+      await page.reload()
+      await expectOnly(page, notes, shop)
+
+      // Both tabs have the same token.
+      const [opened] = await Promise.all([
+        page.context().waitForEvent('page'),
+        page.evaluate(`void open('${path}')`),
+      ])
+      await expectOnly(opened, notes, shop)
+      // A page that comes back from the browser's memory belongs to the token that was used since.
+      await page.evaluate(
+        `sessionStorage.setItem('wellhead.token', '${mine.token}'); dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`,
+      )
+      await expectOnly(page, shop, notes)
+      await page.evaluate(`sessionStorage.setItem('wellhead.token', '${other.token}'); location.reload()`)
+      await expectOnly(page, notes, shop)
+      await opened.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      expect(await page.locator('body').textContent()).not.toMatch(new RegExp(`${shop}|${notes}`))
+    })
+  })
+
   test('reads the documentation of an endpoint, with a request that does not contain the token', () =>
     visit('/console/endpoints/usage.api-counts', { token: mine.token }, async (page) => {
       await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()

@@ -121,6 +121,27 @@ describe('a frame in a page of another origin', () => {
     expect(complaints).toEqual([])
   })
 
+  test('shows nothing of a customer once the page passes on the token of another', async () => {
+    const tenants = [shop, notes].map((project) =>
+      makeToken(service, { description: 'Both', scopes: ['query'], project }),
+    )
+    const [first, second] = (await Promise.all(tenants)).map(({ token }) => token)
+    const messages = { name: 'embed.messages', query: 'SELECT project, event_message FROM edge_logs LIMIT 3' }
+    await ask(service, service.adminToken.token, 'POST', '/api/endpoints', messages)
+    product.html = `<iframe src="${service.url}/embed/embed.messages?_view=table#token=${first}" width="800" height="600"></iframe>`
+    await onPage(product.origin, async (page) => {
+      const body = page.frameLocator('iframe').locator('body')
+      await body.filter({ hasText: shop }).waitFor()
+      // The stream of the next token never begins.
+      await page.route('**/api/endpoints/query/**', () => {})
+      await page.evaluate(
+        `frames[0].postMessage({ type: 'wellhead:token', token: '${second}' }, '${service.url}')`,
+      )
+      await body.filter({ hasNotText: shop }).waitFor()
+      await page.unrouteAll()
+    })
+  })
+
   test('is refused for an origin that is not allowed', async () => {
     stranger.html = embedSnippet(service.url, 'embed.count', {}).text
     await onPage(stranger.origin, async (page) => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
 import { makeToken } from '../../support/callers.ts'
@@ -67,9 +68,9 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
       if ('problems' in reading) throw new Error(JSON.stringify(reading.problems))
       expect((await post('/api/endpoints', JSON.stringify(reading.definition))).status).toBe(201)
       await send('shop')
-      await send('other')
+      for (const project of ['other', 'market', 'market', 'market']) await send(project)
       await withBackend(async (origin) => {
-        await expectLivePage(origin, () => send('shop'))
+        await expectLivePages(origin, () => send('shop'))
 
         expect((await fetch(`${origin}/session`)).status).toBe(401)
         const session = await fetch(`${origin}/session`, { headers: { Cookie: 'session=alice' } })
@@ -83,11 +84,15 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
     })
   })
 
-  /** Opens the page in a browser, and waits for a result that includes what happens meanwhile. */
-  async function expectLivePage(origin: string, happen: () => Promise<void>): Promise<void> {
+  /**
+   * Opens the page in a browser, and waits for a result that includes what happens meanwhile. Then another customer signs in
+   * to the same browser.
+   */
+  async function expectLivePages(origin: string, happen: () => Promise<void>): Promise<void> {
     const context = await browser().newContext()
     try {
-      await context.addCookies([{ name: 'session', value: 'alice', url: origin }])
+      const signIn = (value: string) => context.addCookies([{ name: 'session', value, url: origin }])
+      await signIn('alice')
       const tab = await context.newPage()
       tab.setDefaultTimeout(90_000)
       await tab.goto(origin)
@@ -97,6 +102,29 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
       expect(await tab.locator('#rows tr').count()).toBe(6)
       await happen()
       await tab.waitForFunction(`${total} === 2`)
+
+      const [plain] = blocks.filter(({ language, note }) => language === 'js' && note === 'page')
+      const requested = () =>
+        tab.evaluate<number>(`fetch('/session').then((session) => session.json()).then(async ({ token, url }) => {
+          const path = '/api/endpoints/query/dashboard.requests'
+          ${plain?.text}
+          return result.reduce((sum, { requests }) => sum + requests, 0)
+        })`)
+      expect(await requested()).toBe(2)
+      await signIn('bob')
+      expect(await requested()).toBe(3)
+      const seen = async (page: Page) => {
+        await page.waitForFunction(`document.querySelector('#status').textContent === 'Live'`)
+        return page.evaluate<number>(total)
+      }
+      await tab.goto('about:blank')
+      await tab.goBack()
+      expect(await seen(tab)).toBe(3)
+      await tab.reload()
+      expect(await seen(tab)).toBe(3)
+      const second = await context.newPage()
+      await second.goto(origin)
+      expect(await seen(second)).toBe(3)
     } finally {
       await context.close()
     }

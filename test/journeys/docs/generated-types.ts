@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -7,7 +7,9 @@ import { scratchDirectory } from '../../support/scratch.ts'
 const generator = fileURLToPath(new URL('../../../scripts/openapi-types.mjs', import.meta.url))
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 
-/** Compiler errors in code that uses the types of a document. */
+const packages = fileURLToPath(new URL('../../../node_modules', import.meta.url))
+
+/** Compiler errors in code that uses the types of a document, and packages such as openapi-fetch. */
 export function problemsWithTypes(document: object, code: string): string[] {
   const generated = spawnSync(process.execPath, [generator], {
     input: JSON.stringify(document),
@@ -17,6 +19,7 @@ export function problemsWithTypes(document: object, code: string): string[] {
   if (generated.status !== 0) throw new Error(generated.stderr)
   const directory = scratchDirectory()
   try {
+    symlinkSync(packages, join(directory.path, 'node_modules'))
     writeFileSync(join(directory.path, 'api.ts'), generated.stdout)
     writeFileSync(join(directory.path, 'code.ts'), code)
     const flags = ['--noEmit', '--strict', '--target', 'es2023', '--module', 'preserve', '--types', '']

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
+import { rawRequest } from '../../support/raw-request.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { conversation, statusesOf } from '../caching/conversation.ts'
 import { problemsWithTypes } from './generated-types.ts'
 import { oracleJourneys } from './oracle.ts'
 import { responseChecker } from './response-check.ts'
@@ -30,6 +33,13 @@ afterAll(() => service?.close())
 const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
   ask(service, service.adminToken.token, method, path, body, headers)
 const documentFor = async (token?: string) => (await ask(service, token, 'GET', '/openapi.json')).body
+
+/** The body that a reader at another address gets. */
+async function requestFrom({ url }: RunningService, path: string, host: string): Promise<string> {
+  const sent = request(url + path, { headers: { Host: host } }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return text(response)
+}
 
 describe('the OpenAPI document', () => {
   test('describes every route', async () => {
@@ -161,7 +171,8 @@ describe('the OpenAPI document', () => {
     const document = await documentFor(service.adminToken.token)
     const problems = problemsWithTypes(
       document,
-      `import type { components, paths } from './api'
+      `import createClient from 'openapi-fetch'
+      import type { components, paths } from './api'
       type Call = paths['/api/endpoints/query/usage.api-counts']['get']
       type Answer = Call['responses'][200]['content']['application/json']
       type Sent = Call['parameters']['query']
@@ -173,6 +184,34 @@ describe('the OpenAPI document', () => {
       export const code = ({ error }: Schemas['Error']): string => error.code
       export const fraction = (row: Schemas['row.functions.invocation-stats']): number | null => row.avg_execution_time
 
+      const client = createClient<paths, 'application/json'>({ headers: { 'X-API-KEY': 'wh_' } })
+      const counting = '/api/endpoints/query/usage.api-counts'
+      export async function rest(): Promise<(number | string)[]> {
+        const { data, error } = await client.GET(counting, { params: { query: { project: 'demo', interval: 'daily' } } })
+        if (error) throw new Error(error.error.message)
+        return data.result.map((row) => row.total_rest_requests)
+      }
+      export async function file(): Promise<Blob | undefined> {
+        const any = createClient<paths>()
+        const query = { project: 'demo', interval: 'daily', _format: 'parquet' } as const
+        const { data } = await any.GET(counting, { params: { query }, parseAs: 'blob' })
+        return data
+      }
+      export async function anyFormat(): Promise<Answer | string | undefined> {
+        const { data } = await createClient<paths>().GET(counting, { params: { query: { project: 'demo', interval: 'daily' } } })
+        return data
+      }
+      export const replace = (id: string) =>
+        client.PATCH('/api/endpoints/{reference}', {
+          params: { path: { reference: id }, query: { breaking: true } },
+          body: { query: 'SELECT 1' },
+        })
+      type Headers = Call['responses'][200]['headers']
+      export const cached = (headers: Headers): [string | undefined, number | undefined] => [headers['ETag'], headers['Age']]
+
+      export const noRow = async () =>
+        (await client.GET(counting, { params: { query: { project: 'demo', interval: 'daily' } } })).data?.result[0]?.total
+      export const noHeader = (headers: Headers) => headers['Wellhead-Nothing'].length
       export const noColumn = ({ result }: Answer) => result.map((row) => row.total_rest_request)
       export const noValue: Sent = { project: 'demo', interval: 'weekly' }
       export const noProject: Sent = { interval: 'daily' }
@@ -180,6 +219,8 @@ describe('the OpenAPI document', () => {
     `,
     )
     expect(problems).toEqual([
+      expect.stringContaining("'total'"),
+      expect.stringContaining("is of type 'unknown'"),
       expect.stringContaining("'total_rest_request'"),
       expect.stringContaining('"weekly"'),
       expect.stringContaining("'project'"),
@@ -199,6 +240,43 @@ describe('the page of the documentation', () => {
     expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8'])
     expect(style.body).toContain('color-scheme: light dark')
     expect((await admin('GET', '/docs')).body).toContain('/api/endpoints/query/logs.all</code>')
+  })
+
+  test('has a tag and compressed forms, like the document, and shows changes at once', async () => {
+    for (const path of ['/docs', '/openapi.json']) {
+      const get = (headers: Record<string, string>) =>
+        ask(service, undefined, 'GET', path, undefined, headers)
+      const plain = await get({ 'Accept-Encoding': 'identity' })
+      expect(plain.headers.get('vary')).toBe('Accept-Encoding, X-API-KEY, Authorization, Origin')
+      const tags = new Set([plain.headers.get('etag')])
+      for (const coding of ['gzip', 'br']) {
+        const compressed = await get({ 'Accept-Encoding': coding })
+        expect(compressed.headers.get('content-encoding')).toBe(coding)
+        expect(compressed.body).toEqual(plain.body)
+        const etag = compressed.headers.get('etag') ?? ''
+        tags.add(etag)
+        const unchanged = await get({ 'Accept-Encoding': coding, 'If-None-Match': etag })
+        expect([unchanged.status, unchanged.headers.get('etag'), unchanged.body]).toEqual([304, etag, ''])
+      }
+      expect(tags.size).toBe(3)
+      // More addresses than pages are kept for.
+      for (let n = 0; n < 40; n++) {
+        const other = await requestFrom(service, path, `host-${n}.example.com`)
+        expect(other).toContain(
+          path === '/docs' ? `curl &#39;http://host-${n}.example.com/health&#39;` : '/health',
+        )
+      }
+      const before = (await admin('GET', path)).headers.get('etag')
+      expect((await admin('GET', path)).headers.get('etag')).toBe(before)
+      const name = `new.${path.length}`
+      await admin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS one', description: 'First.' })
+      const created = await admin('GET', path, undefined, { 'If-None-Match': before ?? '' })
+      expect(JSON.stringify([created.status, created.body])).toMatch(new RegExp(`^\\[200,.*${name}.*First`))
+      await admin('PATCH', `/api/endpoints/${name}`, { description: 'Second.' })
+      expect(JSON.stringify((await admin('GET', path)).body)).toContain('Second.')
+      await admin('DELETE', `/api/endpoints/${name}`)
+      expect((await admin('GET', path)).headers.get('etag')).toBe(before)
+    }
   })
 })
 
@@ -224,6 +302,36 @@ describe('hardening', () => {
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     expect(answer).toContain('X-Content-Type-Options: nosniff')
+  })
+
+  test('refuses two Host headers, and a wrong token before the client sends the body', async () => {
+    const call = 'GET /api/endpoints/query/kinds HTTP/1.1'
+    const key = `X-API-KEY: ${service.adminToken.token}`
+    for (const path of [call, 'GET /health HTTP/1.1']) {
+      const twice = [path, 'Host: a', key, 'host: a', 'Connection: close', '', '']
+      const answer = await rawRequest(service, twice.join('\r\n'))
+      expect(answer).toMatch(/^HTTP\/1.1 400 .*exactly one Host header/s)
+    }
+    const body = JSON.stringify({ event_message: 'late' })
+    const post = (token: string) =>
+      conversation(service.url, [
+        [
+          'POST /api/logs?source=edge_logs HTTP/1.1',
+          'Host: a',
+          `X-API-KEY: ${token}`,
+          'Content-Type: application/json',
+          `Content-Length: ${body.length}`,
+          'Expect: 100-continue',
+          ...(token === service.adminToken.token ? ['Connection: close'] : []),
+          '',
+          '',
+        ].join('\r\n'),
+        body,
+      ])
+    expect(statusesOf(await post(service.adminToken.token))).toEqual([100, 200])
+    const refused = await post('wh_wrong')
+    expect(statusesOf(refused)).toEqual([401])
+    expect(refused).toContain('Connection: close')
   })
 
   test('management takes JSON only', async () => {

@@ -3,6 +3,17 @@ import { expect } from 'vitest'
 import { ask, type JsonResponse } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
+/** Headers of HTTP itself, which OpenAPI does not describe. */
+const protocolHeaders = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+])
+
 /** Sends the request of an OpenAPI operation and checks the response against its schema. */
 export function responseChecker(service: RunningService, document: object) {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
@@ -20,6 +31,12 @@ export function responseChecker(service: RunningService, document: object) {
     ])
     const pointer = ['paths', path, method.toLowerCase(), 'responses', String(status)].map(escaped).join('/')
     const at = responseOf(document, pointer.split('/').map(unescaped))
+    const { headers } = partOf(document, at.split('/').map(unescaped)) as { headers: object }
+    const documented = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+    const others = [...response.headers.keys()].filter(
+      (name) => !protocolHeaders.has(name) && !documented.has(name),
+    )
+    expect([address, others]).toEqual([address, []])
     if (response.status === 204) return response
     const check = ajv.compile({ $ref: `document#/${at}/content/application~1json/schema` })
     expect([address, check(response.body) ? [] : check.errors]).toEqual([address, []])
@@ -29,9 +46,13 @@ export function responseChecker(service: RunningService, document: object) {
 
 /** Path of the response in the document, with `$ref` resolved. */
 function responseOf(document: object, path: string[]): string {
-  const found = path.reduce((part, key) => (part as Record<string, object>)[key] ?? {}, document)
+  const found = partOf(document, path)
   const reference = '$ref' in found ? String(found.$ref).slice(2) : undefined
   return reference ?? path.map(escaped).join('/')
+}
+
+function partOf(document: object, path: readonly string[]): object {
+  return path.reduce((part, key) => (part as Record<string, object>)[key] ?? {}, document)
 }
 
 function escaped(key: string): string {

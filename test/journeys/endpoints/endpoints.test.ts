@@ -237,6 +237,15 @@ describe('requests to saved queries', () => {
       '"timestamp","total_rest_requests","total_storage_requests","total_auth_requests","total_realtime_requests"',
       '"2046-11-14T12:00:00",1,1,1,0',
     ])
+    for (const [accept, type] of [
+      ['text/*', 'text/csv; charset=utf-8'],
+      ['image/*, text/*;q=0.2', 'text/csv; charset=utf-8'],
+      ['text/*;q=0.2, application/*', 'application/json; charset=utf-8'],
+    ] as const) {
+      const { headers } = await query('logs.all?project=abc', { headers: { Accept: accept } })
+      expect([accept, headers.get('content-type')]).toEqual([accept, type])
+    }
+    expect((await query('logs.all?project=abc', { headers: { Accept: 'image/*' } })).status).toBe(406)
     const ndjson = await query('logs.all?project=abc', {
       headers: { Accept: 'application/x-ndjson;q=0.9, text/html;q=0.1' },
     })

@@ -165,6 +165,9 @@ describe('a service', () => {
     await vi.waitFor(() => expect(ofCalls()).toHaveLength(5), { timeout: 20_000 })
     const calls = ofCalls().filter(({ name }) => name === 'GET /api/endpoints/query/:reference')
     expect(calls.map(({ parentId }) => parentId)).toEqual(Array(3).fill('b7ad6b7169203331'))
+    expect(calls.map(({ attributes }) => [attributes['url.path'], attributes['url.scheme']])).toEqual(
+      Array(3).fill(['/api/endpoints/query/usage.api-counts', 'http']),
+    )
     const [queue, engine] = ['queue', 'engine'].map((name) => ofCalls().find((span) => span.name === name))
     expect(calls.map(({ spanId }) => spanId)).toContain(queue?.parentId)
     expect(engine?.parentId).toBe(queue?.parentId)

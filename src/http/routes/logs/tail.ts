@@ -6,7 +6,7 @@ import type { LiveTail } from '../../../live/live-tail.ts'
 import { matches } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/search-condition.ts'
 import type { SourceAdmin } from '../../../sources/source-admin.ts'
-import { eventStream } from '../../openapi/call.ts'
+import { eventHeaders, eventStream } from '../../openapi/call.ts'
 import type { EventStreams } from '../../streams/event-streams.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
@@ -49,7 +49,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
         .describe('Id of the last event that was read. The stream continues after it.'),
     }),
     responses: {
-      200: { description: 'Entries as they are stored.', headers: ['X-Request-Id'], content: eventStream },
+      200: { description: 'Entries as they are stored.', headers: eventHeaders, content: eventStream },
     },
     errors: [400],
     handler: async (request, reply) => {
