@@ -15,6 +15,7 @@ export const sentSettings: readonly string[] = [
   'distributed_foreground_insert',
   'distributed_product_mode',
   'enable_http_compression',
+  'format_csv_null_representation',
   'http_write_exception_in_output_format',
   'input_format_json_read_objects_as_strings',
   'input_format_try_infer_dates',
