@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { type EntryRules, readEntry } from './entry.ts'
@@ -53,6 +54,39 @@ describe('an entry', () => {
     })
     expect(readText('{"event_message": { "a" : 1.0 }}')).toMatchObject({ event_message: '{"a":1.0}' })
     expect(read({ metadata: 'text' })).toMatchObject({ metadata: { metadata: 'text' } })
+  })
+
+  test('may call its message msg and its timestamp time, as pino and bunyan do', () => {
+    const lines: string[] = []
+    const sink = { write: (line: string) => lines.push(line) }
+    pino({ base: null, timestamp: () => `,"time":${now - 1000}` }, sink).warn({ user: 7 }, 'signed in')
+    expect(readText(lines[0] as string)).toMatchObject({
+      timestamp: '1794657599.000000',
+      event_message: 'signed in',
+      metadata: { level: 40, user: 7 },
+    })
+    const bunyan = { name: 'shop', hostname: 'h', pid: 1, level: 30, v: 0 }
+    expect(read({ ...bunyan, msg: 'listening', time: '2026-11-14T11:59:59.250Z' })).toMatchObject({
+      timestamp: '1794657599.250000',
+      event_message: 'listening',
+      metadata: bunyan,
+    })
+  })
+
+  test('has one name for its message and its timestamp; further names are ordinary keys', () => {
+    expect(
+      metadataText('{"msg":"c","time":3,"message":"b","timestamp":1794657500,"event_message":"a","x":1}'),
+    ).toBe('{"x":1,"message":"b","msg":"c","time":3}')
+    expect(metadataText('{"msg":"c","message":"b","msg":"d","metadata":{"time":1}}')).toBe(
+      '{"time":1,"msg":"d","_other":{"msg":"c"}}',
+    )
+    expect(read({ message: null, msg: 'c', timestamp: null, time: 1_794_657_500 })).toMatchObject({
+      timestamp: '1794657500.000000',
+      event_message: 'c',
+      metadata: {},
+    })
+    expect(read({ time: 'noon' })).toBe('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
+    expect(read({ time: 'noon', timestamp: 1_794_657_500 })).toMatchObject({ metadata: { time: 'noon' } })
   })
 
   test('may have escaped keys', () => {

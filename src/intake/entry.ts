@@ -55,7 +55,9 @@ const problems: Record<JsonProblem, string> = {
 const entryKeys = {
   eventMessage: Buffer.from('"event_message"'),
   message: Buffer.from('"message"'),
+  msg: Buffer.from('"msg"'),
   timestamp: Buffer.from('"timestamp"'),
+  time: Buffer.from('"time"'),
   id: Buffer.from('"id"'),
   project: Buffer.from('"project"'),
   metadata: Buffer.from('"metadata"'),
@@ -84,8 +86,10 @@ export class EntryReader {
   readonly #bytes: Buffer
   #isObject = false
   #eventMessage: Span | undefined
-  #message: Span | undefined
+  #message: Member | undefined
+  #msg: Member | undefined
   #timestamp: Span | undefined
+  #time: Member | undefined
   #id: Span | undefined
   #project: Span | undefined
   #metadata: Span | undefined
@@ -108,8 +112,8 @@ export class EntryReader {
     const scanner = this.#scanner
     scanner.values = 0
     scanner.problem = undefined
-    this.#eventMessage = this.#message = this.#timestamp = this.#id = undefined
-    this.#project = this.#metadata = this.#innerRef = this.#innerProject = undefined
+    this.#eventMessage = this.#message = this.#msg = this.#timestamp = this.#time = undefined
+    this.#id = this.#project = this.#metadata = this.#innerRef = this.#innerProject = undefined
     if (this.#others.length > 0) this.#others = []
     this.#isObject = scanner.peek() === openObject
     return this.#isObject ? scanner.object(this.#readMember) : scanner.value()
@@ -149,10 +153,12 @@ export class EntryReader {
     else if (name === 'eventMessage') this.#eventMessage = value
     else if (name === 'id') this.#id = value
     else if (name === 'project') this.#project = value
-    else if (name === 'message') this.#message = value
     else {
-      const key = { start: keyStart, end: keyEnd, spaced: false, escaped: hasEscape }
-      this.#others.push({ key, value })
+      const member = { key: { start: keyStart, end: keyEnd, spaced: false, escaped: hasEscape }, value }
+      if (name === 'message') this.#message = member
+      else if (name === 'msg') this.#msg = member
+      else if (name === 'time') this.#time = member
+      else this.#others.push(member)
     }
     return true
   }
@@ -163,6 +169,8 @@ export class EntryReader {
     if (!this.#id && this.#isKey(entryKeys.id)) return 'id'
     if (!this.#project && this.#isKey(entryKeys.project)) return 'project'
     if (!this.#message && this.#isKey(entryKeys.message)) return 'message'
+    if (!this.#msg && this.#isKey(entryKeys.msg)) return 'msg'
+    if (!this.#time && this.#isKey(entryKeys.time)) return 'time'
     return undefined
   }
 
@@ -192,12 +200,8 @@ export class EntryReader {
   }
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
-    const message = this.#isPresent(this.#eventMessage) ? this.#eventMessage : this.#message
-    if (this.#message && message !== this.#message) {
-      const key = { start: -1, end: -1, spaced: false, escaped: false }
-      this.#others.push({ key, value: this.#message })
-    }
-    this.micros = this.#microsOf(rules)
+    const message = this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg)
+    this.micros = this.#microsOf(this.#alias(this.#timestamp, this.#time), rules)
     lines.copy(syntax.project)
     this.#writeProject(rules.owner, lines)
     lines.copy(syntax.id)
@@ -211,6 +215,13 @@ export class EntryReader {
     lines.copy(syntax.metadata)
     this.#writeMetadata(lines)
     lines.copy(syntax.close)
+  }
+
+  /** The value of an alias, unless the usual name has one: then the alias is a key like any other. */
+  #alias(usual: Span | undefined, alias: Member | undefined): Span | undefined {
+    if (!this.#isPresent(usual)) return alias?.value
+    if (alias) this.#others.push(alias)
+    return usual
   }
 
   /** The metadata as sent, then the entry's other keys; keys that the metadata has too go below `_other`. */
@@ -232,7 +243,7 @@ export class EntryReader {
     }
     const duplicates: [Buffer, Span][] = []
     for (const { key, value } of this.#others) {
-      const bytes = key.start < 0 ? entryKeys.message : this.#bytes.subarray(key.start, key.end)
+      const bytes = this.#bytes.subarray(key.start, key.end)
       const name = JSON.parse(bytes.toString()) as string
       if (keys.has(name)) duplicates.push([bytes, value])
       else this.#writeMember(lines, bytes, value, before)
@@ -299,8 +310,7 @@ export class EntryReader {
   }
 
   #otherValue(name: Buffer): Span | undefined {
-    return this.#others.find(({ key }) => key.start >= 0 && this.#canonical(key.start, key.end).equals(name))
-      ?.value
+    return this.#others.find(({ key }) => this.#canonical(key.start, key.end).equals(name))?.value
   }
 
   #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
@@ -317,8 +327,7 @@ export class EntryReader {
     this.#writeText(id, 'id', lines)
   }
 
-  #microsOf({ nowMs, retentionDays }: EntryRules): number | bigint {
-    const span = this.#timestamp
+  #microsOf(span: Span | undefined, { nowMs, retentionDays }: EntryRules): number | bigint {
     if (!this.#isPresent(span)) return nowMs * 1000
     const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
     const micros = Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual

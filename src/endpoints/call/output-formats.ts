@@ -1,5 +1,5 @@
 import { textRows } from '../../engine/json-rows.ts'
-import type { OutwardForm } from '../definition/result-columns.ts'
+import type { OutwardForm } from '../definition/outward-types.ts'
 
 export interface OutputFormat {
   /** Identifies the format in cache keys. */
@@ -98,7 +98,8 @@ export const outputFormats: readonly OutputFormat[] = [
     name: 'csv',
     engineFormat: 'CSVWithNames',
     contentType: 'text/csv; charset=utf-8',
-    form: 'json',
+    form: 'csv',
+    settings: { format_csv_null_representation: '' },
     cut: cutCsv,
   },
   {
@@ -122,7 +123,7 @@ const isoSettings = { date_time_output_format: 'iso' }
 
 const isoFormats = new Map(
   outputFormats
-    .filter(({ form }) => form === 'json')
+    .filter(({ form }) => form !== 'typed')
     .map((format): [string, OutputFormat] => [
       format.name,
       {

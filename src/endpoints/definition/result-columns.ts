@@ -1,6 +1,7 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import { jsonRowSql, outwardJson, readJsonRows } from '../../engine/json-rows.ts'
 import { sqlName } from '../../sql/names.ts'
+import { type OutwardForm, outwardSql } from './outward-types.ts'
 
 export interface ResultColumn {
   name: string
@@ -21,29 +22,6 @@ export async function describeColumns(
   return readJsonRows<ResultColumn>(body).map(({ name, type }) => ({ name, type }))
 }
 
-const exactInteger = 2 ** 53 - 1
-
-/**
- * A column as it is returned: instants as integers or as text without a zone, and exact integers. Otherwise a setting
- * makes the engine write instants as ISO 8601.
- */
-function outward({ name, type }: ResultColumn, isoTimestamps: boolean): string {
-  const column = sqlName(name)
-  const bare = bareType(type)
-  if (isoTimestamps && bare.startsWith('DateTime')) return column
-  if (bare.startsWith('DateTime64')) {
-    return `toUnixTimestamp64Micro(${/^DateTime64\(6[,)]/.test(bare) ? column : `toDateTime64(${column}, 6, 'UTC')`})`
-  }
-  if (bare.startsWith('DateTime')) return `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S', 'UTC')`
-  if (/^U?Int(?:64|128|256)$/.test(bare)) {
-    const beyond = bare.startsWith('U')
-      ? `${column} > ${exactInteger}`
-      : `${column} > ${exactInteger} OR ${column} < -${exactInteger}`
-    return `if(${beyond}, toString(${column}), ${column})`
-  }
-  return column
-}
-
 function bareType(type: string): string {
   return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
 }
@@ -55,42 +33,30 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
   return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
-export type OutwardForm = 'json' | 'text-rows' | 'typed'
-
 /** Wraps the saved query in one that converts its columns and limits its rows. */
 export function wrapQuery(
   sql: string,
   columns: readonly ResultColumn[],
   rows: number,
-  form: OutwardForm,
+  /** Rows of text are JSON that the query itself writes. */
+  form: OutwardForm | 'text-rows',
   json: readonly string[] = [],
   isoTimestamps = false,
 ): string {
-  return `SELECT ${listOf(columns, form, json, isoTimestamps)} FROM (\n${sql}\n) LIMIT ${rows}`
+  const selected =
+    form === 'text-rows'
+      ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
+      : columns
+          .map(({ name, type }) => `${outwardSql(name, type, form, isoTimestamps)} AS ${sqlName(name)}`)
+          .join(', ')
+  return `SELECT ${selected} FROM (\n${sql}\n) LIMIT ${rows}`
 }
 
-function listOf(
-  columns: readonly ResultColumn[],
-  form: OutwardForm,
-  json: readonly string[],
-  isoTimestamps: boolean,
-): string {
-  switch (form) {
-    case 'typed':
-      return '*'
-    case 'json':
-      return columns
-        .map((column) => `${outward(column, isoTimestamps)} AS ${sqlName(column.name)}`)
-        .join(', ')
-    case 'text-rows':
-      return jsonRowSql(
-        columns.map((column) =>
-          isJsonColumn(column, json)
-            ? { name: column.name, sql: `toString(${sqlName(column.name)})`, isJson: true }
-            : { name: column.name, sql: outward(column, isoTimestamps) },
-        ),
-      )
-  }
+function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {
+  const { name, type } = column
+  return isJsonColumn(column, json)
+    ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
+    : { name, sql: outwardSql(name, type, 'json', isoTimestamps) }
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../base/validation.ts'
-import { type EngineType, parseEngineType } from './engine-type.ts'
+import { type EngineType, parseEngineType } from '../definition/engine-type.ts'
 
 const text: JsonSchema = { type: 'string' }
 const whole: JsonSchema = { type: 'integer' }
@@ -35,40 +35,28 @@ const simpleTypes: Record<string, JsonSchema> = {
   AggregateFunction: text,
 }
 
-/**
- * The schema of a result column. The service formats timestamps and large integers itself, but only at the top level;
- * inside arrays and tuples they look as the engine writes them.
- */
-export function columnSchema(type: string, timestamps: 'as stored' | 'iso' = 'as stored'): JsonSchema {
-  return topLevelSchema(parseEngineType(type), timestamps === 'iso')
-}
-
 const iso = 'With `_timestamps=iso`, ISO 8601 text with `Z`.'
+const isoTime: JsonSchema = { type: 'string', format: 'date-time' }
+const micros: JsonSchema = {
+  type: 'integer',
+  format: 'int64',
+  description: `Microseconds since 1970, UTC. ${iso}`,
+}
+const dateTime: JsonSchema = {
+  type: 'string',
+  pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?$`,
+  description: `Date and time in UTC, without a time zone: 2026-01-31T12:00:00. ${iso}`,
+}
+const inexact = 'A string if a double cannot hold it exactly.'
 
-function topLevelSchema(type: EngineType, isIso: boolean): JsonSchema {
-  const [inner] = type.arguments
-  if (type.name === 'LowCardinality' && inner) return topLevelSchema(inner.type, isIso)
-  if (type.name === 'Nullable' && inner) return orNull(topLevelSchema(inner.type, isIso))
-  if (isIso && /^DateTime(?:64)?$/.test(type.name)) return { type: 'string', format: 'date-time' }
-  if (type.name === 'DateTime64') {
-    return { type: 'integer', format: 'int64', description: `Microseconds since 1970, UTC. ${iso}` }
-  }
-  if (type.name === 'DateTime') {
-    return {
-      type: 'string',
-      pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?$`,
-      description: `Date and time in UTC, without a time zone: 2026-01-31T12:00:00. ${iso}`,
-    }
-  }
-  if (/^U?Int(?:64|128|256)$/.test(type.name)) {
-    return { type: ['integer', 'string'], description: 'A string if a double cannot hold it exactly.' }
-  }
-  return nestedSchema(type)
+/** The schema of a result column in JSON. */
+export function columnSchema(type: string, timestamps: 'as stored' | 'iso' = 'as stored'): JsonSchema {
+  return schemaOf(parseEngineType(type), timestamps === 'iso')
 }
 
-function nestedSchema(type: EngineType): JsonSchema {
+function schemaOf(type: EngineType, isIso: boolean): JsonSchema {
   const { name, arguments: inside } = type
-  const inner = () => (inside[0] ? nestedSchema(inside[0].type) : anything)
+  const inner = (index = 0) => (inside[index] ? schemaOf(inside[index].type, isIso) : anything)
   switch (name) {
     case 'LowCardinality':
       return inner()
@@ -77,30 +65,37 @@ function nestedSchema(type: EngineType): JsonSchema {
     case 'Array':
       return listOf(inner())
     case 'Map':
-      return { type: 'object', additionalProperties: inside[1] ? nestedSchema(inside[1].type) : true }
+      return { type: 'object', additionalProperties: inside[1] ? inner(1) : true }
     case 'Tuple':
-      return tupleSchema(type)
+      return tupleSchema(type, isIso)
     case 'Nested':
-      return listOf(tupleSchema(type))
+      return listOf(tupleSchema(type, isIso))
     case 'Variant':
-      // Each can be null.
-      return orNull({ anyOf: inside.map(({ type: member }) => nestedSchema(member)) })
+      // Each can be null. The engine writes timestamps in it.
+      return orNull({
+        anyOf: inside.map(({ type: member }) =>
+          member.name.startsWith('DateTime') ? text : schemaOf(member, isIso),
+        ),
+      })
     case 'SimpleAggregateFunction':
-      return inside[1] ? nestedSchema(inside[1].type) : anything
-    case 'Enum':
+      return inner(1)
     case 'Enum8':
     case 'Enum16':
       return { type: 'string', enum: inside.map(({ text: member }) => enumMember(member)) }
+    case 'DateTime64':
+      return isIso ? isoTime : micros
+    case 'DateTime':
+      return isIso ? isoTime : dateTime
   }
-  if (/^DateTime/.test(name)) return text
+  if (/^U?Int(?:64|128|256)$/.test(name)) return { type: ['integer', 'string'], description: inexact }
   if (/^(?:U?Int\d+|Interval\w+)$/.test(name)) return whole
-  if (/^Decimal/.test(name)) return { type: 'number' }
+  if (/^Decimal/.test(name)) return { type: ['number', 'string'], description: inexact }
   return Object.hasOwn(simpleTypes, name) ? (simpleTypes[name] as JsonSchema) : anything
 }
 
 /** An object if the members have names, otherwise an array. */
-function tupleSchema({ arguments: members }: EngineType): JsonSchema {
-  const schemas = members.map(({ type }) => nestedSchema(type))
+function tupleSchema({ arguments: members }: EngineType, isIso: boolean): JsonSchema {
+  const schemas = members.map(({ type }) => schemaOf(type, isIso))
   const labels = members.flatMap(({ label }) => (label === undefined ? [] : [label]))
   if (labels.length === members.length && labels.length > 0) {
     return {

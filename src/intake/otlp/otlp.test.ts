@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Attributes } from '@opentelemetry/api'
 import { ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { type Logger, SeverityNumber } from '@opentelemetry/api-logs'
 import { JsonLogsSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
@@ -11,7 +12,7 @@ import { decodeOtlpLogs, encodeOtlpError, encodeOtlpResponse, type OtlpEncoding 
 const shop = { 'service.name': 'shop', 'host.name': 'a1' }
 
 /** The records that the SDK's own serializers produce, decoded; both encodings have to agree. */
-async function throughSdk(emit: (logger: Logger) => void, attributes: Record<string, string> = shop) {
+async function throughSdk(emit: (logger: Logger) => void, attributes: Attributes = shop) {
   const exporter = new InMemoryLogRecordExporter()
   const sdk = new LoggerProvider({
     resource: resourceFromAttributes(attributes),
@@ -139,6 +140,19 @@ describe('records of the OpenTelemetry SDK', () => {
       ['auth_logs', '7'],
       ['edge_logs', 'abc'],
     ])
+  })
+
+  test.each<[resource: Attributes, record: Attributes, project: string | undefined]>([
+    [{ project: 'a' }, {}, 'a'],
+    [{ project_ref: 'a' }, {}, 'a'],
+    [{ project: 'a' }, { project_ref: 'b' }, 'b'],
+    [{ project: 'a' }, { project_ref: 'b', project: 'c' }, 'c'],
+    [{ 'wellhead.project': 'a' }, { project: 'b' }, 'a'],
+    [{ project: '' }, { project: '', project_ref: 5 }, '5'],
+    [{ project: ['a'] }, {}, undefined],
+  ])('resource %j and record %j have the project %s', async (resource, attributes, project) => {
+    const [record] = await throughSdk((logger) => logger.emit({ body: 'x', attributes }), resource)
+    expect(record?.entry.project).toBe(project)
   })
 })
 

@@ -75,7 +75,11 @@ export function recordMaker(
     const entry: Record<string, unknown> = { event_message: message }
     const time = log.timeNanos || log.observedTimeNanos
     if (time !== 0n) entry.timestamp = iso(time)
-    const project = named('wellhead.project')
+    const project =
+      named('wellhead.project') ??
+      projectIn(log.attributes) ??
+      projectIn(scope.attributes) ??
+      projectIn(resource)
     if (project !== undefined) entry.project = project
     entry.metadata = metadata
     return { source: named('wellhead.source'), entry }
@@ -100,6 +104,10 @@ function messageOf({ body, eventName }: OtlpLog): string {
 
 function isStructured(body: unknown): boolean {
   return typeof body === 'object' && body !== null
+}
+
+function projectIn(attributes: Attributes | undefined): string | undefined {
+  return nameIn(attributes, 'project') ?? nameIn(attributes, 'project_ref')
 }
 
 function nameIn(attributes: Attributes | undefined, key: string): string | undefined {

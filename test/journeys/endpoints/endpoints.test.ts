@@ -6,6 +6,7 @@ import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { adHocSqlJourneys } from './ad-hoc-sql.ts'
+import { formatJourneys } from './formats.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { describeMistakes } from './mistakes.ts'
 import { openRunner } from './runner.ts'
@@ -378,6 +379,7 @@ describe('requests to saved queries', () => {
 
   endpointWarnings(() => service, now)
   adHocSqlJourneys(() => service, clock)
+  formatJourneys(() => service)
   describeMistakes(() => service)
 
   // Last, because it changes the endpoints and the time.

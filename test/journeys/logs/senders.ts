@@ -37,7 +37,7 @@ export function describeLogSenders(service: () => RunningService): void {
         compression: 'gzip' as never,
       })
       const provider = new LoggerProvider({
-        resource: resourceFromAttributes({ 'service().name': 'shop', 'wellhead.project': 'otel' }),
+        resource: resourceFromAttributes({ 'service().name': 'shop', project: 'otel' }),
         processors: [new BatchLogRecordProcessor({ exporter })],
       })
       provider.getLogger('checkout', '1.2').emit({

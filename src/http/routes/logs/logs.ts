@@ -17,12 +17,14 @@ const replayedHeader = 'Idempotency-Replayed'
 const sentEntry = z.looseObject({
   event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
   message: z.unknown().optional().describe('Alias of event_message.'),
+  msg: z.unknown().optional().describe('Alias of event_message, after message.'),
   timestamp: z
     .union([z.string(), z.number()])
     .optional()
     .describe(
       'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
     ),
+  time: z.union([z.string(), z.number()]).optional().describe('Alias of timestamp.'),
   id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
   project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
   metadata: z

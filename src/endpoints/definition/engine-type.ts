@@ -2,6 +2,8 @@
 export interface EngineType {
   readonly name: string
   readonly arguments: readonly EngineArgument[]
+  /** As the engine writes it. */
+  readonly text: string
 }
 
 interface EngineArgument {
@@ -18,10 +20,11 @@ const plainLabel = /^([A-Za-z_]\w*)\s+/
 
 export function parseEngineType(text: string): EngineType {
   const open = text.indexOf('(')
-  if (open < 0 || !text.endsWith(')')) return { name: text.trim(), arguments: [] }
+  if (open < 0 || !text.endsWith(')')) return { name: text.trim(), arguments: [], text }
   return {
     name: text.slice(0, open).trim(),
     arguments: splitArguments(text.slice(open + 1, -1)).map(parseArgument),
+    text,
   }
 }
 

@@ -1,0 +1,290 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { tableFromIPC } from 'apache-arrow'
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { scratchDirectory } from '../../support/scratch.ts'
+import type { RunningService } from '../../support/service.ts'
+
+interface Case {
+  sql: string
+  json: unknown
+  /** The field, without quotes; null if it is empty and has none. */
+  csv: string | null
+  /** JSON and CSV with `_timestamps=iso`, if they differ. */
+  iso?: unknown
+  /** DuckDB's type of the column in Parquet, and its value as text. */
+  parquet: [type: string, value: string]
+  arrow: string
+}
+
+const utc = 'TIMESTAMP WITH TIME ZONE'
+const seconds = 'Timestamp<SECOND, UTC>'
+const uuid = '018f0000-0000-7000-8000-000000000001'
+const long = '12345678901234567.89'
+const at = (value: string, precision: number) => `toDateTime64('2026-01-31 ${value}', ${precision}, 'UTC')`
+const noon = "toDateTime('2026-01-31 12:00:00', 'UTC')"
+const enumOf = (value: string) => `CAST('${value}', 'Enum16(\\'a\\' = 1, \\'b\\' = 300)')`
+const mixed = (value: string) => `CAST(${value}, 'Variant(UInt8, String, Array(String))')`
+
+/** A value that JSON and CSV write alike. */
+const plain = (sql: string, value: string | number | boolean, parquetType: string, arrow: string): Case => ({
+  ...{ sql, json: value, csv: String(value), parquet: [parquetType, String(value)], arrow },
+})
+const text = (sql: string, value: string) => plain(sql, value, 'VARCHAR', 'Utf8')
+const nothing = (sql: string, parquetType = 'VARCHAR', arrow = 'Utf8'): Case => ({
+  ...{ sql, json: null, csv: null, parquet: [parquetType, 'null'], arrow },
+})
+/** A value that CSV writes as JSON. */
+const nested = (
+  sql: string,
+  json: unknown,
+  parquet: [string, string],
+  arrow: string,
+  iso?: unknown,
+): Case => ({
+  ...{ sql, json, csv: JSON.stringify(json), parquet, arrow, ...(iso !== undefined && { iso }) },
+})
+const decimal = (value: string, digits: number, scale: number, json: unknown, parquet = value): Case => ({
+  ...{ sql: `CAST('${value}', 'Decimal(${digits}, ${scale})')`, json, csv: value },
+  parquet: [digits > 38 ? 'VARCHAR' : `DECIMAL(${digits},${scale})`, parquet],
+  arrow: digits > 38 ? 'Utf8' : `Decimal[${digits}e${scale === 0 ? '' : '+'}${scale}]`,
+})
+
+const cases: readonly Case[] = [
+  {
+    sql: "toDateTime('2026-01-31 12:00:00', 'Europe/Berlin')",
+    ...{ json: '2026-01-31T11:00:00', csv: '2026-01-31T11:00:00', iso: '2026-01-31T11:00:00Z' },
+    ...{ parquet: [utc, '2026-01-31 11:00:00+00'], arrow: seconds },
+  },
+  nothing("CAST(NULL, 'Nullable(DateTime(\\'UTC\\'))')", utc, seconds),
+  ...[
+    { precision: 0, fraction: '', unit: 'SECOND' },
+    { precision: 3, fraction: '.123', unit: 'MILLISECOND' },
+    { precision: 6, fraction: '.123456', unit: 'MICROSECOND' },
+    { precision: 9, fraction: '.123456789', unit: 'NANOSECOND' },
+  ].map(({ precision, fraction, unit }): Case => {
+    // Microseconds are the most that JSON, CSV and DuckDB's type keep.
+    const kept = fraction.slice(0, 7)
+    const micros = `1769860800${kept.slice(1).padEnd(6, '0')}`
+    return {
+      sql: at(`12:00:00${fraction}`, precision),
+      ...{ json: Number(micros), csv: micros, iso: `2026-01-31T12:00:00${fraction}Z` },
+      ...{ parquet: [utc, `2026-01-31 12:00:00${kept}+00`], arrow: `Timestamp<${unit}, UTC>` },
+    }
+  }),
+  plain("toDate('2026-01-31')", '2026-01-31', 'DATE', 'Date32<DAY>'),
+  plain("toDate32('1920-01-31')", '1920-01-31', 'DATE', 'Date32<DAY>'),
+  text("toTime('12:34:56')", '12:34:56'),
+  plain('5::UInt8', 5, 'UTINYINT', 'Uint8'),
+  plain('9007199254740991::Int64', 9007199254740991, 'BIGINT', 'Int64'),
+  { ...plain('0::Int64 - 9007199254740992', 0, 'BIGINT', 'Int64'), ...large('-9007199254740992', 'BIGINT') },
+  {
+    ...plain('0::UInt64 - 1', 0, 'UBIGINT', 'Uint64'),
+    sql: 'toUInt64(18446744073709551615)',
+    ...large('18446744073709551615', 'UBIGINT'),
+  },
+  {
+    ...text("toUInt128('340282366920938463463374607431768211455')", ''),
+    ...large('340282366920938463463374607431768211455', 'VARCHAR'),
+  },
+  { ...text('toInt256(-5)', '-5'), json: -5 },
+  decimal('1.5', 18, 4, 1.5, '1.5000'),
+  decimal('0.1', 38, 30, 0.1, '0.100000000000000000000000000000'),
+  decimal('0.000000000123456789', 38, 18, 1.23456789e-10),
+  decimal('9007199254740991', 38, 0, 9007199254740991),
+  decimal('-9007199254740993', 38, 0, '-9007199254740993'),
+  decimal(long, 38, 2, long),
+  decimal('1000000000000000000000', 76, 0, 1e21),
+  decimal('-0.12345678901234567890123', 76, 30, '-0.12345678901234567890123'),
+  nothing("CAST(NULL, 'Nullable(Decimal(38, 2))')", 'DECIMAL(38,2)', 'Decimal[38e+2]'),
+  plain('1.5', 1.5, 'DOUBLE', 'Float64'),
+  plain('toBFloat16(1.5)', 1.5, 'FLOAT', 'Float32'),
+  { ...plain('nan', 'nan', 'DOUBLE', 'Float64'), json: null, parquet: ['DOUBLE', 'NaN'] },
+  { ...plain('inf', 'inf', 'DOUBLE', 'Float64'), json: null, parquet: ['DOUBLE', 'Infinity'] },
+  plain('true', true, 'BOOLEAN', 'Bool'),
+  text(enumOf('b'), 'b'),
+  text(`toUUID('${uuid}')`, uuid),
+  nothing("CAST(NULL, 'Nullable(UUID)')"),
+  text("toIPv4('10.0.0.1')", '10.0.0.1'),
+  text("toIPv6('2001:db8::1')", '2001:db8::1'),
+  text("''", ''),
+  text(`'a,"b\\n'`, 'a,"b\n'),
+  nothing('NULL'),
+  nothing("CAST(NULL, 'Nullable(String)')"),
+  text("CAST('x', 'LowCardinality(String)')", 'x'),
+  nothing("CAST(NULL, 'LowCardinality(Nullable(String))')"),
+  text("toFixedString('ab', 2)", 'ab'),
+  { ...text(mixed('5'), '5'), json: 5 },
+  text(mixed("'x'"), 'x'),
+  { ...text(mixed("['x']"), '["x"]'), json: ['x'] },
+  nothing(mixed('NULL')),
+  { ...text("CAST([1], 'Dynamic')", '[1]'), json: [1] },
+  text("CAST('null', 'Dynamic')", 'null'),
+  nothing("CAST(NULL, 'Dynamic')"),
+  { ...text(`CAST('{"a":{"b":[1]}}', 'JSON')`, '{"a":{"b":[1]}}'), json: { a: { b: [1] } } },
+  plain('INTERVAL 3 DAY', 3, 'BIGINT', 'Int64'),
+  nested('[]', [], ['VARCHAR[]', '[]'], 'List<Utf8>'),
+  nested(
+    `[NULL, ${at('12:00:00.5', 3)}]`,
+    [null, 1769860800500000],
+    [`${utc}[]`, '[NULL, 2026-01-31 12:00:00.5+00]'],
+    'List<Timestamp<MILLISECOND, UTC>>',
+    [null, '2026-01-31T12:00:00.500Z'],
+  ),
+  nested(
+    `map('k', [${noon}])`,
+    { k: ['2026-01-31T12:00:00'] },
+    [`MAP(VARCHAR, ${utc}[])`, "{'k': [2026-01-31 12:00:00+00]}"],
+    `Map<{key:Utf8, value:List<${seconds}>}>`,
+    { k: ['2026-01-31T12:00:00Z'] },
+  ),
+  nested(
+    `CAST((${noon}, 9223372036854775807), 'Tuple(\`at x\` DateTime(\\'UTC\\'), n Nullable(Int64))')`,
+    { 'at x': '2026-01-31T12:00:00', n: '9223372036854775807' },
+    [`STRUCT("at x" ${utc}, "n" BIGINT)`, "{'at x': 2026-01-31 12:00:00+00, 'n': 9223372036854775807}"],
+    `Struct<{at x:${seconds}, n:Int64}>`,
+    { 'at x': '2026-01-31T12:00:00Z', n: '9223372036854775807' },
+  ),
+  nested(
+    "(1, '')",
+    [1, ''],
+    ['STRUCT("1" UTINYINT, "2" VARCHAR)', "{'1': 1, '2': ''}"],
+    'Struct<{1:Uint8, 2:Utf8}>',
+  ),
+  nested(
+    "CAST([(1, toIPv4('10.0.0.1'))], 'Nested(a Int64, b IPv4)')",
+    [{ a: 1, b: '10.0.0.1' }],
+    ['STRUCT("a" BIGINT, "b" VARCHAR)[]', "[{'a': 1, 'b': '10.0.0.1'}]"],
+    'List<Struct<{a:Int64, b:Utf8}>>',
+  ),
+  nested(
+    `[CAST('${long}', 'Decimal(38, 2)'), CAST(1.5, 'Decimal(38, 2)')]`,
+    [long, 1.5],
+    ['DECIMAL(38,2)[]', `[${long}, 1.50]`],
+    'List<Decimal[38e+2]>',
+  ),
+  nested('[nan, -inf, 1.5]', [null, null, 1.5], ['DOUBLE[]', '[NaN, -Infinity, 1.5]'], 'List<Float64>'),
+  nested(`[${enumOf('a')}]`, ['a'], ['VARCHAR[]', "['a']"], 'List<Utf8>'),
+  nested(
+    `map(toIPv4('10.0.0.1'), [toUUID('${uuid}')])`,
+    { '10.0.0.1': [uuid] },
+    ['MAP(VARCHAR, VARCHAR[])', `{'10.0.0.1': ['${uuid}']}`],
+    'Map<{key:Utf8, value:List<Utf8>}>',
+  ),
+  nested(
+    '(1., 2.)::Point',
+    [1, 2],
+    ['STRUCT("1" DOUBLE, "2" DOUBLE)', "{'1': 1, '2': 2}"],
+    'Struct<{1:Float64, 2:Float64}>',
+  ),
+]
+
+function large(value: string, type: string): Pick<Case, 'json' | 'csv' | 'parquet'> {
+  return { json: value, csv: value, parquet: [type, value] }
+}
+
+const csvOf = ({ csv, iso }: Case) =>
+  iso === undefined ? csv : typeof iso === 'string' ? iso : JSON.stringify(iso)
+
+/** Reads results as other programs do. */
+export function formatJourneys(running: () => RunningService): void {
+  describe('a result with columns of every type', () => {
+    const scratch = scratchDirectory()
+    let duck: Awaited<ReturnType<DuckDBInstance['connect']>>
+    // A column called like a variable of the service's own SQL is not mistaken for it.
+    const names = cases.map((_, index) => (index === 0 ? 'x0' : `c${index}`))
+    const query = `SELECT ${cases.map(({ sql }, index) => `${sql} AS ${names[index]}`).join(', ')}`
+    const body = async (search: string, sql = query): Promise<Buffer> => {
+      const response = await running().call(`/api/sql?${search}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ query: sql }),
+      })
+      const bytes = Buffer.from(await response.arrayBuffer())
+      expect(response.status, bytes.toString('utf8', 0, 500)).toBe(200)
+      return bytes
+    }
+    const file = async (search: string) => {
+      const path = join(scratch.path, search)
+      writeFileSync(path, await body(search))
+      return path
+    }
+    const readByDuck = (from: string) => duck.runAndReadAll(`SELECT * FROM ${from}`)
+    const cells = (of: (index: number) => unknown) => cases.map(({ sql }, index) => [sql, of(index)])
+
+    beforeAll(async () => {
+      duck = await (await DuckDBInstance.create()).connect()
+      await duck.run("SET TimeZone = 'UTC'")
+    })
+    afterAll(() => {
+      duck.closeSync()
+      scratch.remove()
+    })
+
+    test.each(['', '_timestamps=iso'])('is read as JSON (%s)', async (search) => {
+      const { result } = JSON.parse((await body(search)).toString()) as { result: Record<string, unknown>[] }
+      const lines = JSON.parse((await body(`_format=ndjson&${search}`)).toString()) as Record<string, unknown>
+      const expected = cells((index) =>
+        search ? (cases[index]?.iso ?? cases[index]?.json) : cases[index]?.json,
+      )
+      expect(cells((index) => result[0]?.[names[index] as string])).toEqual(expected)
+      expect(lines).toEqual(result[0])
+      const read = await readByDuck(
+        `read_json('${await file(`_format=ndjson&${search}`)}', format = 'newline_delimited')`,
+      )
+      expect(read.columnNames()).toEqual(names)
+    })
+
+    test.each(['', '&_timestamps=iso'])('is read as CSV (%s)', async (search) => {
+      const rows = parse(await body(`_format=csv${search}`), {
+        cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
+      }) as unknown as (string | null)[][]
+      const expected = cells((index) => (search ? csvOf(cases[index] as Case) : cases[index]?.csv))
+      expect(rows[0]).toEqual(names)
+      expect(cells((index) => rows[1]?.[index])).toEqual(expected)
+      const read = await readByDuck(
+        `read_csv('${await file(`_format=csv${search}`)}', all_varchar = true, allow_quoted_nulls = false)`,
+      )
+      expect(cells((index) => read.getRows()[0]?.[index])).toEqual(expected)
+    })
+
+    test.each(['', '&_timestamps=iso'])('is read as Parquet (%s)', async (search) => {
+      const read = await readByDuck(`read_parquet('${await file(`_format=parquet${search}`)}')`)
+      const types = read.columnTypes().map(String)
+      const values = read.getRows()[0]?.map(String)
+      expect(read.columnNames()).toEqual(names)
+      expect(cells((index) => [types[index], values?.[index]])).toEqual(
+        cells((index) => cases[index]?.parquet),
+      )
+    })
+
+    test.each(['', '&_timestamps=iso'])('is read as Arrow (%s)', async (search) => {
+      const table = tableFromIPC(await body(`_format=arrow${search}`))
+      expect(table.schema.fields.map(({ name }) => name)).toEqual(names)
+      expect(cells((index) => String(table.schema.fields[index]?.type))).toEqual(
+        cells((index) => cases[index]?.arrow),
+      )
+      const [row] = table.toArray().map((each: { toJSON(): Record<string, unknown> }) => each.toJSON())
+      const isText = (index: number) => cases[index]?.arrow === 'Utf8'
+      expect(cells((index) => (isText(index) ? (row?.[names[index] as string] ?? null) : null))).toEqual(
+        cells((index) => (isText(index) ? cases[index]?.csv : null)),
+      )
+      expect(Number(row?.x0)).toBe(Date.UTC(2026, 0, 31, 11))
+    })
+
+    test('has every type that the documentation lists', async () => {
+      const page = readFileSync(new URL('../../../docs/guides/calling-endpoints.md', import.meta.url), 'utf8')
+      const table = page.slice(page.indexOf('## Types'))
+      const listed = [...table.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell]) =>
+        [...(cell as string).matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name),
+      )
+      const typeNames = names.map((name) => `toTypeName(${name}) AS t_${name}`)
+      const types = `SELECT ${typeNames.join(', ')} FROM (${query})`
+      const used = (await body('', types)).toString()
+      expect(listed.length).toBeGreaterThan(20)
+      expect(listed.filter((name) => !new RegExp(`\\b${name}\\b`).test(used))).toEqual([])
+    })
+  })
+}
