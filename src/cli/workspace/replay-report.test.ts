@@ -13,12 +13,10 @@ const side = (fields: object = {}) => ({
 const request = (fields: object = {}) => ({
   ...{ uses: 1, tenant: false, format: 'json', outcome: 'same', before: side(), after: side() },
   ...{
-    changed_rows: 0,
     added_rows: 0,
     removed_rows: 0,
     reordered: false,
     unstable: false,
-    columns: [],
     ...fields,
   },
 })
@@ -42,12 +40,11 @@ test('summarizes equal requests', () => {
 })
 
 test('lists requests that differ, fail or get slower, and escapes what they contain', () => {
-  const columns = [{ name: 'rest\u001b', changed: 3 }]
   const text = textOf(
-    request({ uses: 42, tenant: true, outcome: 'different', changed_rows: 3, added_rows: 1, columns }),
+    request({ uses: 42, tenant: true, outcome: 'different', removed_rows: 3, added_rows: 1 }),
     request({
       outcome: 'failed',
-      after: side({ rows: null, rows_read: null, error: { code: 'timeout', message: 'Too slow.' } }),
+      after: side({ rows: null, rows_read: null, error: { code: 'timeout', message: 'Too slow\u001b.' } }),
     }),
     request({ after: side({ duration_ms: 900 }) }),
     request({ after: side({ rows_read: 3000 }) }),
@@ -56,8 +53,8 @@ test('lists requests that differ, fail or get slower, and escapes what they cont
   )
   expect(text.split('\n').slice(0, -2)).toEqual([
     'replayed 6 recent requests of usage: 3 same, 2 different, 1 failed',
-    '  different  42 uses, tenant: 3 rows changed; 1 row added; columns rest\\u001b (3); 12 → 12 ms, 1,000 → 1,000 rows read',
-    '  failed     1 use: timeout: Too slow.',
+    '  different  42 uses, tenant: 3 rows removed; 1 row added; 12 → 12 ms, 1,000 → 1,000 rows read',
+    '  failed     1 use: timeout: Too slow\\u001b.',
     '  slower     1 use: 12 → 900 ms, 1,000 → 1,000 rows read',
     '  slower     1 use: 12 → 12 ms, 1,000 → 3,000 rows read',
     '  different  1 use: failed before with timeout, now 24 rows',

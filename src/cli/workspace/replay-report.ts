@@ -59,16 +59,14 @@ function valuesOf({ parameters = {}, project }: ReplayedRequest): string[] {
 }
 
 function effectOf(request: ReplayedRequest): string {
-  const { before, after, changed_rows, added_rows, removed_rows, columns } = request
+  const { before, after, added_rows, removed_rows } = request
   if (after.error) return `${after.error.code}: ${after.error.message}`
   if (before.error) return `failed before with ${before.error.code}, now ${plural(after.rows ?? 0, 'row')}`
-  const rows = Object.entries({ changed: changed_rows, added: added_rows, removed: removed_rows })
+  const rows = Object.entries({ removed: removed_rows, added: added_rows })
     .filter(([, count]) => count > 0)
     .map(([kind, count]) => `${plural(count, 'row')} ${kind}`)
-  const changed = columns.map(({ name, changed: count }) => `${name} (${formatCount(count)})`)
   const parts = [
     ...rows,
-    ...(changed.length > 0 ? [`columns ${changed.join(', ')}`] : []),
     ...(request.reordered ? ['rows in another order'] : []),
     ...(request.unstable ? ['the current version also returns other rows each time'] : []),
     costText(before, after),

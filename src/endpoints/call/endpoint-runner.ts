@@ -114,7 +114,8 @@ export class EndpointRunner {
       // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
       const { form, ...output } = outputOf(endpoint, format)
-      const sql = wrapQuery(compiled.sent, columns, rows, form, definition.json, format.isoTimestamps)
+      const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
+      const sql = wrapQuery(compiled.sent, selected, rows, form, definition.json, format.isoTimestamps)
       const answer = await this.#query(call, values, sql, { ...output, startedAt }, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(call, values, startedAt) }
     }).finally(() => {

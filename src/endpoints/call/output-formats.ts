@@ -10,6 +10,8 @@ export interface OutputFormat {
   form: OutwardForm
   /** Whether timestamps are ISO 8601 text with a zone. */
   isoTimestamps?: true
+  /** Whether columns are in the order of their names, instead of that of the query. */
+  sortedColumns?: true
   settings?: Readonly<Record<string, number | string>>
   /** Settings for rows that the engine writes as text, since columns hold JSON; undefined if they stay text. */
   textRows?: Readonly<Record<string, number | string>>

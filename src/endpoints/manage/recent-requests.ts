@@ -12,8 +12,6 @@ export interface RecentRequest {
   format: string
   uses: number
   lastUsedMs: number
-  /** Whether the caller's SQL determines the columns. */
-  hasOwnSql: boolean
 }
 
 /** Of each request, the cache holds at most this many results: one for each format. */
@@ -34,8 +32,7 @@ export function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[], lim
       same.uses += uses
       same.lastUsedMs = Math.max(same.lastUsedMs, lastUsedMs)
     } else {
-      const hasOwnSql = endpoint.definition.sandbox && Object.hasOwn(parameters, 'sql')
-      requests.set(key, { parameters, project, format, uses, lastUsedMs, hasOwnSql })
+      requests.set(key, { parameters, project, format, uses, lastUsedMs })
     }
   }
   return [...requests.values()].sort(byUse).slice(0, limit)

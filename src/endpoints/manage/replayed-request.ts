@@ -28,12 +28,10 @@ export interface ReplayedRequest {
   outcome: 'same' | 'different' | 'failed'
   before: RunFigures
   after: RunFigures
-  changed_rows: number
   added_rows: number
   removed_rows: number
   reordered: boolean
   unstable: boolean
-  columns: { name: string; changed: number }[]
   parameters?: Record<string, string>
   project?: string | null
   examples?: { before: ShownRow | null; after: ShownRow | null }[]
@@ -47,7 +45,7 @@ interface Compared {
 
 /** What a replay reports about a request. Values of callers and entries are part of it only if they are requested. */
 export function replayedRequest(
-  { uses, project, format, parameters, hasOwnSql }: RecentRequest,
+  { uses, project, format, parameters }: RecentRequest,
   { before, after }: { before: Run; after: Run },
   { difference, unstable }: Compared,
   showValues: boolean,
@@ -60,17 +58,17 @@ export function replayedRequest(
     outcome: outcomeOf(before, after, { difference, unstable }),
     before: figuresOf(before, showValues),
     after: figuresOf(after, showValues),
-    changed_rows: difference?.changed ?? 0,
     added_rows: difference?.added ?? 0,
     removed_rows: difference?.removed ?? 0,
     reordered: difference?.reordered ?? false,
     unstable,
-    // Names of columns can contain values of the caller's SQL.
-    columns: hasOwnSql && !showValues ? [] : (difference?.columns ?? []),
     ...(showValues && {
       parameters: Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, short(text)])),
       project: project ?? null,
-      examples: examplesOf(difference),
+      examples: (difference?.examples ?? []).map(({ before, after }) => ({
+        before: shownRow(before),
+        after: shownRow(after),
+      })),
     }),
   }
 }
@@ -111,18 +109,11 @@ function short(text: string): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 }
 
-function examplesOf(difference: RowDifference | undefined): ReplayedRequest['examples'] & object {
-  if (!difference) return []
-  const shown = (row: readonly (string | undefined)[] | undefined) =>
-    row
-      ? Object.fromEntries(
-          difference.names.flatMap((name, place) => {
-            const text = row[place]
-            return text === undefined
-              ? []
-              : [[name, text.length > maxLength ? short(text) : JSON.parse(text)]]
-          }),
-        )
-      : null
-  return difference.examples.map(({ before, after }) => ({ before: shown(before), after: shown(after) }))
+function shownRow(line: string | null): ShownRow | null {
+  if (line === null) return null
+  const members = Object.entries(JSON.parse(line) as ShownRow).map(([name, value]) => {
+    const text = JSON.stringify(value)
+    return [name, text.length > maxLength ? short(text) : value]
+  })
+  return Object.fromEntries(members)
 }

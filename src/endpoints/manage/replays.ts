@@ -18,8 +18,7 @@ import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type RecentRequest, recentRequests } from './recent-requests.ts'
 import { type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
-import { readResultRows } from './result-rows.ts'
-import { isSame, noDifference, type RowDifference, rowDifference } from './row-difference.ts'
+import { isSame, rowDifference } from './row-difference.ts'
 
 interface ReplaysOptions {
   engine: Engine
@@ -48,7 +47,11 @@ export interface Replay {
 const maxRequests = 50
 const maxWaitingReplays = 20
 
-const ndjson = outputFormats.find(({ name }) => name === 'ndjson') as OutputFormat
+/** The order of columns does not matter, because every format names them. */
+const comparable: OutputFormat = {
+  ...(outputFormats.find(({ name }) => name === 'ndjson') as OutputFormat),
+  sortedColumns: true,
+}
 
 /** All replays share one line in the queue of queries. */
 const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
@@ -142,13 +145,13 @@ export class Replays {
     const before = await this.#run(current, request, terms)
     const after = await this.#run(next, request, terms)
     const runs = { before, after }
-    const difference = await differenceOf(before, after)
+    const difference = differenceOf(before, after)
     if (!difference || isSame(difference)) return { runs, difference, unstable: false }
     const again = await this.#run(current, request, terms)
-    const own = await differenceOf(before, again)
+    const own = differenceOf(before, again)
     if (own && isSame(own)) return { runs, difference, unstable: false }
     // Entries may have arrived between the first two runs.
-    const later = await differenceOf(again, after)
+    const later = differenceOf(again, after)
     if (later && isSame(later)) return { runs: { before: again, after }, difference: later, unstable: false }
     return { runs, difference, unstable: true }
   }
@@ -165,7 +168,7 @@ export class Replays {
     const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
     try {
       if (endpoint.definition.strict) refuseUnknown(endpoint, request)
-      const call = prepareCall({ endpoint, parameters, project, format: ndjson })
+      const call = prepareCall({ endpoint, parameters, project, format: comparable })
       const parts = { runner, sandboxes, clock: time.wall, arrivals: undefined }
       const result = await new Computation(call, parts).run(
         { ...replayer, signal, engineTime, blame },
@@ -191,8 +194,6 @@ function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentReques
 }
 
 /** Undefined if one of the runs failed. */
-async function differenceOf(one: Run, other: Run): Promise<RowDifference | undefined> {
-  if (!one.body || !other.body) return undefined
-  if (one.body.equals(other.body)) return noDifference
-  return rowDifference(await readResultRows(one.body), await readResultRows(other.body))
+function differenceOf(one: Run, other: Run) {
+  return one.body && other.body && rowDifference(one.body, other.body)
 }

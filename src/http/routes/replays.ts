@@ -34,20 +34,13 @@ const replayedRequest: z.ZodType<ReplayedRequest> = z.object({
     .describe('`failed`: the new version fails, the current one does not or with another error.'),
   before: replayRun.describe('The current version.'),
   after: replayRun.describe('The new version.'),
-  changed_rows: z.int().describe('Rows with other values.'),
-  added_rows: z.int().describe('Rows that only the new version returns.'),
+  added_rows: z.int().describe('Rows that only the new version returns, also because a value changed.'),
   removed_rows: z.int().describe('Rows that only the current version returns.'),
-  reordered: z.boolean().describe('Whether rows that both return are in another order.'),
+  reordered: z.boolean().describe('Whether both return the same rows in another order.'),
   unstable: z
     .boolean()
     .describe(
       'Whether the current version, run again, returned something else, so that the rows cannot be compared.',
-    ),
-  columns: z
-    .array(z.object({ name: z.string(), changed: z.int() }))
-    .describe(
-      'Columns with other values, and the number of rows. Empty if a caller of a sandbox sent SQL, ' +
-        'unless `show_values` is true.',
     ),
   parameters: z.record(z.string(), z.string()).exactOptional().describe('Parameters that were sent.'),
   project: z.string().nullable().exactOptional().describe('Project of the token.'),

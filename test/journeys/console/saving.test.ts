@@ -76,7 +76,7 @@ GROUP BY event_message ORDER BY event_message`
       await save(page)
       await dialog.getByText('Of 2 recent requests, 2 return different rows.', { exact: false }).waitFor()
       await dialog
-        .getByText(/rows changed \(n in \d+ rows\)/)
+        .getByText(/\d+ rows removed, \d+ rows added/)
         .first()
         .waitFor()
       await dialog.getByText('tenant', { exact: true }).waitFor()

@@ -255,11 +255,11 @@ export function deployCommandJourneys(service: () => LocalService): void {
           'wellhead: 1 replayed request differs or fails; nothing was deployed. Use --replay to deploy anyway.\n',
       })
       expect(refused.stdout).toMatch(
-        /^replayed 1 recent request of asked\.entries: 0 same, 1 different, 0 failed\n {2}different {2}\d+ uses?: 1 row changed; columns entries \(1\); \S+ → \S+ ms, \d+ → \d+ rows read\n/,
+        /^replayed 1 recent request of asked\.entries: 0 same, 1 different, 0 failed\n {2}different {2}\d+ uses?: 1 row removed; 1 row added; \S+ → \S+ ms, \d+ → \d+ rows read\n/,
       )
       expect(refused.stdout).not.toContain('project=asked')
       const shown = await deploy('--dry-run', '--replay', '--show-values')
-      expect(shown.stdout).toContain(', project=asked: 1 row changed')
+      expect(shown.stdout).toContain(', project=asked: 1 row removed; 1 row added')
       expect(shown.stdout).toContain(
         '{"before":{"project":"asked","entries":1},"after":{"project":"asked","entries":2}}',
       )
@@ -273,7 +273,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       edit('count() + toUInt64(any(project))', '2 * count()')
       expect(await replay('--replay')).toMatchObject({
         ...{ code: 0, deployed: true },
-        requests: [{ outcome: 'different', changed_rows: 1 }],
+        requests: [{ outcome: 'different', removed_rows: 1, added_rows: 1 }],
       })
       const answer = await run('endpoint', 'run', 'asked.entries', 'project=asked')
       expect(JSON.parse(answer.stdout)).toEqual({ result: [{ project: 'asked', entries: 2 }] })

@@ -33,17 +33,12 @@ export function replaySummary({ requests, skipped }: Replay): string {
   return `${requests.length === 1 ? 'The recent request returns' : `All ${of} return`} the same rows.${rest}`
 }
 
-/** What differs, such as "2 rows changed (total), 1 row added". */
+/** What differs, such as "2 rows removed, 1 row added". */
 export function differenceText(request: ReplayedRequest): string {
-  const { changed_rows: changed, added_rows: added, removed_rows: removed, columns, reordered } = request
-  const names = columns.map((column) => `${column.name} in ${counted(column.changed, 'row')}`)
+  const { added_rows: added, removed_rows: removed, reordered } = request
   const parts = [
-    changed > 0
-      ? `${counted(changed, 'row')} changed${names.length > 0 ? ` (${names.join(', ')})` : ''}`
-      : '',
-    changed === 0 && names.length > 0 ? `columns: ${columns.map(({ name }) => name).join(', ')}` : '',
-    added > 0 ? `${counted(added, 'row')} added` : '',
     removed > 0 ? `${counted(removed, 'row')} removed` : '',
+    added > 0 ? `${counted(added, 'row')} added` : '',
     reordered ? 'different order' : '',
   ]
   return parts.filter((part) => part !== '').join(', ')
