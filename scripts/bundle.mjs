@@ -8,9 +8,9 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
- * service, commands that check shapes themselves, the service, and what is left, which only traces need.
+ * service, their tables, commands that check shapes or use the engine, the service, and what is left, which only traces need.
  */
-const files = ['command-line', 'client', 'commands', 'service', 'tracing']
+const files = ['command-line', 'client', 'tables', 'commands', 'service', 'tracing']
 
 export async function bundle() {
   const alone = { output: { codeSplitting: false } }
@@ -89,10 +89,13 @@ function fewFiles() {
       const importsOf = (ids) =>
         [...ids].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
       const isOurs = (id) => id.startsWith(join(root, 'src/cli/'))
-      const checksShapes = (ids) => [...ids].some((id) => id.includes('/node_modules/zod/'))
-      for (const ids of importsOf(first).map((id) => closureOf([id]))) {
-        if (!checksShapes(ids)) assign('client', ids)
-      }
+      const isLight = (ids) => ![...ids].some((id) => /\/node_modules\/zod\/|\/src\/engine\/host\//.test(id))
+      const lightOf = (ids) =>
+        importsOf(ids)
+          .map((id) => closureOf([id]))
+          .filter(isLight)
+      for (const ids of lightOf(first)) assign('client', ids)
+      for (const ids of lightOf(fileOf.keys())) assign('tables', ids)
       const closures = importsOf(this.getModuleIds())
         .filter(isOurs)
         .map((id) => closureOf([id]))

@@ -7,7 +7,6 @@ import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
-import { formatRows } from '../output/table.ts'
 import { objectWith } from '../response-reader.ts'
 import type { ServiceClient } from '../service-client.ts'
 
@@ -46,7 +45,7 @@ export async function showRows(
     const response = await request(control)
     const body = await client.read(response)
     const elapsedMs = performance.now() - startedMs
-    const { output, rows } = render(body, format, client, io)
+    const { output, rows } = await render(body, format, client, io)
     await (file === undefined ? io.stdout.write(output) : writeFile(file, output))
     await io.stderr.write(`${summary(response.headers, rows, elapsedMs)}\n`)
   } catch (error) {
@@ -78,10 +77,13 @@ function formatOf({ format, output }: RowsOptions, io: CommandIo): Format {
   return format
 }
 
-function render(body: Buffer, format: Format, client: ServiceClient, io: CommandIo) {
+async function render(body: Buffer, format: Format, client: ServiceClient, io: CommandIo) {
   if (format === 'table' || format === 'json') {
     const { result } = client.parse(body, resultResponse)
-    return { output: format === 'table' ? formatRows(result, io.stdout) : `${body}\n`, rows: result.length }
+    const rows = result.length
+    if (format === 'json') return { output: `${body}\n`, rows }
+    const { formatRows } = await import('../output/table.ts')
+    return { output: formatRows(result, io.stdout), rows }
   }
   const count = outputFormats.find(({ name }) => name === format)?.cut
   return { output: body, rows: count?.(body, Number.MAX_SAFE_INTEGER).rows }

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import type { SourcePath } from '../../sources/source-admin.ts'
 import type { CommandIo } from '../command-io.ts'
 import { type ListColumn, printList } from '../output/print.ts'
-import { cutToWidth } from '../output/table.ts'
 import { listOf } from '../response-reader.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
@@ -27,11 +26,6 @@ const columns: readonly ListColumn<PathList[number]>[] = [
   { title: 'COLUMN', of: ({ column }) => column },
 ]
 
-const exampleColumn: ListColumn<PathList[number]> = {
-  title: 'EXAMPLES',
-  of: ({ examples }) => examples?.map((text) => cutToWidth(text, 30)).join(', ') || null,
-}
-
 const help = `
 SHARE is the share of the sampled entries that have the path. COLUMN is the typed column of the path: SQL reads the path
 from it, which is faster.
@@ -49,7 +43,12 @@ export function addSourceSchemaCommand(source: Command, io: CommandIo): void {
   })
 }
 
-export function printPaths(io: CommandIo, paths: PathList): Promise<void> {
+export async function printPaths(io: CommandIo, paths: PathList): Promise<void> {
+  const { cutToWidth } = await import('../output/table.ts')
+  const exampleColumn: ListColumn<PathList[number]> = {
+    title: 'EXAMPLES',
+    of: ({ examples }) => examples?.map((text) => cutToWidth(text, 30)).join(', ') || null,
+  }
   const hasExamples = paths.some(({ examples }) => examples !== undefined)
   const shown = hasExamples ? [...columns, exampleColumn] : columns
   return printList(io, shown, paths, 'The source has no entries with metadata.')

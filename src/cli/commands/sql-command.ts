@@ -6,7 +6,6 @@ import { collectPair, wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { findInputs, readUnpacked } from '../logs/log-input.ts'
-import { sqlExcerpt } from '../output/sql-excerpt.ts'
 import { visible } from '../output/visible.ts'
 import { objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
@@ -50,7 +49,7 @@ export function defineSql(command: Command, io: CommandIo): void {
           client.request('POST', '/api/sql', { query: control, json }),
         )
       } catch (error) {
-        throw withExcerpt(error, query, io)
+        throw await withExcerpt(error, query, io)
       }
       await printWarnings(query, parameters, client, io)
     },
@@ -103,8 +102,9 @@ function readValue(text: string): JsonValue {
 }
 
 /** The error with the line of SQL that it is about. */
-function withExcerpt(error: unknown, query: string, io: CommandIo): unknown {
+async function withExcerpt(error: unknown, query: string, io: CommandIo): Promise<unknown> {
   if (!(error instanceof ServiceFailure) || error.position === undefined) return error
+  const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
   const excerpt = sqlExcerpt(query, error.position, io.stderr.columns)
   return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
 }
@@ -124,6 +124,8 @@ async function printWarnings(
     if (io.signal.aborted) throw error
     return { warnings: [] }
   })
+  if (warnings.length === 0) return
+  const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
   for (const { code, message, line, column } of warnings) {
     const excerpt = sqlExcerpt(query, { line, column }, io.stderr.columns)
     await io.stderr.write(`\nWarning: ${visible(message)} (${visible(code)})\n${excerpt ?? ''}\n`)

@@ -1,5 +1,5 @@
 import type { CommandIo, CommandOutput } from '../command-io.ts'
-import { formatTable, type TableColumn } from './table.ts'
+import type { TableColumn } from './table.ts'
 import { visible } from './visible.ts'
 
 export function printJson(io: CommandIo, value: unknown): Promise<void> {
@@ -11,7 +11,7 @@ export interface ListColumn<T> extends TableColumn {
 }
 
 /** Prints a table, or a message if there are no rows. */
-export function printList<T>(
+export async function printList<T>(
   io: CommandIo,
   columns: readonly ListColumn<T>[],
   rows: readonly T[],
@@ -19,6 +19,8 @@ export function printList<T>(
 ): Promise<void> {
   if (rows.length === 0) return io.stderr.write(`${emptyMessage}\n`)
   const cells = rows.map((row) => columns.map(({ of }) => String(of(row) ?? '-')))
+  // It measures text with tables of Unicode, which help and completion do not need.
+  const { formatTable } = await import('./table.ts')
   return io.stdout.write(formatTable(columns, cells, io.stdout))
 }
 

@@ -48,7 +48,7 @@ describe('the engine process', () => {
     expect(seen('environment')).toMatch(/^UV_THREADPOOL_SIZE=14$/m)
   })
 
-  test('is restarted when it ends, with increasing delays', () => {
+  test('is the one that was launched ahead, and is restarted when it ends, with increasing delays', () => {
     expect(JSON.parse(said)).toEqual({
       kind: 'down',
       reason: 'The engine process ended (code 3).',
