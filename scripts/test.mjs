@@ -30,6 +30,9 @@ const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argumen
 const isChosen = (subject) => chosen.length === 0 || chosen.some((file) => subject.test(file))
 if (isChosen(/console|guides/)) environment.CHROMIUM_PATH = ensureChromium()
 if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
+// Vitest does not pass this flag on to the projects of its configuration.
+const limit = given.find((argument) => argument.startsWith('--maxWorkers='))
+if (limit) environment.VITEST_MAX_WORKERS = limit.split('=')[1]
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const tests = spawn(process.execPath, [...args, ...given], { stdio: 'inherit', env: environment })
 const code = await new Promise((resolve) => tests.on('exit', resolve))
