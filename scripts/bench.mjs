@@ -41,6 +41,8 @@ for (const name of names) {
     writeFileSync(values.json, `${JSON.stringify(run, rounded, 2)}\n`)
   }
 }
+const minutes = results.reduce((sum, { seconds = 0 }) => sum + seconds, 0) / 60
+console.log(`${results.length} benchmarks in ${minutes.toFixed(1)} minutes`)
 const failed = results.filter((result) => result.failed !== undefined)
 if (failed.length > 0) console.error(`Failed: ${failed.map(({ name }) => name).join(', ')}`)
 process.exit(failed.length > 0 ? 1 : 0)

@@ -53,3 +53,19 @@ test('writes a serialized line without waiting for the next one', async () => {
   write('"status":200', 'request')
   await vi.waitFor(() => expect(lines).toHaveLength(1))
 })
+
+test('the output is flushed once after lines, and never without any', () => {
+  vi.useFakeTimers()
+  try {
+    const flush = vi.fn()
+    const log = createLog('info', { write: () => {}, flush })
+    vi.advanceTimersByTime(1_000)
+    expect(flush).not.toHaveBeenCalled()
+    log.info('one')
+    log.info('two')
+    vi.advanceTimersByTime(10_000)
+    expect(flush).toHaveBeenCalledTimes(1)
+  } finally {
+    vi.useRealTimers()
+  }
+})

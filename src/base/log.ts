@@ -9,6 +9,7 @@ export type LineWriter = (fields: string, message: string) => void
 /** Gathered lines go to the output once there are this many characters of them, or after this time. */
 const maxGathered = 8_192
 const gatheredForMs = 50
+const bufferedForMs = 100
 
 const writers = new WeakMap<Log, LineWriter>()
 
@@ -16,23 +17,32 @@ const writers = new WeakMap<Log, LineWriter>()
 export function createLog(
   level: (typeof logLevels)[number],
   // A system call for each line would double the cost of a cache hit.
-  output: DestinationStream & { flushSync?(): void } = pino.destination({
+  output: DestinationStream & { flush?(): void; flushSync?(): void } = pino.destination({
     dest: 1,
     sync: false,
     minLength: 12_288,
-    periodicFlush: 100,
   }),
 ): Log {
   const time = isoTimes()
   let gathered = ''
+  let timer: NodeJS.Timeout | undefined
+  // pino's own periodic flush wakes an idle process ten times a second.
+  const send = (text: string) => {
+    output.write(text)
+    if (timer !== undefined) return
+    timer = setTimeout(() => {
+      timer = undefined
+      output.flush?.()
+    }, bufferedForMs).unref()
+  }
   const flush = () => {
-    if (gathered !== '') output.write(gathered)
+    if (gathered !== '') send(gathered)
     gathered = ''
   }
   const inOrder = {
     write: (line: string) => {
       flush()
-      output.write(line)
+      send(line)
     },
     flush,
     flushSync: () => output.flushSync?.(),

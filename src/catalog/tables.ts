@@ -14,7 +14,7 @@ const rememberedSeconds = 7 * 86_400
 
 /** Few parts, because each one costs a query about as much as all of its rows. The reasons are in decision 18. */
 const mergeSettings = [
-  'merge_selector_base = 2',
+  'merge_selector_base = 3',
   'min_age_to_force_merge_seconds = 600',
   'min_age_to_force_merge_on_partition_only = 1',
   'min_bytes_for_wide_part = 67108864',

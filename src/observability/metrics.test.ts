@@ -121,8 +121,11 @@ describe('metrics', () => {
 })
 
 describe('documents about metrics', () => {
-  const types = async () =>
-    new Map((await idleMetrics().registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]))
+  const types = async () => {
+    const metrics = idleMetrics()
+    await metrics.text()
+    return new Map((await metrics.registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]))
+  }
 
   test.runIf(platform === 'linux')(
     'docs/reference/metrics.md lists every metric with its type, and no other',
