@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Service, startService } from '../../app.ts'
 import { systemTime } from '../../base/clock.ts'
-import { createLog, type Log } from '../../base/log.ts'
+import { createLog, type Log, standardOutput } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
 import { version } from '../../base/version.ts'
 import { projects } from '../../demo/world.ts'
@@ -9,16 +9,30 @@ import { exitCodes } from '../command-failure.ts'
 import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { ServiceClient } from '../service-client.ts'
 import { removeServiceFile, writeServiceFile } from '../service-file.ts'
-import { readableLog } from './readable-log.ts'
+import { readableLine } from './readable-log.ts'
 import { runDemo } from './run-demo.ts'
 import { explainStartProblem } from './start-problems.ts'
 
 const demoHistoryMs = 7 * 86_400_000
 
+/** A reader that does not read delays the end of the process by this time. */
+const drainWithinMs = 1_000
+
 export async function runService(settings: Settings, demo: boolean, io: CommandIo): Promise<number> {
-  const { signal, stdout } = io
+  const { stdout } = io
   const isText = settings.logFormat === 'text' || (settings.logFormat === 'auto' && stdout.isTerminal)
-  const log = isText ? createLog(settings.logLevel, readableLog(stdout)) : createLog(settings.logLevel)
+  const output = standardOutput()
+  const format = isText ? (line: string) => readableLine(line, stdout.colors) : undefined
+  const log = createLog(settings.logLevel, output, format)
+  try {
+    return await serve(settings, demo, log, io)
+  } finally {
+    await output.drain(drainWithinMs)
+  }
+}
+
+async function serve(settings: Settings, demo: boolean, log: Log, io: CommandIo): Promise<number> {
+  const { signal } = io
   const stopping = once(signal, 'abort').then(() => log.info({ signal: signal.reason }, 'stopping'))
   let service: Service
   try {
@@ -37,13 +51,13 @@ export async function runService(settings: Settings, demo: boolean, io: CommandI
   }
   if (!signal.aborted) {
     publishAddress(service, settings, log, io)
-    await io.stderr.write(banner(service, settings, demo, io.stderr.colors))
+    // Not awaited: the service must stop even if nobody reads.
+    void io.stderr.write(banner(service, settings, demo, io.stderr.colors))
     if (demo) void fillDemo(service, settings, io)
     await stopping
   }
   removeServiceFile(settings.dataDir, io.pid)
   await service.stop()
-  log.flush()
   return exitCodes.done
 }
 
