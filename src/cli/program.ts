@@ -1,5 +1,6 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type Option } from 'commander'
 import { WellheadError } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import { version } from '../base/version.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
@@ -20,9 +21,27 @@ import { addDiffCommand } from './workspace/diff-command.ts'
 import { addPullCommand } from './workspace/pull-command.ts'
 import { addWorkspaceCommands } from './workspace/workspace-commands.ts'
 
+/** Reports a mistyped option rather than the required one that is missing because of it. */
+class SuggestingCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new SuggestingCommand(name)
+  }
+
+  /** Called by commander, which checks required options before unknown ones. */
+  missingMandatoryOptionValue({ flags, long }: Option): void {
+    const typed = this.args.find((arg) => arg.startsWith('--'))?.replace(/=.*/, '')
+    const isMistyped = typed !== undefined && closestName(typed, [long ?? '']) !== undefined
+    this.error(
+      isMistyped
+        ? `error: unknown option '${typed}'\n(Did you mean ${long}?)`
+        : `error: required option '${flags}' not specified`,
+    )
+  }
+}
+
 /** All commands. A test compares docs/reference/cli.md with them. */
 export function createProgram(io: CommandIo): Command {
-  const program = new Command('wellhead')
+  const program = new SuggestingCommand('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')
     .version(version, '-v, --version', 'show the version')
     .helpOption('-h, --help', 'show help')

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
+import { makeDirectory } from '../../base/files/make-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
@@ -68,7 +69,7 @@ async function pullFiles(
       `${[...lost].join(', ')} would be replaced; nothing was written. Compare with "wellhead diff", or use --force to replace.`,
     )
   }
-  mkdirSync(join(directory, 'endpoints'), { recursive: true })
+  makeDirectory(join(directory, 'endpoints'))
   for (const { file, action, content } of plan) {
     if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
   }
@@ -108,7 +109,7 @@ async function pullSources(directory: string, client: ServiceClient, queries: re
     )
     .map(sourceFileOf)
     .filter(({ file }) => !existsSync(join(directory, file)))
-  if (files.length > 0) mkdirSync(join(directory, 'sources'), { recursive: true })
+  if (files.length > 0) makeDirectory(join(directory, 'sources'))
   for (const { file, content } of files) writeFileAtomic.sync(join(directory, file), content)
   return files.map(({ file }) => ({ file, action: 'written' }))
 }

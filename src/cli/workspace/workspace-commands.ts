@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
+import { makeDirectory } from '../../base/files/make-directory.ts'
 import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
 import { runTests, type TestOutcome } from '../../workspace/run-tests.ts'
 import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
@@ -56,7 +57,7 @@ async function createWorkspace(directory: string, shown: string, io: CommandIo):
     throw new CommandFailure(`${directory} already contains ${used.join(', ')}; nothing was written.`)
   }
   for (const [file, content] of files) {
-    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    makeDirectory(dirname(join(directory, file)))
     // Never replaces a file, even one that was created in the meantime.
     writeFileSync(join(directory, file), content, { flag: 'wx' })
     await io.stdout.write(`${file}\n`)
