@@ -10,6 +10,9 @@ import { runProgram } from './cli/program.ts'
 /** Width of lines if the output is not a terminal. */
 const defaultColumns = 120
 
+/** Time to read the remaining output after a signal. */
+const readWithinMs = 1_000
+
 showSourcePositions()
 
 const stop = new AbortController()
@@ -19,6 +22,16 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
     stop.abort(name)
   })
 }
+
+/** Writes that wait for a reader. After a signal they do not wait for long, so that the process ends. */
+const waiting = new Set<() => void>()
+let isWaiting = true
+stop.signal.addEventListener('abort', () =>
+  setTimeout(() => {
+    isWaiting = false
+    for (const resolve of waiting) resolve()
+  }, readWithinMs),
+)
 
 const io: CommandIo = {
   stdout: outputOf(process.stdout),
@@ -48,6 +61,10 @@ const io: CommandIo = {
   },
 }
 
+for (const stream of [process.stdout, process.stderr] as WithHandle[]) {
+  // Node blocks on terminals, so that Ctrl-S would stop the service.
+  stream._handle?.setBlocking?.(false)
+}
 // A reader such as head may close the pipe early.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(code === 'EPIPE' ? exitCodes.done : exitCodes.failed)
@@ -55,10 +72,22 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 // Errors of stderr cannot be reported.
 process.stderr.on('error', () => {})
 
+interface WithHandle {
+  _handle?: { setBlocking?(isBlocking: boolean): void }
+}
+
 function outputOf(stream: WriteStream): CommandOutput {
   const isTerminal = stream.isTTY === true
   return {
-    write: (data) => new Promise((resolve) => stream.write(data, () => resolve())),
+    write: (data) =>
+      new Promise((resolve) => {
+        waiting.add(resolve)
+        stream.write(data, () => {
+          waiting.delete(resolve)
+          resolve()
+        })
+        if (!isWaiting) resolve()
+      }),
     isTerminal,
     get columns() {
       return (isTerminal && stream.columns) || defaultColumns

@@ -5,7 +5,17 @@ import { overload } from './scenarios/overload.ts'
 import { soak } from './scenarios/soak.ts'
 import { stall } from './scenarios/stall.ts'
 import { tenants } from './scenarios/tenants.ts'
+import { unreadLogs } from './scenarios/unread-logs.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** Load and hostile clients. The short forms share one service; `fuzz-http` comes last because it deletes endpoints and sources. */
-export const loadScenarios: readonly Scenario[] = [tenants, soak, overload, stall, clients, fuzzSql, fuzzHttp]
+export const loadScenarios: readonly Scenario[] = [
+  tenants,
+  soak,
+  overload,
+  stall,
+  unreadLogs,
+  clients,
+  fuzzSql,
+  fuzzHttp,
+]

@@ -1,3 +1,4 @@
+import { droppedLinesOf } from '../base/log.ts'
 import { type Observability, startObservability } from '../observability/observability.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
@@ -32,6 +33,7 @@ export async function createObservability(
       queue: () => queue,
       engine: engineStatus,
       freeDiskBytes: freeBytes,
+      droppedLogLines: () => droppedLinesOf(log),
       exists: {
         endpoint: (name) => endpoints.findByName(name) !== undefined,
         source: (name) => sources.find(name)?.name === name,

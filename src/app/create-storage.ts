@@ -5,7 +5,7 @@ import { Catalog } from '../catalog/catalog.ts'
 import { findLeak } from '../catalog/find-leak.ts'
 import { Sources } from '../catalog/sources.ts'
 import { serverEngine, topologyOf } from '../cluster/cluster-engine.ts'
-import { EmbeddedEngine } from '../engine/embedded-engine.ts'
+import { checkUnused, EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
@@ -68,6 +68,7 @@ function createEngine({ settings, log, node, environment, launched, time }: Serv
       log,
     })
   }
+  checkUnused(settings.dataDir)
   return new EmbeddedEngine({
     dataDir: settings.dataDir,
     memoryBytes: settings.engineMemory,

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { makeDirectory } from '../base/files/make-directory.ts'
 import { syncPath } from '../engine/host/durability/disk.ts'
 import { BackupProblem } from './manifest.ts'
 
@@ -27,7 +28,7 @@ export class StagedDirectory {
     const target = resolve(directory)
     await checkVacant(target)
     const parent = dirname(target)
-    await mkdir(parent, { recursive: true })
+    makeDirectory(parent)
     const path = join(parent, `.${basename(target)}.partial-${randomUUID().slice(0, 8)}`)
     await mkdir(path, { mode: 0o700 })
     return new StagedDirectory(path, target)

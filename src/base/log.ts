@@ -1,4 +1,5 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { type Logger, pino } from 'pino'
+import { LogOutput } from './log-output.ts'
 import type { logLevels } from './settings.ts'
 
 export type Log = Logger
@@ -6,64 +7,44 @@ export type Log = Logger
 /** Takes the fields as JSON without the braces. */
 export type LineWriter = (fields: string, message: string) => void
 
-/** Gathered lines go to the output once there are this many characters of them, or after this time. */
-const maxGathered = 8_192
-const gatheredForMs = 50
-const bufferedForMs = 100
+/** Logs of about a second at the highest rate. */
+const maxWaitingChars = 4 * 2 ** 20
 
-const writers = new WeakMap<Log, LineWriter>()
+const writers = new WeakMap<Log, { write: LineWriter; dropped: () => number }>()
 
-/** Writes lines of JSON to standard output. */
+export function standardOutput(): LogOutput {
+  return new LogOutput(1, maxWaitingChars)
+}
+
+/** Writes lines of JSON, or what `format` makes of them, to standard output. */
 export function createLog(
   level: (typeof logLevels)[number],
-  // A system call for each line would double the cost of a cache hit.
-  output: DestinationStream & { flush?(): void; flushSync?(): void } = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: 12_288,
-  }),
+  output: Pick<LogOutput, 'write' | 'dropped' | 'onDropped'> = standardOutput(),
+  format: (line: string) => string = (line) => line,
 ): Log {
   const time = isoTimes()
-  let gathered = ''
-  let timer: NodeJS.Timeout | undefined
-  // pino's own periodic flush wakes an idle process ten times a second.
-  const send = (text: string) => {
-    output.write(text)
-    if (timer !== undefined) return
-    timer = setTimeout(() => {
-      timer = undefined
-      output.flush?.()
-    }, bufferedForMs).unref()
-  }
-  const flush = () => {
-    if (gathered !== '') send(gathered)
-    gathered = ''
-  }
-  const inOrder = {
-    write: (line: string) => {
-      flush()
-      send(line)
-    },
-    flush,
-    flushSync: () => output.flushSync?.(),
-  }
-  const log = pino({ level, base: null, timestamp: time }, inOrder)
+  const log = pino({ level, base: null, timestamp: time }, { write: (line) => output.write(format(line)) })
+  output.onDropped = (lines) => log.warn({ lines }, 'log lines were dropped because nothing read them')
   const opening = `{"level":${pino.levels.values.info}`
-  writers.set(log, (fields, message) => {
+  const write: LineWriter = (fields, message) => {
     if (!log.isLevelEnabled('info')) return
-    if (gathered === '') setTimeout(flush, gatheredForMs).unref()
-    gathered += `${opening}${time()},${fields},"msg":"${message}"}\n`
-    if (gathered.length >= maxGathered) flush()
-  })
+    output.write(format(`${opening}${time()},${fields},"msg":"${message}"}\n`))
+  }
+  writers.set(log, { write, dropped: () => output.dropped })
   return log
 }
 
 /**
- * Writes lines at level info whose fields the caller has serialized. They reach the output many at a time. With pino's own
- * serialization and output, a cache hit costs 8 to 17 % more. Undefined for a log that `createLog` did not create.
+ * Writes lines at level info whose fields the caller has serialized. With pino's own serialization, a cache hit costs 8 to
+ * 17 % more. Undefined for a log that `createLog` did not create.
  */
 export function lineWriterOf(log: Log): LineWriter | undefined {
-  return writers.get(log)
+  return writers.get(log)?.write
+}
+
+/** Number of lines that were dropped because nothing read them. */
+export function droppedLinesOf(log: Log): number {
+  return writers.get(log)?.dropped() ?? 0
 }
 
 /** Formats the date once per second. pino's own function takes 2 % of the CPU time of a cache hit. */

@@ -35,6 +35,16 @@ describe('the command line', () => {
     expect((await run('serve', '--help')).stdout).toBe(stdout)
   })
 
+  test.each([
+    ['serve --dmeo', 'Unknown flag --dmeo. Did you mean --demo? '],
+    ['sql --fromat', "unknown option '--fromat'\n(Did you mean --format?)\n"],
+    ['token create --scop=query', "unknown option '--scop'\n(Did you mean --scope?)\n"],
+    ['token create --jsn', "required option '--scope <scope>' not specified\n"],
+  ])('explains wellhead %s', async (args, expected) => {
+    const { code, stderr } = await run(...args.split(' '))
+    expect([code, stderr.slice(0, 10 + expected.length)]).toEqual([2, `wellhead: ${expected}`])
+  })
+
   test('reports all invalid flags of serve and exits with 2', async () => {
     const { code, stderr } = await run('serve', '--colour=red', '--port', 'x')
     expect(code).toBe(2)

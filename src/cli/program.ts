@@ -1,6 +1,7 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type Option } from 'commander'
 import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/package-file.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { defineCompletion } from './completion/completion-command.ts'
@@ -99,12 +100,30 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   ],
 ]
 
+/** Reports a mistyped option rather than the required one that is missing because of it. */
+class SuggestingCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new SuggestingCommand(name)
+  }
+
+  /** Called by commander, which checks required options before unknown ones. */
+  missingMandatoryOptionValue({ flags, long }: Option): void {
+    const typed = this.args.find((arg) => arg.startsWith('--'))?.replace(/=.*/, '')
+    const isMistyped = typed !== undefined && closestName(typed, [long ?? '']) !== undefined
+    this.error(
+      isMistyped
+        ? `error: unknown option '${typed}'\n(Did you mean ${long}?)`
+        : `error: required option '${flags}' not specified`,
+    )
+  }
+}
+
 /** The program with the names of all commands; only those that are wanted are complete. */
 export async function createProgram(
   io: CommandIo,
   isWanted: (name: string) => boolean = () => true,
 ): Promise<Command> {
-  const program = new Command('wellhead')
+  const program = new SuggestingCommand('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')
     .version(version, '-v, --version', 'show the version')
     .helpOption('-h, --help', 'show help')

@@ -20,6 +20,8 @@ import { ClickHouseHttp } from './clickhouse-http.ts'
 import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
+import { isLocked, ownerOf } from './host/directory-lock.ts'
+import { EngineStartError } from './host/protocol.ts'
 import { defaultSessions } from './launch-host.ts'
 import { whenReady } from './readiness.ts'
 
@@ -70,6 +72,14 @@ export function socketPathFor(dataDir: string): string {
 
 export function storeDirectoryOf(dataDir: string): string {
   return join(dataDir, 'engine', 'store')
+}
+
+/** Throws if another process uses the data directory. The engine process notices that, too, but later. */
+export function checkUnused(dataDir: string): void {
+  const status = join(storeDirectoryOf(dataDir), 'status')
+  const owner = ownerOf(status)
+  if (owner === undefined || !isLocked(status)) return
+  throw new EngineStartError('in-use', `Process ${owner} has it open.`)
 }
 
 /** Version of the package `chdb`, read without loading the engine. */

@@ -14,6 +14,7 @@ export interface MetricSources {
   engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
   intake: () => { pendingBytes: number }
   liveStreams: () => number
+  droppedLogLines: () => number
   storage: () => Promise<StoredSource[]>
   /** Whether there is an endpoint or a source of this name. */
   exists: Record<'endpoint' | 'source', (name: string) => boolean>
@@ -250,6 +251,11 @@ export class Metrics {
     })
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
+    count(
+      'wellhead_log_lines_dropped_total',
+      'Log lines dropped because nothing read the output.',
+      sources.droppedLogLines,
+    )
     gauge(
       'wellhead_ingest_pending_bytes',
       'Bytes of entries not yet on disk.',

@@ -11,6 +11,7 @@ export function idleMetrics(exists: (name: string) => boolean = () => true): Met
     queue: () => ({ running: 1, waiting: 2 }),
     engine: () => ({ ready: false, restarts: 7, nodes: [{ node: 'ch-1:8123', ready: true }] }),
     intake: () => ({ pendingBytes: 8 }),
+    droppedLogLines: () => 0,
     liveStreams: () => 2,
     storage: async () => [{ source: 'edge_logs', parts: 1, rows: 2, bytes: 3 }],
     freeDiskBytes: () => 9,

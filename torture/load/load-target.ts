@@ -18,7 +18,7 @@ export async function engineRestarts(target: Target): Promise<number> {
 }
 
 /** Memory of the service without its engine. */
-export function residentMiB(target: Target): number {
+export function residentMiB(target: { pid: number }): number {
   const status = readFileSync(`/proc/${target.pid}/status`, 'utf8')
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
 }

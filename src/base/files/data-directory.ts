@@ -1,4 +1,5 @@
-import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, statfsSync } from 'node:fs'
+import { makeDirectory } from './make-directory.ts'
 
 /** With less space the engine cannot merge its data. */
 const minFreeBytes = 256 * 2 ** 20
@@ -9,7 +10,7 @@ export class StartProblem extends Error {}
 /** Creates the directory if it does not exist. Throws if it cannot be used. */
 export function prepareDataDirectory(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeDirectory(dataDir, 0o700)
   } catch (error) {
     throw new StartProblem(
       `Cannot create the data directory ${dataDir}: ${(error as Error).message}. Choose another with --data-dir.`,

@@ -1,19 +1,15 @@
 import { expect, test } from 'vitest'
-import { memoryOutput } from '../../../test/support/memory-io.ts'
 import { createLog, lineWriterOf } from '../../base/log.ts'
 import { colorsFor } from '../command-io.ts'
-import { readableLog } from './readable-log.ts'
+import { readableLine } from './readable-log.ts'
 
-function openLog() {
-  const output = memoryOutput()
-  const log = createLog('debug', readableLog(output))
+function openLog(colors = colorsFor(false, {})) {
+  let text = ''
+  const output = { write: (line: string) => (text += line), dropped: 0, onDropped: () => {} }
+  const log = createLog('debug', output, (line) => readableLine(line, colors))
   return {
     log,
-    lines: () =>
-      output
-        .text()
-        .replace(/^\d\d:\d\d:\d\d\.\d{3}/gm, 'TIME')
-        .split('\n'),
+    lines: () => text.replace(/^\d\d:\d\d:\d\d\.\d{3}/gm, 'TIME').split('\n'),
   }
 }
 
@@ -54,20 +50,14 @@ test('shows where an error happened, and escapes control characters', () => {
 })
 
 test('passes on a line that is not JSON', () => {
-  const output = memoryOutput()
-  readableLog(output).write('plain\u0007\n')
-  expect(output.text()).toBe('plain\\u0007\n')
+  expect(readableLine('plain\u0007\n', colorsFor(false, {}))).toBe('plain\\u0007\n')
 })
 
 test('colors the level and the status', () => {
-  const output = { ...memoryOutput(), colors: colorsFor(true, {}) }
-  const lines: string[] = []
-  const log = createLog(
-    'info',
-    readableLog({ ...output, write: async (text) => void lines.push(String(text)) }),
-  )
+  const { log, lines } = openLog(colorsFor(true, {}))
   log.error('broken')
   log.info({ method: 'GET', path: '/', status: 404, ms: 1 }, 'request')
-  expect(lines[0]).toMatch(/\u001b\[31merror\u001b\[39m {2}broken\n$/)
-  expect(lines[1]).toContain('\u001b[33m404\u001b[39m')
+  const [first, second] = lines()
+  expect(first).toMatch(/\u001b\[31merror\u001b\[39m {2}broken$/)
+  expect(second).toContain('\u001b[33m404\u001b[39m')
 })

@@ -10,25 +10,13 @@ interface LogLine {
   [field: string]: unknown
 }
 
-/** Takes lines of JSON and writes them for people: time, level, message, fields. */
-export function readableLog(output: Pick<CommandOutput, 'write' | 'colors'>) {
-  return {
-    write: (text: string) =>
-      void output.write(
-        text
-          .split('\n')
-          .map((line) => (line === '' ? '' : readableLine(line, output.colors)))
-          .join('\n'),
-      ),
-  }
-}
-
-function readableLine(text: string, colors: CommandOutput['colors']): string {
+/** Turns a line of JSON into one for people: time, level, message, fields. */
+export function readableLine(text: string, colors: CommandOutput['colors']): string {
   let line: LogLine
   try {
     line = JSON.parse(text) as LogLine
   } catch {
-    return visible(text)
+    return `${visible(text.trimEnd())}\n`
   }
   const { level, time, msg = '', err, ...fields } = line
   const { name, color } = levels.find(({ from }) => level >= from) ?? lowest
@@ -38,7 +26,7 @@ function readableLine(text: string, colors: CommandOutput['colors']): string {
   const shown = body.filter((part) => part !== '').join('  ')
   // Below an error, only the lines that say where it happened.
   const stack = err?.stack?.split('\n').filter((one) => /^\s+at /.test(one)) ?? []
-  return [shown, ...stack.map((one) => colors.dim(`    ${visible(one.trim())}`))].join('\n')
+  return [shown, ...stack.map((one) => colors.dim(`    ${visible(one.trim())}`)), ''].join('\n')
 }
 
 const lowest = { from: 0, name: 'trace', color: 'dim' } as const

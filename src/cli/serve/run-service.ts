@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { type Service, startService } from '../../app.ts'
 import { systemTime } from '../../base/clock.ts'
-import { createLog, type Log } from '../../base/log.ts'
+import { createLog, type Log, standardOutput } from '../../base/log.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import { projects } from '../../demo/world.ts'
@@ -10,7 +10,7 @@ import { exitCodes } from '../command-failure.ts'
 import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { ServiceClient } from '../service-client.ts'
 import { removeServiceFile, writeServiceFile } from '../service-file.ts'
-import { readableLog } from './readable-log.ts'
+import { readableLine } from './readable-log.ts'
 import { runDemo } from './run-demo.ts'
 import { explainStartProblem } from './start-problems.ts'
 
@@ -22,10 +22,25 @@ interface ServiceRun {
   launched: ChildProcess | undefined
 }
 
-export async function runService({ settings, demo, launched }: ServiceRun, io: CommandIo): Promise<number> {
-  const { signal, stdout } = io
+/** A reader that does not read delays the end of the process by this time. */
+const drainWithinMs = 1_000
+
+export async function runService(run: ServiceRun, io: CommandIo): Promise<number> {
+  const { settings } = run
+  const { stdout } = io
   const isText = settings.logFormat === 'text' || (settings.logFormat === 'auto' && stdout.isTerminal)
-  const log = isText ? createLog(settings.logLevel, readableLog(stdout)) : createLog(settings.logLevel)
+  const output = standardOutput()
+  const format = isText ? (line: string) => readableLine(line, stdout.colors) : undefined
+  const log = createLog(settings.logLevel, output, format)
+  try {
+    return await serve(run, log, io)
+  } finally {
+    await output.drain(drainWithinMs)
+  }
+}
+
+async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: CommandIo): Promise<number> {
+  const { signal } = io
   const stopping = once(signal, 'abort').then(() => log.info({ signal: signal.reason }, 'stopping'))
   let service: Service
   try {
@@ -45,13 +60,13 @@ export async function runService({ settings, demo, launched }: ServiceRun, io: C
   }
   if (!signal.aborted) {
     publishAddress(service, settings, log, io)
-    await io.stderr.write(banner(service, settings, demo, io.stderr.colors))
+    // Not awaited: the service must stop even if nobody reads.
+    void io.stderr.write(banner(service, settings, demo, io.stderr.colors))
     if (demo) void fillDemo(service, settings, io)
     await stopping
   }
   removeServiceFile(settings.dataDir, io.pid)
   await service.stop()
-  log.flush()
   return exitCodes.done
 }
 

@@ -62,9 +62,10 @@ describe('wellhead serve', () => {
     expect(readServeArguments(args, environment)).toMatchObject({ kind: 'serve', settings })
   })
 
-  const unknownFlag = (flag: string) => `Unknown flag ${flag}. List all flags with: wellhead serve --help`
+  const unknownFlag = (flag: string, meant = '') =>
+    `Unknown flag ${flag}.${meant && ` Did you mean ${meant}?`} List all flags with: wellhead serve --help`
   test.each([
-    ['an unknown flag, without its value', ['--prot=hush'], [unknownFlag('--prot')]],
+    ['an unknown flag, without its value', ['--prot=hush'], [unknownFlag('--prot', '--port')]],
     ['an unknown short flag', ['-p'], [unknownFlag('-p')]],
     ['a flag without a value', ['--host', '::1', '--port'], ['--port needs a value.']],
     ['a flag in place of a value', ['--port', '--host=x'], ['--port needs a value.']],
@@ -74,7 +75,7 @@ describe('wellhead serve', () => {
     [
       'the value of a mistyped flag without showing it, because it may be a secret',
       ['--admin-tokn', 'secret'],
-      [unknownFlag('--admin-tokn'), 'Argument 2 is unexpected.'],
+      [unknownFlag('--admin-tokn', '--admin-token'), 'Argument 2 is unexpected.'],
     ],
   ])('reports %s', (_, args, problems) => {
     expect(readServeArguments(args, {})).toEqual({ kind: 'problems', problems })

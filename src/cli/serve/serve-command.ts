@@ -8,6 +8,7 @@ import {
   settingDefinitions,
   settingNames,
 } from '../../base/settings.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { defaultSessions, launchHost } from '../../engine/launch-host.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -80,7 +81,9 @@ export function readServeArguments(
     if (name === 'help' || name === 'h') return { kind: 'help' }
     if (name === 'demo') demo = true
     else if (setting === undefined)
-      problems.push(`Unknown flag ${rawName}. List all flags with: wellhead serve --help`)
+      problems.push(
+        `Unknown flag ${rawName}.${suggestionFor(name, byFlag.keys())} List all flags with: wellhead serve --help`,
+      )
     else if (value === undefined || value.startsWith('--')) problems.push(`${rawName} needs a value.`)
     else flags[setting] = value
   }
@@ -88,4 +91,9 @@ export function readServeArguments(
   if ('problems' in reading) return { kind: 'problems', problems: [...problems, ...reading.problems] }
   if (problems.length > 0) return { kind: 'problems', problems }
   return { kind: 'serve', settings: reading.settings, demo }
+}
+
+function suggestionFor(name: string, flags: Iterable<string>): string {
+  const closest = closestName(name, [...flags, 'demo', 'help'])
+  return didYouMean(closest && `--${closest}`)
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../base/files/make-directory.ts'
 import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -18,7 +19,7 @@ export async function createWorkspace(directory: string, shown: string, io: Comm
     throw new CommandFailure(`${directory} already contains ${used.join(', ')}; nothing was written.`)
   }
   for (const [file, content] of files) {
-    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    makeDirectory(dirname(join(directory, file)))
     // Never replaces a file, even one that was created in the meantime.
     writeFileSync(join(directory, file), content, { flag: 'wx' })
     await io.stdout.write(`${file}\n`)

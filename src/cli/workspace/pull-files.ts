@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import { makeDirectory } from '../../base/files/make-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { type Source, sourceName } from '../../catalog/source.ts'
@@ -47,7 +48,7 @@ export async function pullFiles(
       `${[...lost].join(', ')} would be replaced; nothing was written. Compare with "wellhead diff", or use --force to replace.`,
     )
   }
-  mkdirSync(join(directory, 'endpoints'), { recursive: true })
+  makeDirectory(join(directory, 'endpoints'))
   for (const { file, action, content } of plan) {
     if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
   }
@@ -87,7 +88,7 @@ async function pullSources(directory: string, client: ServiceClient, queries: re
     )
     .map(sourceFileOf)
     .filter(({ file }) => !existsSync(join(directory, file)))
-  if (files.length > 0) mkdirSync(join(directory, 'sources'), { recursive: true })
+  if (files.length > 0) makeDirectory(join(directory, 'sources'))
   for (const { file, content } of files) writeFileAtomic.sync(join(directory, file), content)
   return files.map(({ file }) => ({ file, action: 'written' }))
 }

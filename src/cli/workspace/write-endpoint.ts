@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../base/files/make-directory.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
@@ -41,7 +42,7 @@ export async function writeEndpoint(
     throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
   }
   for (const [file, content] of files) {
-    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    makeDirectory(dirname(join(directory, file)))
     // Never replaces a file, even one that was created in the meantime.
     writeFileSync(join(directory, file), content, { flag: 'wx' })
     await io.stdout.write(`${file}\n`)

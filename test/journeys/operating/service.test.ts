@@ -183,6 +183,14 @@ describe('a service', () => {
     expect(JSON.stringify(receiver.spans, (_key, value) => String(value))).not.toContain('traced')
   })
 
+  test('is the only one on its data directory: another one prints one sentence', async () => {
+    const other = spawnService(args)
+    expect(await other.exit).toBe(1)
+    expect(other.stdout() + other.stderr()).toBe(
+      `wellhead: Another process uses the data directory ${directory.path}. Stop it, or choose another directory with --data-dir.\n`,
+    )
+  })
+
   test('leaves no orphan when killed, and keeps the statistics of requests from two seconds before', async () => {
     const ask = async (path: string, key: string, body?: string) => {
       const headers = { 'X-API-KEY': key, ...(body && { 'Content-Type': 'application/json' }) }
@@ -266,12 +274,15 @@ describe('a service that cannot start prints one line that says what to do', () 
     expect(lines).toEqual([`wellhead: Port ${port} is already in use. Choose another with --port.`])
   })
 
-  test('for a data directory that cannot be created', async () => {
-    const { code, lines } = await start(['--port', '0', '--data-dir', '/dev/null/data'])
-    expect(code).toBe(1)
-    expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatch(/^wellhead: Cannot create the data directory \/dev\/null\/data: /)
-  })
+  test.each(['/dev/null/data', '/proc/no-such/data'])(
+    'for a data directory that cannot be created: %s',
+    async (dataDir) => {
+      const { code, lines } = await start(['--port', '0', '--data-dir', dataDir])
+      expect(code).toBe(1)
+      expect(lines).toHaveLength(1)
+      expect(lines[0]).toContain(`wellhead: Cannot create the data directory ${dataDir}: `)
+    },
+  )
 
   test('for a missing engine executable', async () => {
     const directory = scratchDirectory()

@@ -1,0 +1,81 @@
+import { write } from 'node:fs'
+
+/** Lines are written once there are this many characters of them, or after this time: a system call for each line would double the cost of a cache hit. */
+const gatheredChars = 8_192
+const gatheredForMs = 50
+/** Pause after a write that failed: the pipe is full, its reader is gone, or the disk is full. */
+const retryAfterMs = 10
+
+/**
+ * Writes lines to a file descriptor in the background. It never blocks and never fails: while the reader does not read, lines
+ * wait in memory up to a limit, and further ones are dropped. Node must have put a pipe or a terminal into non-blocking mode.
+ */
+export class LogOutput {
+  readonly #fd: number
+  readonly #maxWaitingChars: number
+  #gathered = ''
+  #unwritten: Buffer | undefined
+  #timer: NodeJS.Timeout | undefined
+  #droppedSinceReport = 0
+  #onIdle: (() => void) | undefined
+  /** Number of lines dropped since the start. */
+  dropped = 0
+  /** Called when the reader reads again after lines were dropped. */
+  onDropped: (lines: number) => void = () => {}
+
+  constructor(fd: number, maxWaitingChars: number) {
+    this.#fd = fd
+    this.#maxWaitingChars = maxWaitingChars
+  }
+
+  write(line: string): void {
+    if (this.#gathered.length + line.length > this.#maxWaitingChars) {
+      this.dropped++
+      this.#droppedSinceReport++
+      return
+    }
+    this.#gathered += line
+    if (this.#unwritten !== undefined) return
+    if (this.#gathered.length >= gatheredChars) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), gatheredForMs).unref()
+  }
+
+  /** Starts to write what was gathered, unless a write is under way. */
+  flush(): void {
+    if (this.#unwritten !== undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#gathered === '') return void this.#onIdle?.()
+    this.#unwritten = Buffer.from(this.#gathered)
+    this.#gathered = ''
+    this.#write(this.#unwritten)
+  }
+
+  /** Resolves when everything is written, or after this time. */
+  async drain(withinMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve
+      timer = setTimeout(resolve, withinMs)
+      this.flush()
+    })
+    clearTimeout(timer)
+  }
+
+  #write(bytes: Buffer): void {
+    write(this.#fd, bytes, (error, written) => {
+      if (error !== null) setTimeout(() => this.#write(bytes), retryAfterMs).unref()
+      else if (written < bytes.length) this.#write(bytes.subarray(written))
+      else this.#finish()
+    })
+  }
+
+  #finish(): void {
+    this.#unwritten = undefined
+    const lines = this.#droppedSinceReport
+    this.#droppedSinceReport = 0
+    // Afterwards there is room for the report.
+    this.flush()
+    if (lines > 0) this.onDropped(lines)
+  }
+}
