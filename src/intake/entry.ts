@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
-import { backslash, type JsonProblem, JsonScanner, openArray, openObject, quote } from './json-scanner.ts'
+import { backslash, type JsonProblem, JsonScanner, openArray, openObject, quote } from '../base/json/json-scanner.ts'
 import { LineWriter } from './lines.ts'
 
 export const entryLimits = {
