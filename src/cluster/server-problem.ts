@@ -1,5 +1,6 @@
 import { diskFull, engineUnavailable, queryTimeout, WellheadError } from '../base/errors.ts'
 import { StartProblem } from '../base/files/data-directory.ts'
+import { trimEndOf } from '../base/text/trim-end.ts'
 import { ClickHouseError } from '../engine/clickhouse-http.ts'
 import { grantStatement } from './needed-grants.ts'
 
@@ -123,7 +124,10 @@ export function unknownCluster(cluster = '', known?: readonly string[]): Explana
 }
 
 function lackingGrant(message: string, user: string): Explanation {
-  const grant = /necessary to have the grant (.+?)(?:\. \(Missing permissions: |\.?$)/s.exec(message)?.[1]
+  const grant = message
+    .split('necessary to have the grant ')[1]
+    ?.split('. (Missing permissions: ')[0]
+    ?.replace(/\.$/, '')
   return missingGrants(grant === undefined ? [] : [grant.replace(/\([^()]*\)/g, '')], user)
 }
 
@@ -141,7 +145,7 @@ const maxQuotedLength = 200
 
 /** The first line of a message, as a sentence. */
 function sentence(message: string): string {
-  return `${(message.split('\n')[0] ?? '').slice(0, maxQuotedLength).replace(/[\s.]+$/, '')}.`
+  return `${trimEndOf((message.split('\n')[0] ?? '').slice(0, maxQuotedLength), ' .')}.`
 }
 
 /** Undefined if the error is not about the server. */

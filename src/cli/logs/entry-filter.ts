@@ -37,7 +37,7 @@ export function whereCondition(value: string): string {
     )
   }
   if (sign === '=' || sign === '!=') return `${sign === '=' ? '' : '-'}${quoted(path)}:${quoted(compared)}`
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(compared)) {
+  if (!/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(compared)) {
     throw new InvalidArgumentError(`Compare ${path} with a number; "${compared}" is not a number.`)
   }
   return `${quoted(path)}:${sign}${compared}`
