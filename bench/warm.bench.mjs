@@ -1,5 +1,5 @@
 /**
- * Renewal of a cached result: full computation compared with incremental computation, for growing windows with the same
+ * IncrementalRefresh of a cached result: full computation compared with incremental computation, for growing windows with the same
  * number of new entries. Both on the same engine, in alternating rounds.
  */
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { systemTime } from '../build/base/clock.js'
 import { EndpointRunner } from '../build/endpoints/call/endpoint-runner.js'
 import { outputFormats } from '../build/endpoints/call/output-formats.js'
 import { QueryQueue } from '../build/endpoints/call/query-queue.js'
-import { planRenewal, spanOf } from '../build/endpoints/call/renewal.js'
+import { planRefresh, spanOf } from '../build/endpoints/call/refresh.js'
 import { readDefinition } from '../build/endpoints/definition/definition-file.js'
 import { compileEndpoint } from '../build/endpoints/definition/endpoint.js'
 import { numberFrom } from './support/figures.mjs'
@@ -29,7 +29,7 @@ const cases = [
   },
 ]
 
-export const about = 'renewing a cached result'
+export const about = 'refreshing a cached result'
 
 export async function run({ engineNode, patience, choose }) {
   const largest = numberFrom('BENCH_ENTRIES', choose({ full: 1e7, quick: 1e6, emulated: 1e5 }))
@@ -65,9 +65,9 @@ export async function run({ engineNode, patience, choose }) {
       }
     }
     const table = {
-      id: 'renewal',
+      id: 'refresh',
       title: `Renewing a cached result after ${newEntries} new entries`,
-      compares: 'Engine time of an incremental renewal, divided by a full computation.',
+      compares: 'Engine time of an incremental refresh, divided by a full computation.',
       rows,
     }
     return { tables: [table] }
@@ -82,7 +82,7 @@ async function measure({ service, runner, sources, entries, file, parameters, no
   const endpoint = await compileEndpoint(service.engine, definition, 1, sources)
   const { incremental } = definition
   const nowMicros = BigInt(now) * 1000n
-  const plan = planRenewal({
+  const plan = planRefresh({
     span: spanOf(incremental, parameters.interval),
     wholeBuckets: incremental.whole_buckets,
     beforeMicros: nowMicros - 300_000_000n,

@@ -104,7 +104,7 @@ export function createEndpoints(
       arrivals: arrivalsOfAll,
     }),
     warmKeys: new WarmKeysFile({
-      path: join(settings.dataDir, 'hot-keys.json'),
+      path: join(settings.dataDir, 'warm-keys.json'),
       time,
       ...warmKeys,
       read: (limit) => cache.warmKeys(limit),

@@ -2,7 +2,7 @@ import { queryCancelled } from '../base/errors.ts'
 import type { CacheRequest, ComputeRun } from './cache-request.ts'
 import type { CachedResult } from './cached-result.ts'
 
-export interface Landing {
+export interface RunOutcome {
   result: CachedResult
   /** When the run started. */
   asOfMs: number
@@ -21,8 +21,8 @@ export class Flight {
   dropped = false
   over = false
   readonly #stop = new AbortController()
-  readonly #landed: Promise<Landing>
-  #resolve: (landing: Landing) => void = () => {}
+  readonly #landed: Promise<RunOutcome>
+  #resolve: (outcome: RunOutcome) => void = () => {}
   #reject: (error: unknown) => void = () => {}
   readonly #onAbandoned: (flight: Flight) => void
   #waiting = 0
@@ -55,7 +55,7 @@ export class Flight {
   }
 
   /** The last request to leave stops the run, unless it is a refresh. */
-  wait(signal: AbortSignal | undefined, nowMs: number): Promise<Landing> {
+  wait(signal: AbortSignal | undefined, nowMs: number): Promise<RunOutcome> {
     this.#waiting++
     this.uses++
     this.lastUsedMs = Math.max(this.lastUsedMs, nowMs)
@@ -80,9 +80,9 @@ export class Flight {
     this.#stop.abort(reason)
   }
 
-  land(landing: Landing): void {
+  land(outcome: RunOutcome): void {
     this.over = true
-    this.#resolve(landing)
+    this.#resolve(outcome)
   }
 
   fail(error: unknown): void {

@@ -24,7 +24,7 @@ import {
   requiresNewRun,
 } from './cache-request.ts'
 import { CachedResult, type Computed } from './cached-result.ts'
-import { Flight, Flights, type Landing } from './flights.ts'
+import { Flight, Flights, type RunOutcome } from './flights.ts'
 import { RefreshQueue } from './refresh-queue.ts'
 import type { WarmKey } from './warm-keys-file.ts'
 
@@ -213,15 +213,15 @@ export class ResultCache {
     const why = entry === undefined ? 'miss' : usabilityOf(entry, now) === 'fresh' ? 'request' : 'stale'
     const { flight, joined } = this.#join(request, now)
     this.counters[joined ? 'joined' : 'misses']++
-    let landing: Landing
+    let outcome: RunOutcome
     try {
-      landing = await flight.wait(signal, now)
+      outcome = await flight.wait(signal, now)
     } catch (error) {
       const fallback = signal?.aborted ? undefined : this.#fallback(error, request)
       if (fallback === undefined) throw error
       return fallback
     }
-    const { result, asOfMs, stored } = landing
+    const { result, asOfMs, stored } = outcome
     const landedAt = this.#time.now()
     return {
       result,
@@ -309,7 +309,7 @@ export class ResultCache {
     computed: Computed | 'unchanged',
     previous: CachedResult | undefined,
     asOfMs: number,
-  ): Landing {
+  ): RunOutcome {
     const { key } = request
     const result = this.#resultOf(key, computed, previous)
     if (dropped) return { result, asOfMs, stored: false }

@@ -15,7 +15,7 @@ function openFile(options: Partial<WarmKeysFileOptions> = {}) {
   const keys: WarmKey[] = []
   const failures: unknown[] = []
   const time = manualTime()
-  const path = join(scratch(), 'hot-keys.json')
+  const path = join(scratch(), 'warm-keys.json')
   const file = new WarmKeysFile({
     path,
     time,
@@ -44,7 +44,7 @@ describe('the file of warm keys', () => {
     await write('a', '"b"\n')
     expect(await file.load()).toEqual(keys)
     expect(statSync(path).mode & 0o777).toBe(0o600)
-    expect(readdirSync(join(path, '..'))).toEqual(['hot-keys.json'])
+    expect(readdirSync(join(path, '..'))).toEqual(['warm-keys.json'])
     expect(failures).toEqual([])
   })
 
@@ -93,7 +93,7 @@ describe('the file of warm keys', () => {
   })
 
   test('is reported if it cannot be written', async () => {
-    const { failures, write } = openFile({ path: join(scratch(), 'missing', 'hot-keys.json') })
+    const { failures, write } = openFile({ path: join(scratch(), 'missing', 'warm-keys.json') })
     await write('a')
     expect(failures).toHaveLength(1)
   })

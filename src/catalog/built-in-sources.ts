@@ -7,9 +7,9 @@ export const otelSource = 'otel_logs'
 /** Holds requests to endpoints. Only the service writes to it. */
 export const callsSource = 'endpoint_requests'
 
-const text = (column: string, path = column) => ({ column, path, type: 'text' as const })
+const text = (name: string, path = name) => ({ name, path, type: 'text' as const })
 const texts = (...columns: string[]) => columns.map((column) => text(column))
-const number = (column: string, path = column) => ({ column, path, type: 'number' as const })
+const number = (name: string, path = name) => ({ name, path, type: 'number' as const })
 const numbers = (...columns: string[]) => columns.map((column) => number(column))
 
 /** The sources that exist from the first start. Their aliases are the names that existing senders use. */
@@ -18,7 +18,7 @@ export const builtInSources: readonly NewSource[] = [
     name: 'edge_logs',
     aliases: ['cloudflare.logs.prod'],
     description: 'Requests at the edge.',
-    hot_fields: [
+    columns: [
       { ...text('request_url', 'request.url'), searched: true },
       text('request_path', 'request.path'),
       text('request_method', 'request.method'),
@@ -33,7 +33,7 @@ export const builtInSources: readonly NewSource[] = [
     name: 'postgres_logs',
     aliases: ['postgres.logs'],
     description: 'Databases.',
-    hot_fields: [
+    columns: [
       text('error_severity', 'parsed.error_severity'),
       text('user_name', 'parsed.user_name'),
       text('database_name', 'parsed.database_name'),
@@ -44,7 +44,7 @@ export const builtInSources: readonly NewSource[] = [
     name: 'function_edge_logs',
     aliases: ['deno-relay-logs'],
     description: 'Invocations of functions, as the relay saw them.',
-    hot_fields: [
+    columns: [
       text('function_id'),
       number('execution_time_ms'),
       number('status_code', 'response.status_code'),
@@ -55,13 +55,13 @@ export const builtInSources: readonly NewSource[] = [
     name: 'function_logs',
     aliases: ['deno-subhosting-events'],
     description: 'Events inside of functions.',
-    hot_fields: texts('function_id', 'deployment_id', 'execution_id', 'event_type', 'level', 'region'),
+    columns: texts('function_id', 'deployment_id', 'execution_id', 'event_type', 'level', 'region'),
   },
   {
     name: 'auth_logs',
     aliases: ['gotrue.logs.prod'],
     description: 'Authentication.',
-    hot_fields: [
+    columns: [
       ...texts('path', 'method'),
       number('status'),
       text('level'),
@@ -73,13 +73,13 @@ export const builtInSources: readonly NewSource[] = [
     name: 'realtime_logs',
     aliases: ['realtime.logs.prod'],
     description: 'Realtime.',
-    hot_fields: texts('level', 'topic', 'region'),
+    columns: texts('level', 'topic', 'region'),
   },
   {
     name: 'storage_logs',
     aliases: ['storage.logs.prod.2'],
     description: 'Storage.',
-    hot_fields: [
+    columns: [
       text('request_method', 'req.method'),
       text('request_url', 'req.url'),
       number('status_code', 'res.statusCode'),
@@ -91,13 +91,13 @@ export const builtInSources: readonly NewSource[] = [
     name: 'postgrest_logs',
     aliases: ['postgREST.logs.prod'],
     description: 'REST API.',
-    hot_fields: texts('host', 'component'),
+    columns: texts('host', 'component'),
   },
   {
     name: 'pgbouncer_logs',
     aliases: ['pgbouncer.logs.prod'],
     description: 'Connection pooler.',
-    hot_fields: texts('level', 'database', 'user'),
+    columns: texts('level', 'database', 'user'),
   },
   { name: quarantineSource, description: 'Entries that were rejected, as text, with the reason.' },
   { name: otelSource, description: 'OpenTelemetry records that name no source.' },
@@ -105,7 +105,7 @@ export const builtInSources: readonly NewSource[] = [
     name: callsSource,
     description: 'Requests to endpoints: caller, outcome and cost. Written by the service.',
     retention_days: 30,
-    hot_fields: [
+    columns: [
       ...texts('endpoint', 'token_id'),
       number('status'),
       text('cache'),

@@ -62,8 +62,8 @@ export async function findLeak(node: NodeConnection, cluster?: string): Promise<
 }
 
 function scratchSource(name: string): NewSource {
-  const secret = { column: 'secret', path: 'secret', type: 'text', searched: true }
-  return { ...newSourceShape.parse({ name: 'barrier', hot_fields: [secret] }), name }
+  const secret = { name: 'secret', path: 'secret', type: 'text', searched: true }
+  return { ...newSourceShape.parse({ name: 'barrier', columns: [secret] }), name }
 }
 
 /** In one part, so that the engine knows both rows by the same index, and by the server's clock. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** A path of `metadata` that queries read often; the engine stores it as a column of its own. */
 export const typedColumnShape = z.strictObject({
-  column: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
+  name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
   /** Position in `metadata`, with dots between the levels. */
   path: z.string().regex(/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/),
   type: z.enum(['text', 'number']),
@@ -29,8 +29,8 @@ const typedColumns = z
   .max(maxTypedColumns)
   .refine(
     (columns) =>
-      new Set(columns.map(({ column }) => column)).size === columns.length &&
-      columns.every(({ column }) => !reservedColumns.has(column)),
+      new Set(columns.map(({ name }) => name)).size === columns.length &&
+      columns.every(({ name }) => !reservedColumns.has(name)),
     'must have distinct columns, none of them project, id, timestamp, event_message or metadata',
   )
   .refine(
@@ -46,14 +46,14 @@ export const newSourceShape = z.strictObject({
     .max(16)
     .default([]),
   retention_days: z.int().min(1).max(3650).default(90),
-  hot_fields: typedColumns.default([]),
+  columns: typedColumns.default([]),
 })
 
 export type NewSource = z.infer<typeof newSourceShape>
 
 export const sourceShape = newSourceShape.extend({
   // Stored sources are read even if they exceed today's limits.
-  hot_fields: z.array(typedColumnShape),
+  columns: z.array(typedColumnShape),
   id: z.uuid(),
   version: z.int(),
   created_at: z.string(),
@@ -67,7 +67,7 @@ export const sourceChangeShape = z
     description: newSourceShape.shape.description.unwrap(),
     aliases: newSourceShape.shape.aliases.unwrap(),
     retention_days: newSourceShape.shape.retention_days.unwrap(),
-    hot_fields: typedColumns,
+    columns: typedColumns,
   })
   .partial()
 

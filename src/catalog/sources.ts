@@ -76,12 +76,12 @@ export class Sources {
     const found = await this.#typedColumns()
     for (const source of wanted) {
       const existing = found.get(source.name) ?? new Map<string, string>()
-      const added = source.hot_fields.filter((field) => existing.get(field.column) !== columnComment(field))
-      const kept = source.hot_fields.filter((field) => !added.includes(field))
-      const removed = [...existing.keys()].filter((column) => kept.every((field) => field.column !== column))
+      const added = source.columns.filter((field) => existing.get(field.name) !== columnComment(field))
+      const kept = source.columns.filter((field) => !added.includes(field))
+      const removed = [...existing.keys()].filter((column) => kept.every((field) => field.name !== column))
       if (added.length + removed.length === 0) continue
       // No query may use a column while it changes.
-      this.#byName.set(source.name, { ...source, hot_fields: kept })
+      this.#byName.set(source.name, { ...source, columns: kept })
       this.#readable = undefined
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
@@ -108,16 +108,16 @@ export class Sources {
     await Promise.all(
       sources.map((source) => {
         const existing = [...(found?.get(source.name)?.keys() ?? [])]
-        const place = ({ column }: TypedColumn) =>
-          existing.includes(column) ? existing.indexOf(column) : existing.length
-        const fields = source.hot_fields.toSorted((one, other) => place(one) - place(other))
-        return this.#catalog.run(createSourceTable({ ...source, hot_fields: fields }, topology))
+        const place = ({ name }: TypedColumn) =>
+          existing.includes(name) ? existing.indexOf(name) : existing.length
+        const fields = source.columns.toSorted((one, other) => place(one) - place(other))
+        return this.#catalog.run(createSourceTable({ ...source, columns: fields }, topology))
       }),
     )
   }
 
   /** On a cluster, replicas get a new column one after the other. Those that are away are not waited for. */
-  async #waitForColumns({ name, hot_fields: fields }: Source): Promise<void> {
+  async #waitForColumns({ name, columns: fields }: Source): Promise<void> {
     const sql = countLackingColumns(name, fields, this.topology)
     for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
       const [row] = await this.#catalog.read<{ lacking: string }>(sql)
@@ -276,17 +276,17 @@ function changeTo(source: Source): CatalogChange {
 }
 
 function sameFields(one: Source, other: Source): boolean {
-  return JSON.stringify(one.hot_fields) === JSON.stringify(other.hot_fields)
+  return JSON.stringify(one.columns) === JSON.stringify(other.columns)
 }
 
 function readableSources(sources: readonly Source[]): ReadableSources {
   const columns = new Map(
-    sources.map(({ name, hot_fields: fields }) => {
+    sources.map(({ name: source, columns: fields }) => {
       const texts = fields.filter(({ type }) => type === 'text')
-      return [name, new Map(texts.map(({ path, column }) => [path, column]))]
+      return [source, new Map(texts.map(({ path, name }) => [path, name]))]
     }),
   )
-  const typed = new Map(sources.map(({ name, hot_fields }) => [name, hot_fields]))
+  const typed = new Map(sources.map(({ name, columns }) => [name, columns]))
   const byAlias = new Map(sources.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])))
   return {
     has: (name) => columns.has(name),

@@ -42,10 +42,10 @@ function typedColumnSql(field: TypedColumn): string {
   const [type, value] =
     field.type === 'text' ? ['String', `ifNull(${text}, '')`] : ['Nullable(Float64)', finiteNumber(text)]
   const comment = sqlText(columnComment(field))
-  return `\`${field.column}\` ${type} MATERIALIZED ${value} COMMENT ${comment} CODEC(ZSTD(1))`
+  return `\`${field.name}\` ${type} MATERIALIZED ${value} COMMENT ${comment} CODEC(ZSTD(1))`
 }
 
-function searchIndexOf({ column }: TypedColumn): string {
+function searchIndexOf({ name: column }: TypedColumn): string {
   return `INDEX \`${column}_ngrams\` \`${column}\` ${searchIndex}`
 }
 
@@ -91,7 +91,7 @@ function distributed(table: string, sharding: string, topology: Topology): strin
  * entries in a stable order by reading backward until the limit.
  */
 export function createSourceTable(source: NewSource | Source, topology: Topology): string[] {
-  const { name, hot_fields: typedColumns, retention_days: days } = source
+  const { name, columns: typedColumns, retention_days: days } = source
   const columns = [
     'project String CODEC(ZSTD(1))',
     'id String CODEC(ZSTD(1))',
@@ -192,7 +192,7 @@ export function countLackingColumns(
   { cluster, database }: Topology,
 ): string | undefined {
   if (cluster === undefined || fields.length === 0) return undefined
-  const columns = fields.map((field) => `(${sqlText(field.column)}, ${sqlText(columnComment(field))})`)
+  const columns = fields.map((field) => `(${sqlText(field.name)}, ${sqlText(columnComment(field))})`)
   return (
     `SELECT countIf(found < ${fields.length}) AS lacking FROM (` +
     `SELECT hostName() AS node, countIf((name, comment) IN (${columns.join(', ')})) AS found ` +
@@ -205,7 +205,7 @@ export function countLackingColumns(
 export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
   return alter(
     localName(name, topology),
-    added.flatMap(({ column, searched }) => [
+    added.flatMap(({ name: column, searched }) => [
       `MATERIALIZE COLUMN \`${column}\``,
       ...(searched ? [`MATERIALIZE INDEX \`${column}_ngrams\``] : []),
     ]),

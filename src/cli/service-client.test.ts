@@ -141,7 +141,7 @@ describe('a program that is not Wellhead', () => {
   })
 
   test('pull writes nothing for a source whose name cannot be a file name', async () => {
-    const source = { id: 'i', name: '../../out', aliases: [], hot_fields: [] }
+    const source = { id: 'i', name: '../../out', aliases: [], columns: [] }
     const url = await serve((request, response) =>
       response.end(request.url === '/api/sources' ? JSON.stringify([source]) : '[]'),
     )

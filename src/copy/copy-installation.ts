@@ -119,7 +119,7 @@ async function begin(
   const finished = records.find(({ event }) => event === 'finished')
   if (finished) return finished
   const sources = JSON.stringify(
-    current.map(({ name, hot_fields, retention_days }) => ({ name, hot_fields, retention_days })),
+    current.map(({ name, columns, retention_days }) => ({ name, columns, retention_days })),
   )
   const last = records.at(-1)
   if (last?.sources === sources) return undefined

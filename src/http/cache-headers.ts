@@ -64,9 +64,9 @@ export function cacheStatus({ outcome, ttlSeconds }: CacheReport): string {
 export function cacheControl({ outcome, policy: { cacheSeconds, warmSeconds } }: CacheReport): string {
   if (outcome.kind === 'computed' && !outcome.stored) return 'private, no-cache'
   // Age is sent as well, so max-age is the whole lifetime and not the rest of it.
-  const renewing = warmSeconds === null ? Math.floor(cacheSeconds / 10) : cacheSeconds
-  const fresh = warmSeconds === null ? cacheSeconds - renewing : cacheSeconds
-  return `private, max-age=${fresh}, stale-while-revalidate=${renewing}`
+  const refreshing = warmSeconds === null ? Math.floor(cacheSeconds / 10) : cacheSeconds
+  const fresh = warmSeconds === null ? cacheSeconds - refreshing : cacheSeconds
+  return `private, max-age=${fresh}, stale-while-revalidate=${refreshing}`
 }
 
 const directive = /([\w-]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,;]*)))?/g

@@ -70,10 +70,10 @@ function listSources({ sources }: LogToolParts): BuiltInTool {
     },
     run: async (input) => {
       readShape(noInput, input)
-      const rows = sources.list().map(({ name, description, hot_fields }) => ({
+      const rows = sources.list().map(({ name, description, columns }) => ({
         name,
         description,
-        fields: hot_fields.map(({ path }) => path),
+        fields: columns.map(({ path }) => path),
       }))
       return rowResult(jsonLines(rows), { narrow: 'describe_source shows one source.' })
     },

@@ -16,13 +16,13 @@ export interface CallStoreOptions {
 
 const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata']
 const limits = { deadlineMs: 10_000 }
-const typedColumns = builtInSources.find(({ name }) => name === callsSource)?.hot_fields ?? []
+const typedColumns = builtInSources.find(({ name }) => name === callsSource)?.columns ?? []
 
 /** Stores entries of requests; resolves when they are on disk. */
 export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreOptions) {
   return async (lines: Buffer, token: string, earliestMs: number): Promise<void> => {
-    const columnsOfSource = new Set(sources.get(callsSource).hot_fields.map(({ column }) => column))
-    if (!typedColumns.every(({ column }) => columnsOfSource.has(column))) {
+    const columnsOfSource = new Set(sources.get(callsSource).columns.map(({ name }) => name))
+    if (!typedColumns.every(({ name }) => columnsOfSource.has(name))) {
       throw internal(
         new Error(`Source ${callsSource} was created by a user and lacks the columns for statistics.`),
       )

@@ -234,7 +234,7 @@ export class Metrics {
     gauge('wellhead_cache_entries', 'Number of cached results.', () => cache().entries)
     count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache().evicted)
     counter('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', ['result'], () => [
-      [{ result: 'renewed' }, cache().refreshed],
+      [{ result: 'refreshed' }, cache().refreshed],
       [{ result: 'failed' }, cache().refreshFailures],
     ])
     gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)

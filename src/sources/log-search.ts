@@ -158,7 +158,7 @@ export class LogSearch {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
     const search = this.#search(name, filter, reader)
     const step = stepOf(filter, search.nowMicros, maxBuckets)
-    const group = by === undefined ? "''" : groupSql(requiredField(by, search.source.hot_fields, 'by'))
+    const group = by === undefined ? "''" : groupSql(requiredField(by, search.source.columns, 'by'))
     const { table, sql } = search
     const top =
       `(SELECT groupArray(g) FROM (SELECT ${group} AS g FROM ${table} WHERE ${sql} ` +
@@ -188,7 +188,7 @@ export class LogSearch {
     const search = this.#search(name, filter, reader)
     const rows = await this.#rows<{ value: string; n: number }>(
       search,
-      `SELECT substringUTF8(${present(requiredField(path, search.source.hot_fields, 'path'))}, 1, 500) AS value, count() AS n ` +
+      `SELECT substringUTF8(${present(requiredField(path, search.source.columns, 'path'))}, 1, 500) AS value, count() AS n ` +
         `FROM ${search.table} WHERE ${search.sql} GROUP BY value HAVING value != '' ORDER BY n DESC, value LIMIT {limit:UInt32}`,
       { ...search.parameters, limit },
     )
@@ -198,8 +198,8 @@ export class LogSearch {
   /** The most frequent values of all typed columns that have few. */
   async facets(name: string, body: unknown, reader: EntryReader): Promise<{ facets: Facet[] }> {
     const search = this.#search(name, readShape(facetsShape, body), reader)
-    const columns = search.source.hot_fields.flatMap(({ column, path, type }) => {
-      const field = requiredField(column, search.source.hot_fields, 'column')
+    const columns = search.source.columns.flatMap(({ name: column, path, type }) => {
+      const field = requiredField(column, search.source.columns, 'column')
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
     })
     if (columns.length === 0) return { facets: [] }
@@ -243,7 +243,7 @@ export class LogSearch {
     const source = this.#options.sources.get(name, () => true)
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
-    const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.hot_fields)
+    const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.columns)
     const table = tableOf(source)
     return {
       reader,
@@ -262,7 +262,7 @@ export class LogSearch {
       {
         table,
         project: filter.project,
-        columns: source.hot_fields,
+        columns: source.columns,
         ...rangeConditions(filter, nowMicros),
       },
       condition,

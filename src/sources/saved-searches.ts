@@ -54,7 +54,7 @@ export class SavedSearches {
   async create(body: unknown, by: string): Promise<SavedSearch> {
     const sent = readShape(newSearchShape, body)
     const source = this.#sources.get(sent.source, () => true)
-    readQuery(sent.query, source.hot_fields)
+    readQuery(sent.query, source.columns)
     const search = { ...sent, source: source.name }
     const saved = this.list()
     if (saved.some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)

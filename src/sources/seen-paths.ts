@@ -42,8 +42,8 @@ export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath
     rows<{ metadata: string }>(examplesSql(table), pathSettings),
   ])
   const examples = pathExamples(newest.map(({ metadata }) => metadata))
-  const columns = new Map(source.hot_fields.map(({ path, column }) => [path, column]))
-  const missing = source.hot_fields.filter(({ path }) => seen.every((one) => one.path !== path))
+  const columns = new Map(source.columns.map(({ path, name }) => [path, name]))
+  const missing = source.columns.filter(({ path }) => seen.every((one) => one.path !== path))
   const sampled = seen[0]?.sampled ?? 0
   return [...seen, ...missing.map(({ path }) => ({ path, types: [], entries: 0, sampled }))]
     .map((found) => ({

@@ -56,13 +56,13 @@ export class SourceAdmin {
   /** Refuses to remove a typed column that endpoints read. */
   change(name: string, fields: unknown, by: string): Promise<Source> {
     const change = readShape(sourceChangeShape, fields)
-    const { name: source, hot_fields: current } = this.#sources.get(name, () => true)
-    const kept = new Set((change.hot_fields ?? current).map(({ column }) => column))
-    for (const { column } of current.filter(({ column }) => !kept.has(column))) {
+    const { name: source, columns: current } = this.#sources.get(name, () => true)
+    const kept = new Set((change.columns ?? current).map((column) => column.name))
+    for (const { name: column } of current.filter((each) => !kept.has(each.name))) {
       const readers = this.#options.readersOf(source, column)
       if (readers.length === 0) continue
       throw invalidParameter(
-        'hot_fields',
+        'columns',
         `Column ${column} is used by ${readers.slice(0, 5).join(', ')}. Change the query first, then remove the column.`,
       )
     }

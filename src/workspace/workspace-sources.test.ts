@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { NewSource } from '../catalog/source.ts'
 import { sourceChanges, sourceFileOf } from './workspace-sources.ts'
 
-const audit: NewSource = { name: 'audit', description: '', aliases: [], retention_days: 90, hot_fields: [] }
+const audit: NewSource = { name: 'audit', description: '', aliases: [], retention_days: 90, columns: [] }
 
 test('lists the fields of a source that differ from the service', () => {
   const file = { ...audit, description: 'Who did what.', retention_days: 365 }

@@ -33,7 +33,7 @@ export function sourceChanges(files: readonly NewSource[], service: readonly New
 /** The file that declares a source; fields with default values are omitted. */
 export function sourceFileOf(source: NewSource): { file: string; content: string } {
   const defaults = newSourceShape.parse({ name: source.name })
-  const changed = differingFields([...updatableFields, 'hot_fields'] as const, source, defaults)
+  const changed = differingFields([...updatableFields, 'columns'] as const, source, defaults)
   const fields = Object.fromEntries(changed.map((field) => [field, source[field]]))
   return { file: `sources/${source.name}.yaml`, content: changed.length === 0 ? '' : stringify(fields) }
 }

@@ -26,7 +26,7 @@ export interface Run {
 interface Entry {
   value: number
   asOf: number
-  renewAt: number
+  refreshAt: number
   lastUsed: number
   failure: { times: number; retryAt: number } | undefined
 }
@@ -54,7 +54,7 @@ export class KeyModel {
     if (entry && (state === 'fresh' || state === 'stale') && takes(entry.asOf)) {
       entry.lastUsed = now
       waiter.seen = this.served(entry, now, state === 'stale' && entry.failure !== undefined)
-      if (now >= entry.renewAt && !this.running && !this.next) this.begin(now, this.plan('refresh', now))
+      if (now >= entry.refreshAt && !this.running && !this.next) this.begin(now, this.plan('refresh', now))
       return waiter
     }
     if (directives.onlyIfCached) {
@@ -81,7 +81,7 @@ export class KeyModel {
     const { entry } = this
     if (!entry) return
     if (now >= entry.asOf + 10 * this.life) this.entry = undefined
-    else if (this.warm !== null && now >= entry.renewAt && now - entry.lastUsed < this.life) {
+    else if (this.warm !== null && now >= entry.refreshAt && now - entry.lastUsed < this.life) {
       if (!this.running && !this.next) this.begin(now, this.plan('refresh', now))
     }
   }
@@ -95,7 +95,7 @@ export class KeyModel {
         const longest = Math.max(1, Math.min(60, this.warm ?? this.life))
         const retryAt = now + Math.min(longest, 2 ** (times - 1))
         this.entry.failure = { times, retryAt }
-        this.entry.renewAt = Math.max(this.entry.renewAt, retryAt)
+        this.entry.refreshAt = Math.max(this.entry.refreshAt, retryAt)
       }
       for (const waiter of waiters) waiter.seen = this.instead(now, waiter)
     } else {
@@ -107,7 +107,7 @@ export class KeyModel {
         this.entry = {
           value,
           asOf: began,
-          renewAt: began + (this.warm ?? 0.9 * this.life),
+          refreshAt: began + (this.warm ?? 0.9 * this.life),
           lastUsed: Math.max(this.entry?.lastUsed ?? 0, run.lastUsed),
           failure: undefined,
         }

@@ -109,7 +109,7 @@ class ClockChecks {
   async step(offset: number): Promise<void> {
     const step = `step ${++this.#number} (${offset} s)`
     await this.#send(step)
-    await this.#renew(step)
+    await this.#refreshPart(step)
     await this.#sendKeyed(step)
     await this.#tokens(step)
     await this.#change(step)
@@ -162,10 +162,10 @@ class ClockChecks {
   }
 
   /** A cached result is used until it expires, and no longer. */
-  async #renew(step: string): Promise<void> {
+  async #refreshPart(step: string): Promise<void> {
     const stored = this.#number + (this.#number > 1 ? 1 : 0)
     const fresh = async () => (await this.#query<{ n: number }>('torture.cached-count')).row.n >= stored
-    await waitUntil(`${step}: a result cached for 2 s to be renewed`, fresh, patienceMs)
+    await waitUntil(`${step}: a result cached for 2 s to be refreshed`, fresh, patienceMs)
     this.count++
     const { age } = await this.#query('torture.long-cached')
     this.#expect(age >= 0 && age <= 900, `${step}: a result cached for 900 s is ${age} s old`)

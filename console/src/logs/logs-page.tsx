@@ -61,7 +61,7 @@ export default function LogsPage({ who }: { who: Whoami }) {
   const filter = (keys: string[], value: string, exclude: boolean) => {
     const [first, ...rest] = keys
     if (first === 'project' && !exclude && who.admin) return ask({ project: value })
-    const field = first === 'metadata' ? fieldOfPath(pathOf(rest), source.hot_fields) : pathOf(keys)
+    const field = first === 'metadata' ? fieldOfPath(pathOf(rest), source.columns) : pathOf(keys)
     addCondition(conditionOf(field, value, exclude))
   }
   const between = (from: number, to: number) =>
@@ -113,7 +113,7 @@ export default function LogsPage({ who }: { who: Whoami }) {
         <SelectField
           label="Split by"
           value={by ?? 'none'}
-          options={[['none', 'Nothing'], ...unique([...splitFields(source.hot_fields), ...(by ? [by] : [])])]}
+          options={[['none', 'Nothing'], ...unique([...splitFields(source.columns), ...(by ? [by] : [])])]}
           onChange={(chosen) => ask({ by: chosen })}
         />
         <SearchField

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defaultSplit, facetsInOrder, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
 
-const column = (name: string, path = name, type: 'text' | 'number' = 'text') => ({ column: name, path, type })
+const column = (name: string, path = name, type: 'text' | 'number' = 'text') => ({ name, path, type })
 const columns = [
   column('method', 'request.method'),
   column('status_code', 'response.status_code', 'number'),

@@ -1,7 +1,7 @@
 import type { Facet, SourcePath, TypedColumn } from '../api/shapes.ts'
 
-type Column = Pick<TypedColumn, 'column' | 'path' | 'type'>
-type Named = Pick<Column, 'column' | 'path'>
+type Column = Pick<TypedColumn, 'name' | 'path' | 'type'>
+type Named = Pick<Column, 'name' | 'path'>
 
 /** A field that a search can name. */
 interface SearchableField {
@@ -10,16 +10,16 @@ interface SearchableField {
 }
 
 const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)
-const isStatus = ({ column, path }: Named) =>
-  [column, lastKey(path)].some((name) => name === 'status' || name.startsWith('status_'))
-const isLevel = ({ column, path }: Named) =>
-  [column, lastKey(path)].some((name) => /(?:^|_)(?:level|severity|severity_text)$/.test(name))
+const isStatus = ({ name, path }: Named) =>
+  [name, lastKey(path)].some((each) => each === 'status' || each.startsWith('status_'))
+const isLevel = ({ name, path }: Named) =>
+  [name, lastKey(path)].some((each) => /(?:^|_)(?:level|severity|severity_text)$/.test(each))
 
 /** Typed columns first, then the fields that every entry has, then paths of metadata. */
 export function fieldsOf(columns: readonly Column[], schema: readonly SourcePath[]): SearchableField[] {
   const all = [
     ...(columns.filter(isStatus).length === 1 ? [{ name: 'status', note: 'short name' }] : []),
-    ...columns.map(({ column, path }) => ({ name: column, note: path })),
+    ...columns.map(({ name, path }) => ({ name, note: path })),
     { name: 'message', note: 'text of the entry' },
     { name: 'project', note: 'project of the entry' },
     { name: 'id', note: 'id of the entry' },
@@ -31,19 +31,19 @@ export function fieldsOf(columns: readonly Column[], schema: readonly SourcePath
 
 /** The fields that the histogram can be split by: text columns and the status. */
 export function splitFields(columns: readonly Column[]): string[] {
-  return columns.filter((column) => column.type === 'text' || isStatus(column)).map(({ column }) => column)
+  return columns.filter((column) => column.type === 'text' || isStatus(column)).map(({ name }) => name)
 }
 
 export function defaultSplit(columns: readonly Column[]): string | undefined {
-  return (columns.find(isStatus) ?? columns.find(isLevel))?.column
+  return (columns.find(isStatus) ?? columns.find(isLevel))?.name
 }
 
 const longValue = 40
 
 /** Status and level first, then columns with few values. Long values, such as URLs, are last. */
 export function facetsInOrder(facets: readonly Facet[]): Facet[] {
-  const rank = ({ column, field: path, values }: Facet) => {
-    if (isStatus({ column, path }) || isLevel({ column, path })) return 0
+  const rank = ({ column: name, field: path, values }: Facet) => {
+    if (isStatus({ name, path }) || isLevel({ name, path })) return 0
     return values.some(({ value }) => value.length > longValue) ? 2 : 1
   }
   return facets.toSorted((one, other) => rank(one) - rank(other) || one.values.length - other.values.length)
@@ -56,7 +56,7 @@ export function fieldOfPath(path: string, columns: readonly Column[]): string {
   const isShort = columns.some(
     (one) =>
       one.path !== path &&
-      [one.column, lastKey(one.path)].some((name) => name === path || name.startsWith(`${path}_`)),
+      [one.name, lastKey(one.path)].some((name) => name === path || name.startsWith(`${path}_`)),
   )
   return isShort || ownFields.includes(path) || path.startsWith('metadata.') ? `metadata.${path}` : path
 }

@@ -18,7 +18,7 @@ export function useLogsView(who: Whoami) {
   const sources: readonly LogSource[] = who.admin ? all : who.sources
   const hasFirst = who.admin || sources.some((one) => one.name === firstSource)
   const name = address.get('source') ?? (hasFirst ? firstSource : (sources[0]?.name ?? firstSource))
-  const source = sources.find((one) => one.name === name) ?? { name, description: '', hot_fields: [] }
+  const source = sources.find((one) => one.name === name) ?? { name, description: '', columns: [] }
   const live = address.get('live') === '1'
   const search: EntrySearch = useMemo(() => {
     const around = linkedEntry(address)
@@ -36,7 +36,7 @@ export function useLogsView(who: Whoami) {
     // Searching on from a linked entry stays at its time.
     setAddress({ ...(around && { entry: undefined, at: undefined, from, to }), ...changes })
   }
-  const by = address.get('by') ?? defaultSplit(source.hot_fields)
+  const by = address.get('by') ?? defaultSplit(source.columns)
   return {
     sources,
     source,

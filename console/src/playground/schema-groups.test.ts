@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Source, SourcePath } from '../api/shapes.ts'
 import { schemaGroups } from './schema-groups.ts'
 
-const source: Pick<Source, 'hot_fields'> = {
-  hot_fields: [{ column: 'status', path: 'response.status', type: 'number', searched: false }],
+const source: Pick<Source, 'columns'> = {
+  columns: [{ name: 'status', path: 'response.status', type: 'number', searched: false }],
 }
 const path = (name: string, fields: Partial<SourcePath> = {}): SourcePath => ({
   path: name,

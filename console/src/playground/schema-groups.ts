@@ -39,15 +39,15 @@ export function matches(text: string, words: readonly string[]): boolean {
 
 /** The columns and paths of a source that match. Typed columns are known before the paths are loaded. */
 export function schemaGroups(
-  { hot_fields }: Pick<Source, 'hot_fields'>,
+  { columns }: Pick<Source, 'columns'>,
   paths: readonly SourcePath[] | undefined,
   words: readonly string[],
 ): SchemaGroup[] {
   const byPath = new Map(paths?.map((path) => [path.path, path]))
   const shareAt = (path: SourcePath | undefined) => (path ? shareOf(path.entries, path.sampled) : '')
-  const typed = hot_fields.map(({ column, path, type }) => ({
-    name: column,
-    inSql: column,
+  const typed = columns.map(({ name, path, type }) => ({
+    name,
+    inSql: name,
     kind: type,
     share: shareAt(byPath.get(path)),
     of: `metadata.${path}`,

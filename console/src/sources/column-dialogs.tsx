@@ -25,8 +25,8 @@ function useColumnChange(
   return useMutation({
     mutationFn: async () => {
       const path = `/api/sources/${at(source)}`
-      const { hot_fields } = await api<Source>(path)
-      return api<Source>(path, { method: 'PATCH', body: { hot_fields: change(hot_fields) } })
+      const { columns } = await api<Source>(path)
+      return api<Source>(path, { method: 'PATCH', body: { columns: change(columns) } })
     },
     onSuccess: () => {
       invalidate('sources', 'json-paths')
@@ -53,7 +53,7 @@ export function NewColumn(props: NewColumnProps) {
   const { source, path, onClose } = props
   const columns = useQuery({
     ...queries.sources(),
-    select: (all) => all.find(({ name }) => name === source)?.hot_fields.map(({ column }) => column) ?? [],
+    select: (all) => all.find(({ name }) => name === source)?.columns.map((column) => column.name) ?? [],
   })
   const seen = useQuery({
     ...queries.schema(source),
@@ -80,7 +80,7 @@ function ColumnForm(props: NewColumnProps & { taken: string[]; types: string[] }
   const isText = type === 'text'
   const create = useColumnChange(
     source,
-    (columns) => [...columns, { column, path, type, searched: searched && isText }],
+    (columns) => [...columns, { name: column, path, type, searched: searched && isText }],
     onClose,
   )
   return (
@@ -134,7 +134,7 @@ export function RemoveColumn({
   path,
   onClose,
 }: Omit<NewColumnProps, 'cast'> & { column: string }) {
-  const remove = useColumnChange(source, (columns) => columns.filter((one) => one.column !== column), onClose)
+  const remove = useColumnChange(source, (columns) => columns.filter((one) => one.name !== column), onClose)
   return (
     <Confirm
       title={`Remove the column ${column}?`}

@@ -16,16 +16,16 @@ interface SourceOptions {
   /** In days. */
   retention?: number
   retentionDays?: number
-  hotField?: TypedColumn[]
-  removeHotField?: string[]
+  column?: TypedColumn[]
+  removeColumn?: string[]
 }
 
 const retentionDays = durationDays(1, 3650)
 
-const hotFieldHelp =
+const columnHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
 
-const sourceFields = ['name', 'aliases', 'retention_days', 'hot_fields'] as const
+const sourceFields = ['name', 'aliases', 'retention_days', 'columns'] as const
 const sourceResponse = objectWith<Source>(...sourceFields)
 const sourceList = listOf<Source>(...sourceFields)
 
@@ -84,11 +84,11 @@ function addCreate(source: Command, io: CommandIo): void {
     .option('--alias <name>', 'another name of the source; repeatable', collect)
     .option('--retention <duration>', 'how long entries are kept, such as 90d (default: 90d)', retentionDays)
     .option('--retention-days <n>', 'same as --retention, as a number of days', wholeNumber(1, 3650))
-    .option('--hot-field <column=path>', hotFieldHelp, collectHotField)
+    .option('--column <name=path>', columnHelp, collectColumn)
   addServiceAction(create, io, {
     examples: [
       'wellhead source create audit_logs --retention 365d',
-      'wellhead source create web_logs --hot-field request_url=request.url,searched --hot-field status=status,number',
+      'wellhead source create web_logs --column request_url=request.url,searched --column status=status,number',
     ],
     request: (client, name: string, options: SourceOptions) => {
       const json = {
@@ -96,7 +96,7 @@ function addCreate(source: Command, io: CommandIo): void {
         description: options.description,
         aliases: options.alias,
         retention_days: retentionOf(options),
-        hot_fields: options.hotField,
+        columns: options.column,
       }
       return client.json('POST', '/api/sources', sourceResponse, { json })
     },
@@ -109,23 +109,23 @@ function addUpdate(source: Command, io: CommandIo): void {
     .argument('<name>', 'source name')
     .option('--retention <duration>', 'how long entries are kept, such as 90d', retentionDays)
     .option('--retention-days <n>', 'same as --retention, as a number of days', wholeNumber(1, 3650))
-    .option('--hot-field <column=path>', hotFieldHelp, collectHotField)
-    .option('--remove-hot-field <column>', 'remove the column of a hot field; repeatable', collect)
+    .option('--column <name=path>', columnHelp, collectColumn)
+    .option('--remove-column <name>', 'remove a typed column; repeatable', collect)
   addServiceAction(update, io, {
     examples: [
       'wellhead source update web_logs --retention 30d',
-      'wellhead source update web_logs --hot-field country=request.cf.country --remove-hot-field status',
+      'wellhead source update web_logs --column country=request.cf.country --remove-column status',
     ],
     request: async (client, name: string, options: SourceOptions) => {
-      const { hot_fields: current } = await client.json('GET', pathOf(name), sourceResponse)
-      const { hotField: added = [], removeHotField: removed = [] } = options
-      const unknown = removed.filter((column) => current.every((field) => field.column !== column))
-      if (unknown.length > 0) throw usageFailure(`${name} has no hot field ${unknown.join(', ')}.`)
-      const replaced = new Set([...removed, ...added.map(({ column }) => column)])
+      const { columns: current } = await client.json('GET', pathOf(name), sourceResponse)
+      const { column: added = [], removeColumn: removed = [] } = options
+      const unknown = removed.filter((column) => current.every((each) => each.name !== column))
+      if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
+      const replaced = new Set([...removed, ...added.map((each) => each.name)])
       const json = {
         retention_days: retentionOf(options),
         ...(replaced.size > 0 && {
-          hot_fields: [...current.filter(({ column }) => !replaced.has(column)), ...added],
+          columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),
       }
       return client.json('PATCH', pathOf(name), sourceResponse, { json })
@@ -141,22 +141,20 @@ function retentionOf({ retention, retentionDays }: SourceOptions): number | unde
   return retention ?? retentionDays
 }
 
-function collectHotField(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {
+function collectColumn(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {
   const [field = '', ...words] = value.split(',')
-  const [column = '', path = ''] = field.split('=')
+  const [name = '', path = ''] = field.split('=')
   const known = words.every((word) => word === 'number' || word === 'text' || word === 'searched')
-  if (column === '' || path === '' || !known) {
-    throw new InvalidArgumentError(
-      `"${value}" must be column=path, optionally with ",number" or ",searched".`,
-    )
+  if (name === '' || path === '' || !known) {
+    throw new InvalidArgumentError(`"${value}" must be name=path, optionally with ",number" or ",searched".`)
   }
   const type = words.includes('number') ? 'number' : 'text'
-  return [...(before ?? []), { column, path, type, searched: words.includes('searched') }]
+  return [...(before ?? []), { name, path, type, searched: words.includes('searched') }]
 }
 
 function printSource(io: CommandIo, source: Source): Promise<void> {
-  const hotFields = source.hot_fields.map(
-    ({ column, path, type, searched }) => `${column}=${path},${type}${searched ? ',searched' : ''}`,
+  const typed = source.columns.map(
+    ({ name, path, type, searched }) => `${name}=${path},${type}${searched ? ',searched' : ''}`,
   )
   return printFields(io.stdout, [
     ['name', source.name],
@@ -164,7 +162,7 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
     ['description', source.description || null],
     ['aliases', source.aliases.join(' ') || null],
     ['retention', `${source.retention_days}d`],
-    ['hot fields', hotFields.join(' ') || null],
+    ['typed columns', typed.join(' ') || null],
     ['updated', shortTime(source.updated_at)],
   ])
 }

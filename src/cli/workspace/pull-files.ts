@@ -95,7 +95,7 @@ async function pullSources(directory: string, client: ServiceClient, queries: re
 
 /** Names are checked because they become names of files. */
 export async function fetchSources(client: ServiceClient): Promise<Source[]> {
-  const read = listOf<Source>('name', 'aliases', 'hot_fields')
+  const read = listOf<Source>('name', 'aliases', 'columns')
   return client.json('GET', '/api/sources', (json) => {
     const sources = read(json)
     for (const { name } of sources) {

@@ -4,8 +4,8 @@ import type { Arrivals } from '../../catalog/arrivals.ts'
 import type { Blame } from '../../engine/engine.ts'
 import { callerSqlSettings } from '../../sql/isolation.ts'
 import type { BoundCall, EndpointPlan, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
+import { IncrementalRefresh, spanOf } from './incremental-refresh.ts'
 import type { PreparedCall } from './prepared-call.ts'
-import { Renewal, spanOf } from './renewal.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
 export interface ComputationParts {
@@ -20,19 +20,19 @@ export interface ComputationParts {
 type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace' | 'blame'>
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
-export const refresher = { caller: 'wellhead:warming', purpose: 'renewal' } as const
+export const refresher = { caller: 'wellhead:warming', purpose: 'refresh' } as const
 export const follower = { caller: 'wellhead:following', purpose: 'follow' } as const
 
 /** Computes the result of a prepared call: the whole of it, or only what changed since the last run. */
 export class Computation {
   readonly #call: PreparedCall
   readonly #parts: ComputationParts
-  readonly #renewal: Renewal | undefined
+  readonly #refresh: IncrementalRefresh | undefined
 
   constructor(call: PreparedCall, parts: ComputationParts) {
     this.#call = call
     this.#parts = parts
-    this.#renewal = renewalOf(call, parts)
+    this.#refresh = refreshOf(call, parts)
   }
 
   /** What the cache calls on a miss and for each refresh. */
@@ -40,7 +40,7 @@ export class Computation {
     return async ({ purpose: reason, signal, previous, trace }) => {
       const requester = reason === 'refresh' ? refresher : { caller, purpose, engineTime }
       const run = (part?: Part) => this.run({ ...requester, signal, trace }, part)
-      const result = await (this.#renewal ? this.#renewal.run(previous, run) : run())
+      const result = await (this.#refresh ? this.#refresh.run(previous, run) : run())
       return result === 'unchanged' ? result : { ...result, contentType: this.#call.format.contentType }
     }
   }
@@ -73,14 +73,14 @@ export class Computation {
   }
 }
 
-function renewalOf({ endpoint, values, format }: PreparedCall, { clock, arrivals }: ComputationParts) {
+function refreshOf({ endpoint, values, format }: PreparedCall, { clock, arrivals }: ComputationParts) {
   const { incremental, max_rows: maxRows } = endpoint.definition
   if (!arrivals || !incremental || format.id !== 'json') return undefined
   const span = spanOf(incremental, values[incremental.by ?? ''])
   if (!span) return undefined
   const { column, whole_buckets: wholeBuckets } = incremental
   const sources = [...endpoint.compiled.possibleSources]
-  return new Renewal({ clock, arrivals, sources, column, span, wholeBuckets, maxRows })
+  return new IncrementalRefresh({ clock, arrivals, sources, column, span, wholeBuckets, maxRows })
 }
 
 /** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, and of a saved query. */

@@ -30,7 +30,7 @@ interface EndpointRunnerOptions {
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-export type RunPurpose = 'call' | 'renewal' | 'follow' | 'preview' | 'replay'
+export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay'
 
 export interface BoundCall {
   endpoint: Endpoint
@@ -143,7 +143,7 @@ export class EndpointRunner {
     { caller, signal, purpose }: Pick<BoundCall, 'caller' | 'signal' | 'purpose'>,
     work: () => Promise<T>,
   ): Promise<T> {
-    const background = purpose === 'renewal' || purpose === 'follow' || purpose === 'replay'
+    const background = purpose === 'refresh' || purpose === 'follow' || purpose === 'replay'
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 

@@ -79,7 +79,7 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
     const message = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
     add('cache_changed', 'compatible', message)
   }
-  if (renewalOf(was) !== renewalOf(is)) {
+  if (refreshOf(was) !== refreshOf(is)) {
     add('cache_changed', 'compatible', 'The way cached results are refreshed changed.')
   }
   if (was.timeout_seconds !== is.timeout_seconds) {
@@ -116,7 +116,7 @@ function cached(seconds: number | null): string {
   return seconds === null ? 'not cached' : `cached for ${seconds} s`
 }
 
-function renewalOf({ warm_seconds, incremental }: EndpointDefinition): string {
+function refreshOf({ warm_seconds, incremental }: EndpointDefinition): string {
   return JSON.stringify([warm_seconds, incremental])
 }
 

@@ -1,5 +1,5 @@
 import { assignments, type ComposedStatement, composeStatement } from './composed-statement.ts'
-import { InsertWitness } from './durability/insert-witness.ts'
+import { InsertVerifier } from './durability/insert-verifier.ts'
 import { EngineException, exceptions, fromNative } from './exceptions.ts'
 import { measuredFormat, rowFormOf } from './measured-rows.ts'
 import type { HostOptions } from './protocol.ts'
@@ -29,7 +29,7 @@ export class QueryRunner {
   readonly #pool: SessionPool<EngineSession>
   readonly #killer: QueryKiller
   readonly #running = new Set<AbortController>()
-  readonly #witness = new InsertWitness(maxTables)
+  readonly #verifier = new InsertVerifier(maxTables)
   #lastTag = 0
 
   constructor(options: QueryRunnerOptions) {
@@ -103,16 +103,16 @@ export class QueryRunner {
     tag: string,
   ): Promise<SessionResult> {
     const table = target.table.includes('.') ? target.table : `${database}.${target.table}`
-    const pending = await this.#witness.begin(table, session)
+    const pending = await this.#verifier.begin(table, session)
     const tagged = { ...Object.fromEntries(settings), log_comment: tag }
     const inserted = await session.insert(target, rows as Buffer, tagged).catch(async (error) => {
       const isGone =
-        !pending || (await this.#witness.confirmFailed(pending, this.#options.open).catch(() => false))
+        !pending || (await this.#verifier.confirmFailed(pending, this.#options.open).catch(() => false))
       // Only an engine that opens its store forgets the log entry of an insert whose rows are missing.
       if (!isGone) this.#options.restart('a failed insert may be in the insert log without its rows')
       throw error
     })
-    if (pending && !(await this.#witness.confirm(pending, session))) {
+    if (pending && !(await this.#verifier.confirm(pending, session))) {
       this.#options.restart('an insert is incomplete on disk')
       throw exceptions.notWritten()
     }

@@ -257,7 +257,7 @@ export function addEndpointRoutes(
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
     description:
-      'Paths of `metadata` in the SQL that have no typed column. A typed column (`hot_fields` of the source) makes ' +
+      'Paths of `metadata` in the SQL that have no typed column. A typed column (`columns` of the source) makes ' +
       'them faster to read. Paths without a known source are left out.',
     params,
     responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },

@@ -12,7 +12,7 @@ const texts = {
   description: 'What the source contains.',
   aliases: 'Other names that senders can use.',
   retention_days: 'How long entries are kept.',
-  hot_fields: 'Paths of `metadata` with typed columns.',
+  columns: 'Paths of `metadata` with typed columns.',
   version: 'Increases with every change.',
   created_at: 'When the source was created.',
   updated_at: 'When the source was last changed.',

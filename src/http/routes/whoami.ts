@@ -38,7 +38,7 @@ const permissions = z.object({
   endpoints: z.array(callable),
   logs: z.boolean().describe('Whether the token can search entries.'),
   sources: z
-    .array(sourceShape.pick({ name: true, description: true, hot_fields: true }))
+    .array(sourceShape.pick({ name: true, description: true, columns: true }))
     .describe('The sources that the token can search.'),
 })
 
@@ -80,8 +80,8 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
   })
 }
 
-function sourceView({ name, description, hot_fields }: Source) {
-  return { name, description, hot_fields }
+function sourceView({ name, description, columns }: Source) {
+  return { name, description, columns }
 }
 
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */

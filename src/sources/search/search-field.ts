@@ -15,7 +15,7 @@ export function searchField(name: string, columns: readonly TypedColumn[]): Sear
   if (own) return { kind: 'own', column: own }
   const path = name.replace(/^metadata\./, '')
   const typed = path === name ? shortName(name, columns) : columns.find((column) => column.path === path)
-  if (typed) return { kind: 'typed', column: typed.column, type: typed.type, keys: typed.path.split('.') }
+  if (typed) return { kind: 'typed', column: typed.name, type: typed.type, keys: typed.path.split('.') }
   // A dot inside of a key is written %2E.
   const keys = path.split('.').map((key) => key.replace(/%2E/gi, '.'))
   return keys.some((key) => key === '' || key.includes('\0')) ? undefined : { kind: 'path', keys }
@@ -31,12 +31,12 @@ export function requiredField(name: string, columns: readonly TypedColumn[], par
 /** The typed column that a name means: the column or its path, its last key, or the only name that it starts. */
 function shortName(name: string, columns: readonly TypedColumn[]): TypedColumn | undefined {
   const exact =
-    columns.find(({ column }) => column === name) ?? columns.find((column) => column.path === name)
+    columns.find((column) => column.name === name) ?? columns.find((column) => column.path === name)
   if (exact || name.includes('.')) return exact
   const lastKey = ({ path }: TypedColumn) => path.slice(path.lastIndexOf('.') + 1)
   const same = columns.filter((column) => lastKey(column) === name)
   const longer = columns.filter((column) =>
-    [column.column, lastKey(column)].some((long) => long.startsWith(`${name}_`)),
+    [column.name, lastKey(column)].some((long) => long.startsWith(`${name}_`)),
   )
   return [same, longer].find((found) => found.length === 1)?.[0]
 }

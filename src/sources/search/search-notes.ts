@@ -91,7 +91,7 @@ function missingField(
 ): string {
   const name = named?.name ?? 'event_message'
   const short = new Map(
-    columns.flatMap(({ column, path }) =>
+    columns.flatMap(({ name: column, path }) =>
       [column, path, path.slice(path.lastIndexOf('.') + 1), column.split('_')[0] as string].map((key) => [
         key,
         column,

@@ -23,7 +23,7 @@ export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[]
     const sources = scope.tables.flatMap((table) => sourceOf(query, table, columnsOf) ?? [])
     const typed = sources.flatMap((source) => columnsOf(source) ?? [])
     if (sources.length === 0) return []
-    const columns = new Set([...ownColumns, ...typed.map(({ column }) => column)])
+    const columns = new Set([...ownColumns, ...typed.map(({ name }) => name)])
     const readers = readersOf(query, scope)
     return scope.items.flatMap((item) => {
       const alias = aliasOf(query, item)
@@ -58,9 +58,7 @@ function isSameValue(
   const path = pathAt(sql, tokens, isCast ? from + 2 : from, false)
   if (path) {
     const isWhole = isCast ? closingOf(tokens, from + 1) === to - 1 : isCastOnly(tokens.slice(path.end, to))
-    return (
-      isWhole && typed.some(({ column, path: own }) => column === name && own === path.steps[0]?.join('.'))
-    )
+    return isWhole && typed.some((column) => column.name === name && column.path === path.steps[0]?.join('.'))
   }
   return to - from <= 5 && columnAt(query, to - 1)?.name === name && isDotted(tokens.slice(from, to))
 }

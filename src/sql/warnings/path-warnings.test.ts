@@ -4,7 +4,7 @@ import { manyEntries, pathWarnings, type SampledSources } from './path-warnings.
 import { readQuery, type SourceColumn } from './query-text.ts'
 
 const columns: Record<string, SourceColumn[]> = {
-  edge_logs: [{ column: 'origin_time', path: 'response.origin_time', type: 'number' }],
+  edge_logs: [{ name: 'origin_time', path: 'response.origin_time', type: 'number' }],
 }
 const columnsOf = (source: string) => columns[source]
 

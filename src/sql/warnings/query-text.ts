@@ -5,7 +5,7 @@ import type { WarningCode } from './warning.ts'
 
 /** A typed column of a source. */
 export interface SourceColumn {
-  readonly column: string
+  readonly name: string
   /** In metadata, with dots between the levels. */
   readonly path: string
   readonly type: 'text' | 'number'

@@ -61,7 +61,7 @@ test('a source is a distributed table over a local one, and both go with it', as
 
 test('a table that is created again has its columns in the order of the others', async () => {
   const fields = (...paths: string[]) => ({
-    hot_fields: paths.map((path) => ({ column: path, path, type: 'text' })),
+    columns: paths.map((path) => ({ column: path, path, type: 'text' })),
   })
   const columns = async (table: string) =>
     (
@@ -225,14 +225,14 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     replicated: true,
     shards: 'shards 1,1',
   }
-  const column = { column: 'path', path: 'request.path', type: 'text', searched: true } as const
-  const number = { column: 'status', path: 'status', type: 'number', searched: false } as const
+  const column = { name: 'path', path: 'request.path', type: 'text', searched: true } as const
+  const number = { name: 'status', path: 'status', type: 'number', searched: false } as const
   const source: Source = {
     name: 'orders',
     description: '',
     aliases: [],
     retention_days: 90,
-    hot_fields: [column, number],
+    columns: [column, number],
     id: '00000000-0000-4000-8000-000000000001',
     version: 1,
     created_at: '',

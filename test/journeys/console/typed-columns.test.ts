@@ -71,9 +71,9 @@ describe('typed columns in the console', () => {
       await dialog.getByRole('button', { name: 'Create column' }).click()
       await page.getByRole('button', { name: 'Remove the column size' }).waitFor()
       await expectFit(page)
-      expect((await typed()).hot_fields).toEqual([
-        { column: 'price', path: 'item.price', type: 'number', searched: false },
-        { column: 'size', path: 'item.size', type: 'text', searched: true },
+      expect((await typed()).columns).toEqual([
+        { name: 'price', path: 'item.price', type: 'number', searched: false },
+        { name: 'size', path: 'item.size', type: 'text', searched: true },
       ])
 
       const query = 'SELECT sum(price) AS total FROM console_columns'
@@ -86,7 +86,7 @@ describe('typed columns in the console', () => {
       await call('DELETE', '/api/endpoints/console.total')
       await page.getByRole('button', { name: 'Remove column', exact: true }).click()
       await page.getByRole('button', { name: 'Create a column: metadata.item.price' }).waitFor()
-      expect((await typed()).hot_fields).toMatchObject([{ column: 'size' }])
+      expect((await typed()).columns).toMatchObject([{ name: 'size' }])
     })
   })
 

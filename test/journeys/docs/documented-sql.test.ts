@@ -16,7 +16,7 @@ import { newWorkspaceFiles } from '../../../src/workspace/authoring/new-workspac
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const id = '11111111-2222-4333-8444-555555555555'
 
-const columns = new Map(builtInSources.map(({ name, hot_fields }) => [name, hot_fields]))
+const columns = new Map(builtInSources.map(({ name, columns }) => [name, columns]))
 // Sources that guides create are unknown here, and their paths are not checked.
 const known = {
   has: (name: string) => columns.has(name),

@@ -80,7 +80,7 @@ export function oracleJourneys(running: () => RunningService): void {
     beforeAll(async () => {
       const source = {
         name: 'oracle_logs',
-        hot_fields: [{ column: 'request_url', path: 'request.url', type: 'text', searched: true }],
+        columns: [{ name: 'request_url', path: 'request.url', type: 'text', searched: true }],
       }
       expect((await admin('POST', '/api/sources', source)).status).toBe(201)
       const entry = (project: string, url: string) => ({ project, metadata: { request: { url } } })

@@ -127,8 +127,8 @@ export function endpointWarnings(running: () => RunningService, nowMs: number): 
       expect(await counting('user.tiers')).toMatchObject([
         { code: 'unknown_path', message: expect.stringContaining('Did you mean metadata.user.tier?') },
       ])
-      const hot_fields = [{ column: 'user_tier', path: 'user.tier', type: 'text' }]
-      await request('PATCH', `/api/sources/${source}`, { hot_fields })
+      const columns = [{ name: 'user_tier', path: 'user.tier', type: 'text' }]
+      await request('PATCH', `/api/sources/${source}`, { columns })
       expect(await counting('user.tier')).toEqual([])
       await request('DELETE', `/api/sources/${source}?confirm=${source}`)
     })

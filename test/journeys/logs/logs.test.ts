@@ -252,7 +252,7 @@ describe('sending logs', () => {
       name: 'my_logs',
       retention_days: 7,
       aliases: ['my.logs'],
-      hot_fields: [{ column: 'level', path: 'level', type: 'text', searched: true }],
+      columns: [{ name: 'level', path: 'level', type: 'text', searched: true }],
     })
     expect(made.status).toBe(201)
     expect(await made.json()).toMatchObject({ name: 'my_logs', version: 1, retention_days: 7 })
@@ -289,19 +289,19 @@ describe('sending logs', () => {
     const sent = [{ size: 'L', n: 1 }, { size: 'S', n: '2' }, { n: {} }, {}]
     await send('typed', sent.map((item) => JSON.stringify({ metadata: { item } })).join('\n'))
     const fields = [
-      { column: 'size', path: 'item.size', type: 'text', searched: true },
-      { column: 'n', path: 'item.n', type: 'number' },
+      { name: 'size', path: 'item.size', type: 'text', searched: true },
+      { name: 'n', path: 'item.n', type: 'number' },
     ]
     // The engine would refuse the index only after the change is in the catalog.
-    const numbers = [{ column: 'n', path: 'item.n', type: 'number', searched: true }]
-    expect(await manage('PATCH', '/api/sources/typed', { hot_fields: numbers })).toMatchObject({
+    const numbers = [{ name: 'n', path: 'item.n', type: 'number', searched: true }]
+    expect(await manage('PATCH', '/api/sources/typed', { columns: numbers })).toMatchObject({
       status: 400,
       body: {
-        error: { parameter: 'hot_fields', message: expect.stringContaining('only if their type is text') },
+        error: { parameter: 'columns', message: expect.stringContaining('only if their type is text') },
       },
     })
-    const added = await manage('PATCH', '/api/sources/typed', { hot_fields: fields })
-    expect(added).toMatchObject({ status: 200, body: { version: 2, hot_fields: fields } })
+    const added = await manage('PATCH', '/api/sources/typed', { columns: fields })
+    expect(added).toMatchObject({ status: 200, body: { version: 2, columns: fields } })
     const query = 'SELECT size, n FROM typed ORDER BY size, n'
     expect((await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })).status).toBe(201)
     const rows = async () => (await manage('GET', '/api/endpoints/query/typed.sizes')).body.result
@@ -329,16 +329,16 @@ describe('sending logs', () => {
         examples: expect.arrayContaining(['L', 'S', 'XL']),
       }),
     ])
-    const moved = [fields[0], { column: 'n', path: 'item.m', type: 'number' }]
-    expect((await manage('PATCH', '/api/sources/typed', { hot_fields: moved })).status).toBe(200)
+    const moved = [fields[0], { name: 'n', path: 'item.m', type: 'number' }]
+    expect((await manage('PATCH', '/api/sources/typed', { columns: moved })).status).toBe(200)
     await send('typed', JSON.stringify({ metadata: { item: { size: 'XXL', n: 4, m: 5 } } }))
     expect((await rows()).map(({ n }: { n: number | null }) => n)).toEqual([null, null, null, null, null, 5])
-    const kept = await manage('PATCH', '/api/sources/typed', { hot_fields: [fields[1] as object] })
-    expect(kept).toMatchObject({ status: 400, body: { error: { parameter: 'hot_fields' } } })
+    const kept = await manage('PATCH', '/api/sources/typed', { columns: [fields[1] as object] })
+    expect(kept).toMatchObject({ status: 400, body: { error: { parameter: 'columns' } } })
     expect(kept.body.error.message).toContain('typed.sizes')
     await manage('DELETE', '/api/endpoints/typed.sizes')
-    const removed = await manage('PATCH', '/api/sources/typed', { hot_fields: [] })
-    expect(removed).toMatchObject({ status: 200, body: { version: 4, hot_fields: [] } })
+    const removed = await manage('PATCH', '/api/sources/typed', { columns: [] })
+    expect(removed).toMatchObject({ status: 200, body: { version: 4, columns: [] } })
     const gone = await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })
     expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
   })

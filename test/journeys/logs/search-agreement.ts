@@ -11,9 +11,9 @@ import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const columns: TypedColumn[] = [
-  { column: 'status_code', path: 'response.status', type: 'number', searched: false },
-  { column: 'request_url', path: 'request.url', type: 'text', searched: true },
-  { column: 'level', path: 'level', type: 'text', searched: false },
+  { name: 'status_code', path: 'response.status', type: 'number', searched: false },
+  { name: 'request_url', path: 'request.url', type: 'text', searched: true },
+  { name: 'level', path: 'level', type: 'text', searched: false },
 ]
 
 /** Values as JSON: what engines and JavaScript read differently, if anything. */
@@ -153,7 +153,7 @@ export function searchAgreement(running: () => RunningService): void {
 
   describe('the engine and the live tail understand a query in the same way', () => {
     beforeAll(async () => {
-      await admin('POST', '/api/sources', { name: 'agreed', hot_fields: columns })
+      await admin('POST', '/api/sources', { name: 'agreed', columns: columns })
       const sent = await send('agreed', entries.join('\n'), { 'Content-Type': 'application/x-ndjson' })
       expect(sent.body).toMatchObject({ accepted: entries.length, rejected: 0 })
     })

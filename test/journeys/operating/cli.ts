@@ -266,15 +266,15 @@ export function cliJourneys(service: () => LocalService): void {
         retention_days: 30,
       })
       const update = (...flags: string[]) => data('source', 'update', 'cli_logs', ...flags)
-      const hot = ['--hot-field', 'size=item.size,searched', '--hot-field', 'n=item.n']
-      expect(await update('--retention-days', '20', ...hot)).toMatchObject({ retention_days: 20 })
-      expect(await update('--hot-field', 'n=item.n,number', '--remove-hot-field', 'size')).toMatchObject({
+      const typed = ['--column', 'size=item.size,searched', '--column', 'n=item.n']
+      expect(await update('--retention-days', '20', ...typed)).toMatchObject({ retention_days: 20 })
+      expect(await update('--column', 'n=item.n,number', '--remove-column', 'size')).toMatchObject({
         retention_days: 20,
-        hot_fields: [{ column: 'n', path: 'item.n', type: 'number', searched: false }],
+        columns: [{ name: 'n', path: 'item.n', type: 'number', searched: false }],
       })
-      expect(await run(['source', 'update', 'cli_logs', '--remove-hot-field', 'size'])).toMatchObject({
+      expect(await run(['source', 'update', 'cli_logs', '--remove-column', 'size'])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('cli_logs has no hot field size.'),
+        stderr: expect.stringContaining('cli_logs has no typed column size.'),
       })
       const lines = file(
         'lines.ndjson',

@@ -69,9 +69,9 @@ const odd = 'tab\t line\n return\r null\0 quote\' " back\\slash \\N \\t ü 😀 
 
 /** Days with the same keys, several projects, values that formats escape, and no entries at all. */
 async function fill(service: RunningService): Promise<void> {
-  const fields = [{ column: 'level', path: 'level', type: 'text', searched: true }]
+  const fields = [{ name: 'level', path: 'level', type: 'text', searched: true }]
   for (const name of ['shop_logs', 'empty_logs', 'gone_logs']) {
-    await expectStatus(201, admin(service, 'POST', '/api/sources', { name, hot_fields: fields }))
+    await expectStatus(201, admin(service, 'POST', '/api/sources', { name, columns: fields }))
   }
   const entries = Array.from({ length: 240 }, (_, i) => ({
     id: i % 3 === 0 ? 'same' : `e${i} ${odd}`,

@@ -59,10 +59,8 @@ async function doctor(more: Record<string, string> = {}) {
 }
 
 test('the service does everything with the grants that the documentation lists', async () => {
-  const typed = (column: string) => ({ column, path: `request.${column}`, type: 'text', searched: true })
-  expect((await admin('POST', '/api/sources', { name: 'orders', hot_fields: [typed('path')] })).status).toBe(
-    201,
-  )
+  const typed = (name: string) => ({ name, path: `request.${name}`, type: 'text', searched: true })
+  expect((await admin('POST', '/api/sources', { name: 'orders', columns: [typed('path')] })).status).toBe(201)
   expect(
     (
       await admin('POST', '/api/logs?source=orders', [
@@ -70,7 +68,7 @@ test('the service does everything with the grants that the documentation lists',
       ])
     ).body.accepted,
   ).toBe(1)
-  const change = { hot_fields: [typed('host')], retention_days: 3 }
+  const change = { columns: [typed('host')], retention_days: 3 }
   expect((await admin('PATCH', '/api/sources/orders', change)).status).toBe(200)
   const query = 'SELECT metadata.request.host AS host FROM orders'
   await admin('POST', '/api/endpoints', { name: 'orders.hosts', query })

@@ -1,11 +1,11 @@
 import { findWarnings, type WarnedQuery } from '../../../src/sql/warnings/find-warnings.ts'
 import type { SourceColumn } from '../../../src/sql/warnings/query-text.ts'
 
-const text = (column: string, path: string): SourceColumn => ({ column, path, type: 'text' })
+const text = (column: string, path: string): SourceColumn => ({ name: column, path, type: 'text' })
 const sources: Record<string, SourceColumn[]> = {
   edge_logs: [
     text('request_path', 'request.path'),
-    { column: 'status_code', path: 'response.status_code', type: 'number' },
+    { name: 'status_code', path: 'response.status_code', type: 'number' },
   ],
   auth_logs: [],
 }

@@ -20,7 +20,7 @@ export function ColumnSuggestions({ saved: { name, version }, run }: { saved: En
   const reading = heavyReading([...calls, ...(result ? [callOf(result)] : [])], version)
   if (paths.length === 0 || !reading || !sources) return null
   const columnOf = ({ source, path }: JsonPath) =>
-    sources.find((one) => one.name === source)?.hot_fields.find((field) => field.path === path)?.column
+    sources.find((one) => one.name === source)?.columns.find((column) => column.path === path)?.name
   return (
     <section className="note-box stack" aria-labelledby={id}>
       <h2 id={id}>Faster with typed columns</h2>

@@ -45,9 +45,9 @@ export function useSqlNames(query: string) {
   const names = useMemo(
     () => ({
       sources: Object.fromEntries(
-        (sources ?? []).map(({ name, hot_fields }) => [
+        (sources ?? []).map(({ name, columns: typed }) => [
           name,
-          [...columns, ...hot_fields.map(({ column }) => column)],
+          [...columns, ...typed.map((column) => column.name)],
         ]),
       ),
       paths: [...new Set(paths.flatMap((one) => one.paths.map(metadataColumn)))],

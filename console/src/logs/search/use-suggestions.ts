@@ -36,7 +36,7 @@ export function useSuggestions(scope: SearchScope, part: TypedPart | undefined):
   const isField = part !== undefined && part.field === undefined && part.text !== ''
   const schema = useQuery({ ...queries.schema(source.name), enabled: hasSchema && part !== undefined })
   const values = useFieldValues(scope, part)
-  const fields = useMemo(() => fieldsOf(source.hot_fields, schema.data ?? []), [source, schema.data])
+  const fields = useMemo(() => fieldsOf(source.columns, schema.data ?? []), [source, schema.data])
   return useMemo(() => {
     if (part === undefined) return []
     if (part.field === undefined) {

@@ -63,7 +63,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
   })
 }
 
-function entryQuery(query: string, { hot_fields, version }: Source): EntryQuery {
+function entryQuery(query: string, { columns, version }: Source): EntryQuery {
   // Another version of the source may read the same query from other columns.
-  return { key: `${version} ${query}`, ...entryMatch(readQuery(query, hot_fields, maxConditions)) }
+  return { key: `${version} ${query}`, ...entryMatch(readQuery(query, columns, maxConditions)) }
 }

@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../src/base/clock.ts'
 import { Arrivals } from '../../../src/catalog/arrivals.ts'
 import { randomOf } from '../../../src/demo/random.ts'
+import {
+  IncrementalRefresh,
+  type PreviousResult,
+  spanOf,
+} from '../../../src/endpoints/call/incremental-refresh.ts'
 import { type OutputFormat, outputFormats } from '../../../src/endpoints/call/output-formats.ts'
-import { type PreviousResult, Renewal, spanOf } from '../../../src/endpoints/call/renewal.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
 import { openRunner } from '../endpoints/runner.ts'
@@ -21,8 +25,8 @@ const cases: ['usage.api-counts' | 'functions.invocation-stats', string][] = [
   ['functions.invocation-stats', '7day'],
 ]
 
-export function describeRenewal(): void {
-  describe('a result that is renewed by its newest part', () => {
+export function describeRefresh(): void {
+  describe('a result that is refreshed by its newest part', () => {
     test.each(cases)('of %s, %s, is the whole one, byte for byte', async (name, interval) => {
       const seed = Number(process.env.WELLHEAD_TEST_SEED ?? Date.now() % 100_000)
       const random = randomOf(seed).next
@@ -37,7 +41,7 @@ export function describeRenewal(): void {
       const definition = definitionOf(name)
       const endpoint = await compileEndpoint(engine, definition, 1, new Set([source]))
       const runner = openRunner(engine, clock, [source])
-      const values = endpoint.compiled.check({ project: 'renewed', interval })
+      const values = endpoint.compiled.check({ project: 'refreshed', interval })
       const call = { endpoint, values, format, caller: 'x', project: undefined }
       const { incremental } = definition
       const span = incremental && spanOf(incremental, interval)
@@ -46,10 +50,10 @@ export function describeRenewal(): void {
       const ages = [() => below(minute), () => below(hour), () => below(8 * day), () => -below(59 * minute)]
       const send = async () => {
         const entries = Array.from({ length: 1 + below(4) }, () => ({
-          project: 'renewed',
+          project: 'refreshed',
           at: BigInt(clock.now() - (ages[below(4)] as () => number)()) * 1000n,
           metadata: {
-            request: { url: 'https://renewed.example.com', path: ['/rest', '/auth', '/storage'][below(3)] },
+            request: { url: 'https://refreshed.example.com', path: ['/rest', '/auth', '/storage'][below(3)] },
             // Whole and half milliseconds have exact sums, in whatever order they are added.
             execution_time_ms: below(1000) / 2,
             response: { status_code: below(2) === 0 ? 200 : 500 },
@@ -58,7 +62,7 @@ export function describeRenewal(): void {
         await insert(source, entries)
         for (const { at } of entries) arrivals.note(source, at)
       }
-      const renewal = new Renewal({
+      const refresh = new IncrementalRefresh({
         clock,
         arrivals,
         sources: [source],
@@ -73,7 +77,7 @@ export function describeRenewal(): void {
         // The second comes soon and finds nothing new, so that at least this one is not whole.
         if (round !== 1 && below(4) > 0) await send()
         let inPart = true
-        const answer = await renewal.run(kept, (part) => {
+        const answer = await refresh.run(kept, (part) => {
           inPart = part.range !== undefined
           return runner.run(call, part)
         })

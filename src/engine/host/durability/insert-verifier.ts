@@ -30,7 +30,7 @@ const insertedPart = /^[^_]+_(\d+)_\1_0$/
  * Checks on disk what an insert left, because the engine's word is not enough: on a full disk it has put a part in place
  * whose files are empty and reported success, and it does not sync the log by which it recognizes a retry.
  */
-export class InsertWitness {
+export class InsertVerifier {
   readonly #directories: LRUCache<string, string>
   /** By the directory of the table. */
   readonly #files: LRUCache<string, TableFiles>

@@ -2,13 +2,13 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { InsertWitness, type PendingInsert } from './insert-witness.ts'
+import { InsertVerifier, type PendingInsert } from './insert-verifier.ts'
 
 let table: string
-let witness: InsertWitness
+let verifier: InsertVerifier
 beforeEach(() => {
-  table = mkdtempSync(join(tmpdir(), 'wellhead-witness-'))
-  witness = new InsertWitness(10)
+  table = mkdtempSync(join(tmpdir(), 'wellhead-verifier-'))
+  verifier = new InsertVerifier(10)
 })
 afterEach(() => rmSync(table, { recursive: true, force: true }))
 
@@ -26,8 +26,8 @@ const session = (result = table) => ({
   close: async () => {},
 })
 const begin = async (directory = table) =>
-  (await witness.begin('wellhead.edge_logs', session(directory))) as PendingInsert
-const confirm = (pending: PendingInsert) => witness.confirm(pending, session())
+  (await verifier.begin('wellhead.edge_logs', session(directory))) as PendingInsert
+const confirm = (pending: PendingInsert) => verifier.confirm(pending, session())
 
 describe('a successful insert', () => {
   test('is confirmed when its part has content and is in the log', async () => {
@@ -78,7 +78,7 @@ describe('a successful insert', () => {
     const pending = await begin(dropped)
     expect(pending.directory).toBe(dropped)
     rmSync(dropped, { recursive: true })
-    await expect(witness.confirm(pending, session(''))).rejects.toThrow('dropped during the insert')
+    await expect(verifier.confirm(pending, session(''))).rejects.toThrow('dropped during the insert')
     expect((await begin()).directory).toBe(table)
     writeFileSync(log(1), '')
     part('20261115_1_1_0', 'sums')
@@ -91,7 +91,7 @@ describe('a successful insert', () => {
 
 describe('a failed insert', () => {
   const isGone = (pending: PendingInsert, ...active: string[]) =>
-    witness.confirmFailed(pending, async () => session(active.join('\n')))
+    verifier.confirmFailed(pending, async () => session(active.join('\n')))
 
   test.each([
     [false, 'is missing', '20261115_1_2_1'],

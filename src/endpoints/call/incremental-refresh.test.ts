@@ -3,15 +3,21 @@ import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../base/clock.ts'
 import { Arrivals } from '../../catalog/arrivals.ts'
 import type { Part, RunResult } from './endpoint-runner.ts'
-import { bodyOf, type PreviousResult, planRenewal, Renewal, rowsOf } from './renewal.ts'
+import {
+  bodyOf,
+  IncrementalRefresh,
+  type PreviousResult,
+  planRefresh,
+  rowsOf,
+} from './incremental-refresh.ts'
 
 const second = 1_000_000n
 
-describe('a renewal computes', () => {
+describe('a refresh computes', () => {
   const span = { window_seconds: 3600, bucket_seconds: 60 }
   const at = (seconds: number) => BigInt(seconds) * second
   const plan = (before: number, now: number, earliest?: number, wholeBuckets = true) =>
-    planRenewal({
+    planRefresh({
       span,
       wholeBuckets,
       beforeMicros: at(before),
@@ -70,9 +76,15 @@ test('a result whose rows have no buckets, or are not in their order, is compute
       parts.push(part)
       return answerOf(rows)
     }
-    const renewal = new Renewal({ ...everything, clock, arrivals: new Arrivals(), span, wholeBuckets: true })
-    const first = (await renewal.run(undefined, run)) as RunResult
-    expect(await renewal.run(first, run)).not.toBe('unchanged')
+    const refresh = new IncrementalRefresh({
+      ...everything,
+      clock,
+      arrivals: new Arrivals(),
+      span,
+      wholeBuckets: true,
+    })
+    const first = (await refresh.run(undefined, run)) as RunResult
+    expect(await refresh.run(first, run)).not.toBe('unchanged')
     expect(parts.map(({ range }) => range)).toEqual([undefined, undefined])
   }
 })
@@ -114,7 +126,7 @@ function counting(
 
 type Step = { advance: number; arrive: number[]; lose: boolean }
 
-test('a renewed result equals the whole one, byte for byte, in random histories', async () => {
+test('a refreshed result equals the whole one, byte for byte, in random histories', async () => {
   const step = fc.record({
     advance: fc.oneof(
       fc.constant(0),
@@ -140,7 +152,7 @@ test('a renewed result equals the whole one, byte for byte, in random histories'
       const arrivals = new Arrivals()
       const entries: bigint[] = []
       const { run } = counting(entries, wholeBuckets, span)
-      const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
+      const refresh = new IncrementalRefresh({ ...everything, clock, arrivals, span, wholeBuckets })
       let kept: PreviousResult | undefined
       for (const { advance, arrive, lose } of steps as Step[]) {
         clock.advance(advance * 1000)
@@ -149,7 +161,7 @@ test('a renewed result equals the whole one, byte for byte, in random histories'
           entries.push(micros)
           arrivals.note('s', micros)
         }
-        const answer = await renewal.run(kept, run)
+        const answer = await refresh.run(kept, run)
         const result: PreviousResult = answer === 'unchanged' ? (kept as PreviousResult) : answer
         const whole = await run({ nowMicros: BigInt(clock.now()) * 1000n })
         expect(result.body.toString()).toBe(whole.body.toString())
@@ -169,8 +181,8 @@ async function weekOfEntries(wholeBuckets: boolean) {
   const span = { window_seconds: 604_800, bucket_seconds: 86_400 }
   const { run, read } = counting(entries, wholeBuckets, span)
   const arrivals = new Arrivals()
-  const renewal = new Renewal({ ...everything, clock, arrivals, span, wholeBuckets })
-  const first = (await renewal.run(undefined, run)) as RunResult
+  const refresh = new IncrementalRefresh({ ...everything, clock, arrivals, span, wholeBuckets })
+  const first = (await refresh.run(undefined, run)) as RunResult
   const whole = read()
   return {
     clock,
@@ -178,25 +190,25 @@ async function weekOfEntries(wholeBuckets: boolean) {
       entries.push(now)
       arrivals.note('s', now)
     },
-    renew: async () => (await renewal.run(first, run)) as RunResult,
+    refresh: async () => (await refresh.run(first, run)) as RunResult,
     whole: () => run({ nowMicros: BigInt(clock.now()) * 1000n }),
     /** Entries read since the first result, as a share of those read for it. */
     readShare: () => (read() - whole) / whole,
   }
 }
 
-test('a renewal reads only what is new', async () => {
-  const { arrive, renew, readShare, whole } = await weekOfEntries(true)
+test('a refresh reads only what is new', async () => {
+  const { arrive, refresh, readShare, whole } = await weekOfEntries(true)
   arrive()
-  const answer = await renew()
+  const answer = await refresh()
   expect(readShare()).toBeLessThan(0.2)
   expect(answer.body.toString()).toBe((await whole()).body.toString())
 })
 
-test('a renewal of a quiet window that starts within a bucket reads only the first and the open bucket', async () => {
-  const { clock, renew, readShare, whole } = await weekOfEntries(false)
+test('a refresh of a quiet window that starts within a bucket reads only the first and the open bucket', async () => {
+  const { clock, refresh, readShare, whole } = await weekOfEntries(false)
   clock.advance(300_000)
-  const answer = await renew()
+  const answer = await refresh()
   expect(readShare()).toBeLessThan(0.5)
   expect(answer.body.toString()).toBe((await whole()).body.toString())
 })

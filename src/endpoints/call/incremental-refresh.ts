@@ -5,7 +5,7 @@ import type { TimeRange } from '../../sql/isolation.ts'
 import type { Incremental, Span } from '../definition/definition.ts'
 import type { Part, RunResult } from './endpoint-runner.ts'
 
-interface RenewalOptions {
+interface RefreshOptions {
   clock: Clock
   arrivals: Arrivals
   /** Sources that the query may read. */
@@ -23,17 +23,17 @@ export interface PreviousResult {
   readonly truncated: boolean
 }
 
-/** After this many renewals in a row, the whole result is computed. */
+/** After this many refreshes in a row, the whole result is computed. */
 const maxInARow = 11
 
 /** Computes an incremental endpoint's result again by running its query for as little time as gives the same result. */
-export class Renewal {
-  readonly #options: RenewalOptions
+export class IncrementalRefresh {
+  readonly #options: RefreshOptions
   /** The last run: its time, and which arrivals it has seen. */
   #last: { nowMicros: bigint; mark: number; digest: string } | undefined
   #inARow = 0
 
-  constructor(options: RenewalOptions) {
+  constructor(options: RefreshOptions) {
     this.#options = options
   }
 
@@ -45,17 +45,17 @@ export class Renewal {
     const nowMicros = BigInt(clock.now()) * 1000n
     // Taken before the run: entries that arrive during the run may be missing from its result.
     const mark = arrivals.mark()
-    // A result may have been discarded: only the one of the last run can be renewed.
+    // A result may have been discarded: only the one of the last run can be refreshed.
     const base = previous && this.#last?.digest === digestOf(previous.body) ? previous : undefined
-    const renewed = base && (await this.#renew(base, nowMicros, run))
-    const result = renewed ?? (await run({ nowMicros }))
-    this.#inARow = renewed === undefined ? 0 : this.#inARow + 1
+    const refreshed = base && (await this.#refreshPart(base, nowMicros, run))
+    const result = refreshed ?? (await run({ nowMicros }))
+    this.#inARow = refreshed === undefined ? 0 : this.#inARow + 1
     const { body } = result === 'unchanged' ? (base as PreviousResult) : result
     this.#last = { nowMicros, mark, digest: digestOf(body) }
     return result
   }
 
-  async #renew(
+  async #refreshPart(
     previous: PreviousResult,
     nowMicros: bigint,
     run: (part: Part) => Promise<RunResult>,
@@ -64,7 +64,7 @@ export class Renewal {
     if (!this.#last || previous.truncated || this.#inARow >= maxInARow) return undefined
     const rows = bucketRows(previous.body, column)
     if (!rows) return undefined
-    const { unchanged, part } = planRenewal({
+    const { unchanged, part } = planRefresh({
       span,
       wholeBuckets,
       beforeMicros: this.#last.nowMicros,
@@ -91,7 +91,7 @@ export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): S
   return otherwise ?? undefined
 }
 
-interface RenewalTimes {
+interface RefreshTimes {
   span: Span
   wholeBuckets: boolean
   /** Times of the previous run and of this one. */
@@ -101,7 +101,7 @@ interface RenewalTimes {
   earliestMicros: bigint | undefined
 }
 
-interface RenewalPlan {
+interface RefreshPlan {
   /** Set if the result can only have changed by losing rows of the bucket that leaves the window. */
   unchanged: { unlessIn: bigint | undefined } | undefined
   /** The buckets to keep and the time range to compute again; undefined if that is everything. */
@@ -117,7 +117,7 @@ interface KeptBuckets {
  * Plans to compute the buckets that got new entries, those that were still open, and the first one if the window starts
  * within it, since it loses entries all the time.
  */
-export function planRenewal(times: RenewalTimes): RenewalPlan {
+export function planRefresh(times: RefreshTimes): RefreshPlan {
   const { span, wholeBuckets, beforeMicros, nowMicros, earliestMicros } = times
   const bucketMicros = BigInt(span.bucket_seconds) * 1_000_000n
   const windowMicros = BigInt(span.window_seconds) * 1_000_000n
