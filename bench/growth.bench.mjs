@@ -39,7 +39,7 @@ export async function run({ engineNode, patience, choose }) {
     'BENCH_SIZES',
     choose({ full: [1e6, 1e7, 5e7], quick: [5e4, 2e5], emulated: [1e5, 1e6, 3e6], least: [5e3, 2e4] }),
   )
-  const rounds = choose({ full: 5, quick: 2, emulated: 3 })
+  const rounds = choose({ full: 5, quick: 3, emulated: 3 })
   const calls = choose({ full: 10, quick: 3, emulated: 5 })
   const nowMs = Date.now()
   const service = await openService({ engineNode, patience, clock: { now: () => nowMs } })

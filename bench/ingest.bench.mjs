@@ -25,11 +25,11 @@ const cases = ['lean', 'full'].flatMap((shape) =>
 export const about = 'sending logs'
 
 export async function run({ engineNode, patience, choose }) {
-  const rowsPerRound = numberFrom('BENCH_ROWS', choose({ full: 16_000, quick: 10_000, emulated: 8_000 }))
+  const rowsPerRound = numberFrom('BENCH_ROWS', choose({ full: 16_000, quick: 8_000 }))
   const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', choose({ full: 20, quick: 5, emulated: 20 }))
   const service = await openService({ engineNode, patience })
   const sender = openSender()
-  const rounds = choose({ full: 3, quick: 1, emulated: 2 })
+  const rounds = 3
   const requestsPerConnection = choose({ full: 50, quick: 5 })
   const deadlineMs = 60_000 * patience
   const bench = { service, sender, rounds, requestsPerConnection, deadlineMs, rowsPerRound }

@@ -59,7 +59,7 @@ export async function run({ engineNode, patience, emulated, choose }) {
       client,
       stores,
       nowMs,
-      rounds: choose({ full: 5, quick: 2, emulated: 3 }),
+      rounds: choose({ full: 5, quick: 3 }),
       calls: choose({ full: 15, quick: 5 }),
       slowMs: choose({ full: 3_000, quick: 1_000, emulated: 2_000 }),
       deadlineMs: 60_000 * patience,
