@@ -21,7 +21,9 @@ export const headerComponents = {
   'Referrer-Policy': header('The page does not pass its address on.'),
   'Retry-After': header('Seconds to wait before the next attempt.', 'integer'),
   'Server-Timing': header('Time spent, in milliseconds.'),
-  Vary: header('Request headers that the response depends on. Where a token is accepted: those of the token.'),
+  Vary: header(
+    'Request headers that the response depends on. Where a token is accepted: those of the token.',
+  ),
   'WWW-Authenticate': header('How to send a token, and what is wrong with the one that was sent.'),
   'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
   'Wellhead-Read-Bytes': header(`Bytes that the engine read. ${onlyAdmins}`, 'integer'),
