@@ -3,8 +3,9 @@ import { write } from 'node:fs'
 /** Lines are written once there are this many characters of them, or after this time: a system call for each line would double the cost of a cache hit. */
 const gatheredChars = 8_192
 const gatheredForMs = 50
-/** Pause after a write that failed: the pipe is full, its reader is gone, or the disk is full. */
-const retryAfterMs = 10
+/** Pauses, each twice as long as the one before, while writes fail: the pipe is full, its reader is gone, or the disk is full. */
+const minPauseMs = 1
+const maxPauseMs = 64
 
 /**
  * Writes lines to a file descriptor in the background. It never blocks and never fails: while the reader does not read, lines
@@ -62,9 +63,10 @@ export class LogOutput {
     clearTimeout(timer)
   }
 
-  #write(bytes: Buffer): void {
+  #write(bytes: Buffer, pauseMs = minPauseMs): void {
     write(this.#fd, bytes, (error, written) => {
-      if (error !== null) setTimeout(() => this.#write(bytes), retryAfterMs).unref()
+      if (error !== null)
+        setTimeout(() => this.#write(bytes, Math.min(2 * pauseMs, maxPauseMs)), pauseMs).unref()
       else if (written < bytes.length) this.#write(bytes.subarray(written))
       else this.#finish()
     })
