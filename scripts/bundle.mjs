@@ -52,6 +52,8 @@ async function bundleOne(input, { plugins, output }) {
     platform: 'node',
     // It loads a native library from its own directory.
     external: ['chdb'],
+    // Bundles are modules, which do not have these variables of CommonJS.
+    transform: { define: { __filename: 'import.meta.filename', __dirname: 'import.meta.dirname' } },
     logLevel: 'warn',
     plugins,
     output: {
