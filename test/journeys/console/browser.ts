@@ -126,6 +126,7 @@ export async function faultsOn(page: Page, pages: readonly LoadedPage[]): Promis
   const found: Record<string, unknown> = {}
   for (const [path, loaded] of pages) {
     await page.setViewportSize({ width: 360, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light' })
     await page.goto(path)
     await loaded(page)
     // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
