@@ -1,3 +1,4 @@
+import { StartProblem } from '../base/files/data-directory.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { writeJsonRows } from '../engine/json-rows.ts'
@@ -9,13 +10,15 @@ interface Migration {
   statements: (topology: Topology) => string[]
 }
 
+const firstReleased = 7
+
 /**
  * Schema changes, in order; each runs once. Statements must be idempotent, because a start may be interrupted before the
  * migration is recorded. Released migrations are never removed, and always lead to the same tables.
  */
 export const migrations: readonly Migration[] = [
-  // Smaller ids belong to versions that were never released; their last tables equal these.
-  { id: 7, statements: createOwnTables },
+  // Smaller ids belong to versions that were never released.
+  { id: firstReleased, statements: createOwnTables },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
@@ -32,8 +35,13 @@ export async function migrate(
   const done = await readDone(engine)
   const newest = Math.max(0, ...done)
   if (newest > Math.max(0, ...known.map(({ id }) => id))) {
-    throw new Error(
+    throw new StartProblem(
       `The data was written by a newer version of Wellhead (schema ${newest}). Start that version, or restore a backup.`,
+    )
+  }
+  if (newest > 0 && newest < firstReleased) {
+    throw new StartProblem(
+      'The data was written by a version of Wellhead that was never released. Use another data directory or database.',
     )
   }
   const ran: number[] = []

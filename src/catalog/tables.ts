@@ -12,7 +12,7 @@ const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 const rememberedInserts = 10_000
 const rememberedSeconds = 7 * 86_400
 
-/** Few parts, because each one costs a query about as much as all of its rows. The reasons are in decision 18. */
+/** Few parts, because each one costs a query about as much as all of its rows. The reasons are in decision 19. */
 const mergeSettings = [
   'merge_selector_base = 3',
   'min_age_to_force_merge_seconds = 600',
