@@ -2,10 +2,20 @@ import { clients } from './scenarios/clients.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
 import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { overload } from './scenarios/overload.ts'
+import { results } from './scenarios/results.ts'
 import { soak } from './scenarios/soak.ts'
 import { stall } from './scenarios/stall.ts'
 import { tenants } from './scenarios/tenants.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** Load and hostile clients. The short forms share one service; `fuzz-http` comes last because it deletes endpoints and sources. */
-export const loadScenarios: readonly Scenario[] = [tenants, soak, overload, stall, clients, fuzzSql, fuzzHttp]
+export const loadScenarios: readonly Scenario[] = [
+  tenants,
+  soak,
+  overload,
+  stall,
+  results,
+  clients,
+  fuzzSql,
+  fuzzHttp,
+]

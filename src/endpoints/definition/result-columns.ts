@@ -1,5 +1,5 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, outwardJson, readJsonRows } from '../../engine/json-rows.ts'
+import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName } from '../../sql/names.ts'
 
 export interface ResultColumn {
@@ -65,8 +65,11 @@ export function wrapQuery(
   form: OutwardForm,
   json: readonly string[] = [],
   isoTimestamps = false,
+  maxRowBytes?: number,
 ): string {
-  return `SELECT ${listOf(columns, form, json, isoTimestamps)} FROM (\n${sql}\n) LIMIT ${rows}`
+  const names = columns.map(({ name }) => sqlName(name))
+  const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
+  return `SELECT ${listOf(columns, form, json, isoTimestamps)} FROM (\n${sql}\n) ${where}LIMIT ${rows}`
 }
 
 function listOf(
@@ -77,10 +80,10 @@ function listOf(
 ): string {
   switch (form) {
     case 'typed':
-      return '*'
+      return columns.map((column) => `${asWritten(column)} AS ${sqlName(column.name)}`).join(', ')
     case 'json':
       return columns
-        .map((column) => `${outward(column, isoTimestamps)} AS ${sqlName(column.name)}`)
+        .map((column) => `${asWritten(column, outward(column, isoTimestamps))} AS ${sqlName(column.name)}`)
         .join(', ')
     case 'text-rows':
       return jsonRowSql(
@@ -91,6 +94,20 @@ function listOf(
         ),
       )
   }
+}
+
+/** Types that store a text once and refer to it, however often it is written. */
+const dictionaries = [
+  [/LowCardinality\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/g, '$1'],
+  [/Enum(?:8|16)\((?:[^()']|'(?:[^'\\]|\\.)*')*\)/g, 'String'],
+] as const
+
+/** A column with the size that the output has, except for what the format adds. */
+function asWritten({ name, type }: ResultColumn, sql = sqlName(name)): string {
+  // However many, empty tuples have no size.
+  if (type.includes('Tuple()')) return written(`toJSONString(${sql})`, 'String')
+  const full = dictionaries.reduce((text, [dictionary, plain]) => text.replace(dictionary, plain), type)
+  return written(sql, full === type || sql !== sqlName(name) ? undefined : full)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */
