@@ -2,6 +2,7 @@ import { clients } from './scenarios/clients.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
 import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { overload } from './scenarios/overload.ts'
+import { results } from './scenarios/results.ts'
 import { soak } from './scenarios/soak.ts'
 import { stall } from './scenarios/stall.ts'
 import { tenants } from './scenarios/tenants.ts'
@@ -15,6 +16,7 @@ export const loadScenarios: readonly Scenario[] = [
   overload,
   stall,
   unreadLogs,
+  results,
   clients,
   fuzzSql,
   fuzzHttp,

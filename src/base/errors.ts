@@ -220,7 +220,7 @@ export const overloaded = define('overloaded', 503, (message: string, retryAfter
   retryAfterSeconds: retryAfterSeconds ?? 1,
 }))
 export const outOfMemory = define('overloaded', 503, (cause?: unknown) => ({
-  message: 'The query needs more memory than its limit. Make it read less data.',
+  message: 'The engine has too little memory for the query at the moment. Try again, or select less.',
   retryAfterSeconds: 1,
   cause,
 }))

@@ -120,7 +120,7 @@ describe('blame for a crash', () => {
   test('refuses every query of the caller, whatever its text', () => {
     const { guard } = createGuard()
     expect(guard.blamedForMs([anna, endpoint])).toBe(0)
-    expect(guard.convict(query(anna, endpoint))).toEqual([{ key: 'anna', forMs: minute }])
+    expect(guard.recordCrash(query(anna, endpoint))).toEqual([{ key: 'anna', forMs: minute }])
     expect(guard.blamedForMs([anna, endpoint])).toBe(minute)
     expect(guard.blamedForMs([bert, endpoint])).toBe(0)
     expect(guard.blamedForMs([])).toBe(0)
@@ -130,7 +130,7 @@ describe('blame for a crash', () => {
     const { clock, guard } = createGuard()
     const minutes: number[] = []
     for (let i = 0; i < 6; i++) {
-      guard.convict(query(anna))
+      guard.recordCrash(query(anna))
       const forMs = guard.blamedForMs([anna])
       minutes.push(forMs / minute)
       clock.advance(forMs - 1)
@@ -140,24 +140,24 @@ describe('blame for a crash', () => {
     }
     expect(minutes).toEqual([1, 4, 16, 64, 256, 360])
     clock.advance(day)
-    guard.convict(query(anna))
+    guard.recordCrash(query(anna))
     expect(guard.blamedForMs([anna])).toBe(minute)
   })
 
   test('stays when the query finishes', () => {
     const { guard } = createGuard()
     const bad = query(anna)
-    guard.convict(bad)
+    guard.recordCrash(bad)
     guard.clear(bad.statement)
     expect(guard.blamedForMs([anna])).toBe(minute)
   })
 
   test('falls on an endpoint only when several callers crash the engine through it', () => {
     const { guard } = createGuard()
-    guard.convict(query(anna, endpoint))
-    guard.convict(query(bert, endpoint))
+    guard.recordCrash(query(anna, endpoint))
+    guard.recordCrash(query(bert, endpoint))
     expect(guard.blamedForMs([endpoint])).toBe(0)
-    const refusals = guard.convict(query({ key: 'carl', crashes: 1 }, endpoint))
+    const refusals = guard.recordCrash(query({ key: 'carl', crashes: 1 }, endpoint))
     expect(refusals).toContainEqual({ key: 'endpoint', forMs: minute })
   })
 

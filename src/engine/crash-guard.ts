@@ -21,6 +21,13 @@ interface BlamedBounds {
   maxRefusalMs: number
 }
 
+export const blamedBounds: BlamedBounds = {
+  windowMs: 24 * 3_600_000,
+  refusalMs: 300_000,
+  growth: 4,
+  maxRefusalMs: 6 * 3_600_000,
+}
+
 export interface Suspect {
   /** Equal for equal SQL with equal values. */
   statement: string
@@ -73,7 +80,7 @@ export class CrashGuard {
   }
 
   /** Records a crash with a known cause. Returns what is refused from now on. */
-  convict({ statement, blame }: Suspect): Refusal[] {
+  recordCrash({ statement, blame }: Suspect): Refusal[] {
     return [...this.#countStatements([statement]), ...this.#countBlame(blame, 1)]
   }
 

@@ -17,7 +17,7 @@ import {
 import type { Log } from '../base/log.ts'
 import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
-import { CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
+import { blamedBounds, CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
 import { isLocked, ownerOf } from './host/directory-lock.ts'
@@ -53,7 +53,6 @@ const defaults = {
   crashesBeforeRefusal: 3,
   crashWindowMs: 60_000,
   refusalMs: 600_000,
-  blamed: { windowMs: 24 * 3_600_000, refusalMs: 300_000, growth: 4, maxRefusalMs: 6 * 3_600_000 },
 } as const
 
 /** A crash is detected only after the process has been silent for a while. */
@@ -128,7 +127,7 @@ export class EmbeddedEngine implements Engine {
       crashes: options.crashesBeforeRefusal ?? defaults.crashesBeforeRefusal,
       windowMs: defaults.crashWindowMs * patience,
       refusalMs: defaults.refusalMs,
-      blamed: defaults.blamed,
+      blamed: blamedBounds,
       maxEntries: 10_000,
     })
     const server = new ClickHouseHttp({
@@ -226,7 +225,7 @@ export class EmbeddedEngine implements Engine {
       return this.#guard.suspect([...this.#running.values(), ...recent])
     }
     const guilty = this.#running.get(overdueQueryId) ?? abandoned.get(overdueQueryId)
-    return guilty ? this.#guard.convict(guilty) : []
+    return guilty ? this.#guard.recordCrash(guilty) : []
   }
 
   #rememberAbandoned(queryId: string, suspect: Suspect, deadlineMs: number): void {

@@ -9,6 +9,7 @@ import {
   isUnreadableRow,
   toWellheadError,
 } from './engine-errors.ts'
+import { rowTooLarge } from './json-rows.ts'
 
 const convert = (code: number, message = 'Cannot read.', type = 'AN_ERROR') =>
   toWellheadError(new ClickHouseError({ message, code, type }), { deadlineMs: 1000, ended: 'by-engine' })
@@ -93,7 +94,10 @@ test.each([
   [32, "Attempt to read after eof: Cannot parse UInt8 from ''", 'invalid_query', false],
   [202, 'Too many simultaneous queries.', 'overloaded', true],
   [252, 'Too many parts.', 'overloaded', false],
-  [241, 'Memory limit exceeded.', 'overloaded', false],
+  [241, '(total) memory limit exceeded: would use 608.58 MiB.', 'overloaded', false],
+  [241, 'Query memory limit exceeded: would use 320.97 MiB.', 'too_large', false],
+  [395, `${rowTooLarge}: while executing 'FUNCTION throwIf(greater(byteSize(x)))'`, 'too_large', false],
+  [395, "Value passed to 'throwIf' function is non-zero", 'invalid_query', false],
   [242, 'Table is in readonly mode.', 'engine_unavailable', true],
   [285, 'Number of alive replicas is less than requested quorum.', 'engine_unavailable', false],
   [289, 'Replica does not have a part which was written with quorum.', 'engine_unavailable', true],

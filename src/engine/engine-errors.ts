@@ -12,6 +12,7 @@ import {
 } from '../base/errors.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { BrokenResponse, ClickHouseError } from './clickhouse-http.ts'
+import { rowTooLarge } from './json-rows.ts'
 
 export interface RequestOutcome {
   deadlineMs: number
@@ -19,18 +20,25 @@ export interface RequestOutcome {
 }
 
 const shardAway = 'A node of the cluster cannot be reached.'
+const needsTooMuch = 'The query needs more memory than its limit. Select less.'
+const resultTooLarge = 'The result is larger than the engine allows. Select less.'
 const readsTooMuch = 'The query reads more than the engine allows. Select less.'
 
 /** Codes of ClickHouse that are not mistakes in SQL. */
 const translations: Record<number, (error: ClickHouseError, outcome: RequestOutcome) => WellheadError> = {
   159: (_error, outcome) => queryTimeout(outcome.deadlineMs / 1000),
   394: (error) => engineUnavailable('The engine stopped the query.', error),
-  241: (error) => outOfMemory(error),
+  // Its own limit stops a query again; the memory of all queries may be free in a moment.
+  241: (error) =>
+    /query memory limit exceeded|\(for query\)/i.test(error.message)
+      ? withCause(tooLarge(needsTooMuch), error)
+      : outOfMemory(error),
   // The engine's messages of these three reveal how many rows or bytes it read.
   158: () => tooLarge(readsTooMuch),
   160: () => tooLarge(readsTooMuch),
   307: () => tooLarge(readsTooMuch),
-  396: () => tooLarge('The result is larger than the engine allows. Select less.'),
+  395: (error) => (error.message.startsWith(rowTooLarge) ? tooLarge(resultTooLarge) : sqlError(error)),
+  396: () => tooLarge(resultTooLarge),
   202: (error) => withCause(overloaded('The engine has too many queries waiting.'), error),
   203: (error) => withCause(overloaded('The engine has too many connections.'), error),
   193: (error) => engineUnavailable('ClickHouse refused the user or the password.', error),

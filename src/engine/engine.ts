@@ -21,6 +21,9 @@ export interface Statement {
   readonly settings?: Readonly<Record<string, string | number>>
 }
 
+/** Limit of a result for a caller. Each megabyte blocks the engine process for some milliseconds. */
+export const maxResultBytes = 32 * 2 ** 20
+
 export interface InsertInto {
   readonly table: string
   readonly columns?: readonly string[]
@@ -47,6 +50,26 @@ export interface Blame {
   readonly key: string
   /** Number of crashes within a day after which its statements are refused. May be a fraction. */
   readonly crashes: number
+}
+
+/** Crashes tolerated a day of a token with all its sessions: more than those of one project can cause. */
+const toleratedOfToken = 8
+
+/**
+ * Blames a caller. Sessions of one token often belong to different customers, one project each, so a customer is refused
+ * alone, and all of them only if they cause more crashes than one can.
+ */
+export function callerBlame(
+  caller: string,
+  project: string | undefined,
+  work: string,
+  crashes: number,
+): readonly Blame[] {
+  const customer = project === undefined ? caller : `${caller} project:${project}`
+  return [
+    { key: `caller:${customer}${work}`, crashes },
+    { key: `token:${caller}${work}`, crashes: crashes + toleratedOfToken - 1 },
+  ]
 }
 
 export interface Summary {

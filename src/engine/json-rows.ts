@@ -32,13 +32,25 @@ interface RowMember {
   isJson?: boolean
 }
 
+/** A value with the size that it has in the output: the engine counts a constant, or a dictionary's text, only once. */
+export function written(sql: string, type?: string): string {
+  return `materialize(${type === undefined ? sql : `CAST(${sql}, ${sqlText(type)})`})`
+}
+
+export const rowTooLarge = 'This row is larger than a result may be'
+
+/** Condition that stops a query at a row with more bytes, before the row is written. */
+export function withinBytes(columns: readonly string[], maxBytes: number): string {
+  return `NOT throwIf(byteSize(${columns.join(', ')}) > ${maxBytes}, ${sqlText(rowTooLarge)})`
+}
+
 /** Expression for a row as JSON text, which keeps stored JSON byte for byte. Invalid JSON becomes a JSON string. */
 export function jsonRowSql(members: readonly RowMember[]): string {
   const parts = members.map(({ name, sql, isJson }, index) => {
     const key = sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)
     return `${key}, ifNull(${isJson ? jsonText(sql) : `toJSONString(${sql})`}, 'null')`
   })
-  return `concat(${parts.join(', ')}, '}') AS r`
+  return `${written(`concat(${parts.join(', ')}, '}')`, 'String')} AS r`
 }
 
 /** Replaces line breaks, which would end the row. The engine accepts a byte order mark as JSON; other parsers do not. */

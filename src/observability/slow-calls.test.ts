@@ -65,6 +65,10 @@ describe('slow requests', () => {
     }
     const { clock, slow, take } = open()
     take({ totalMs: 10, detail: { ...detail, explain } })
+    // SQL that was stopped, or that stopped the engine, must not run again.
+    for (const status of [413, 499, 500, 503, 504]) {
+      take({ totalMs: 600, status, detail: { ...detail, explain }, subject: { ...subject, endpointId: 'x' } })
+    }
     expect(plans).toBe(0)
     take({ totalMs: 600, detail: { ...detail, explain } }, { totalMs: 700, detail: { ...detail, explain } })
     await slow.settled()
@@ -81,7 +85,7 @@ describe('slow requests', () => {
   test('has no plan if the engine gives none', async () => {
     const { slow, take } = open()
     const explain = () => Promise.reject(new Error('away'))
-    take({ totalMs: 600, status: 504, code: 'query_timeout', detail: { ...detail, explain } })
+    take({ totalMs: 600, detail: { ...detail, explain } })
     await slow.settled()
     expect(slow.of(subject.endpointId)[0]?.plan).toBeNull()
   })

@@ -124,10 +124,13 @@ export class SlowCalls {
     for (const kind of kinds) calls[kind] = calls[kind].filter(({ atMs }) => atMs >= since)
   }
 
-  /** One plan at a time, and one a minute for each endpoint, to spare an engine in trouble. */
+  /**
+   * One plan at a time, and one a minute for each endpoint, to spare an engine in trouble. None for a failed request: the
+   * engine computes constants while it plans, so what stopped the query or the engine would do it again.
+   */
   #explain(calls: EndpointCalls, call: SlowCall, { detail, status, totalMs }: CallRecord): void {
     const now = this.#options.clock.now()
-    const wanted = totalMs >= explainFromMs && (status < 400 || status >= 500)
+    const wanted = totalMs >= explainFromMs && status < 400
     if (!wanted || detail?.explain === undefined || this.#explaining || this.#options.busy()) return
     if (now - calls.explainedAtMs < explainEveryMs) return
     calls.explainedAtMs = now
@@ -136,7 +139,7 @@ export class SlowCalls {
       .then(({ plan, reads }) => {
         call.plan = { plan: withoutValues(plan), reads }
       })
-      // The cause of a failed request may make this fail as well.
+      // The request succeeded, and a plan is not worth a retry.
       .catch(() => {})
       .finally(() => {
         this.#explaining = undefined

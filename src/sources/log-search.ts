@@ -3,7 +3,7 @@ import { entryNotFound, WellheadError } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import type { Engine, Statement } from '../engine/engine.ts'
+import { callerBlame, type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
@@ -294,8 +294,9 @@ export class LogSearch {
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
       ...(isolated && isolatedRows(engine.database, [source.name], { project })),
       max_memory_usage: maxMemoryBytes,
+      max_result_bytes: maxResultBytes,
     }
-    const blame = [{ key: `caller:${caller} search`, crashes: maxCrashes }]
+    const blame = callerBlame(caller, project, ' search', maxCrashes)
     try {
       const { body } = await inTurn({ caller, signal }, () =>
         engine.query({ ...statement, settings }, { deadlineMs, signal, blame, isolated }),

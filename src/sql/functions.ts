@@ -258,7 +258,11 @@ export function isAllowedFunction(name: string): boolean {
 export const unstoppable: ReadonlySet<string> = new Set(
   words(`arrayAutocorrelation arrayLevenshteinDistance arrayLevenshteinDistanceWeighted arraySimilarity
    damerauLevenshteinDistance editDistance editDistanceUTF8 jaroSimilarity jaroWinklerSimilarity
-   levenshteinDistance levenshteinDistanceUTF8 kolmogorovSmirnovTest mannWhitneyUTest`).keys(),
+   levenshteinDistance levenshteinDistanceUTF8 kolmogorovSmirnovTest mannWhitneyUTest seriesDecomposeSTL
+   JSON_EXISTS JSON_QUERY JSON_VALUE JSONMergePatch h3PolygonToCells h3PolygonToCellsWithContainment
+   polygonsIntersectionCartesian polygonsIntersectionSpherical polygonsSymDifferenceCartesian
+   polygonsSymDifferenceSpherical polygonsUnionCartesian polygonsUnionSpherical polygonsWithinCartesian
+   polygonsWithinSpherical`).keys(),
 )
 
 /** Whether SQL that a caller sends can use a function. */

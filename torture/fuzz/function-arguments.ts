@@ -63,6 +63,14 @@ export const kinds = {
   ring: sizedKind(ring),
   polygon: sizedKind((size, seed) => `[${ring(size, seed)}]`),
   polygons: sizedKind((size, seed) => `[[${ring(size, seed)}]]`),
+  object: sizedKind(
+    (size, seed) =>
+      `concat('{"a":', toString(${seed}), arrayStringConcat(arrayMap(i -> concat(',"', toString(i), '":1'), range(${size}))), '}')`,
+  ),
+  ranges: sizedKind((size) => `arrayMap(i -> (toInt64(1), toUInt64(${size})), range(${size}))`),
+  tangled: sizedKind((size, seed) => `[[${points(size, seed)}]]`),
+  encoded: sizedKind((size) => `repeat('abab', ${Math.ceil(size / 4)})`),
+  wkt: sizedKind((size) => `wkt([[${ring(size, '1')}]])`),
   count: { constant: String, perRow: (size) => `${size} + number % 2`, sized: true } satisfies Kind,
   number: plain('7', 'toUInt32(number)'),
   float: plain('0.7', 'number / 7'),
@@ -79,8 +87,29 @@ export const kinds = {
   address: plain("toIPv6('2001:db8::1')"),
   one: plain('i -> i + 1'),
   two: plain('(i, j) -> i + j'),
-  condition: plain('i -> i % 2'),
+  condition: plain('i -> toUInt8(i % 2)'),
+  pairCondition: plain('(i, j) -> j > 1'),
+  pairOf: plain('(i, j) -> (i, j)'),
   fold: plain('(i, j) -> i + j'),
+  start: plain('toInt64(0)', 'toInt64(number)'),
+  first: plain('1'),
+  edits: plain('2'),
+  aggregate: plain("'uniqExact'"),
+  type: plain("'Int64'"),
+  jsonType: plain("'Array(Dynamic)'"),
+  jsonPath: plain("'$[*].a'"),
+  mode: plain("'aes-128-ecb'"),
+  key: plain("'0123456789abcdef'"),
+  dateText: plain("'2026-01-01 00:00:00'"),
+  dateFormat: plain("'%Y-%m-%d %H:%i:%s'"),
+  zone: plain("'UTC'"),
+  interval: plain('toIntervalSecond(7)', 'toIntervalSecond(number % 100 + 1)'),
+  cell: plain('toUInt64(590080540275638271)'),
+  otherCell: plain('toUInt64(590103561300344831)'),
+  decimal: plain('toDecimal64(7.5, 3)', 'toDecimal64(number, 3)'),
+  dynamic: plain("CAST(7, 'Dynamic')"),
+  prefix: plain("'192.168.0.0/16'"),
+  ip: plain("'192.168.5.2'"),
 } satisfies Record<string, Kind>
 
 export type KindName = keyof typeof kinds
@@ -132,6 +161,7 @@ export const ordinaryShapes = lists(`
   polygons polygons
   ring ring
   points points
+  tangled tangled
   point polygon
   bitmap bitmap
   bitmap numbers
@@ -186,6 +216,63 @@ export const ordinaryShapes = lists(`
   text pattern short short
   float float float float count
   float float number number number
+  floats number
+  encoded
+  dateText
+  dateText dateFormat
+  dateText zone
+  text type
+  number type
+  dynamic
+  dynamic type
+  object
+  object object
+  json type
+  json jsonType
+  json jsonPath
+  object short
+  wkt
+  cell
+  cell number
+  cell count
+  cell otherCell
+  ring number number
+  time interval
+  time zone
+  later zone
+  later
+  interval time
+  tuple first
+  decimal decimal
+  ip
+  ip prefix
+  number numbers
+  aggregate numbers
+  aggregate ranges numbers
+  fold numbers start
+  number texts
+  condition number numbers
+  numbers numbers number
+  number numbers numbers number
+  pairCondition map
+  fold number map
+  pairOf map
+  map pattern
+  text edits texts2
+  text zone zone
+  mode text key
+  text number number number number
+  float numbers
+  float numbers number
+  floats texts
+  floats numbers numbers
+  time later number
+  time later number floats
+  time number count
+  bits numbers
+  short words
+  point point
+  float float float float float float
 `)
 
 /** Argument lists for aggregate functions, most likely first. */
@@ -208,6 +295,11 @@ export const aggregateArguments = [
   'toDateTime(number), number % 2 = 0, number % 3 = 0',
   'number % 2 = 0, number % 3 = 0',
   'toDateTime(number), toString(number), number % 2 = 0, number % 3 = 0',
+  '',
+  'number, number',
+  'toDateTime(number), number / 7',
+  'number / 7, toDateTime64(number, 3)',
+  'number, 3',
 ]
 
 /** Parameters for aggregate functions, as in quantile(0.5)(…). */
@@ -224,4 +316,12 @@ export const aggregateParameters = [
   '1000000, 10',
   '0, 1000000, 1, 100000',
   "'forward', 'head'",
+  '0, 1000000, 1, 1000000',
+  '0, 1000000, 1, 1000000, 100',
+  '[1, 2]',
+  '100, 0.5, 0.9',
+  '1., 1., 0.9',
 ]
+
+/** Frames of window functions: work grows with the rows before each row. */
+export const frames = ['ORDER BY number', 'ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING']

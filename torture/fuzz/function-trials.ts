@@ -7,6 +7,7 @@ import { patienceMs } from '../support/patience.ts'
 import {
   aggregateArguments,
   aggregateParameters,
+  frames,
   type KindName,
   kinds,
   ordinaryShapes,
@@ -35,6 +36,9 @@ const noParameters = 133
 /** Number of working argument lists that are tried with large sizes. */
 const maxShapes = 3
 const maxAggregateForms = 6
+
+/** Small enough for any function, and large enough for statistics. */
+const trialSize = 20
 
 /** A function that checks the limit stops within a tenth of this. */
 const lateAfterMs = 500
@@ -121,7 +125,7 @@ export class FunctionTrials {
     for (const shape of ordinaryShapes) {
       if (found.length >= maxShapes) break
       if (wrong.has(shape.length)) continue
-      const call = `SELECT ignore(${name}(${shape.map((kind) => kinds[kind].constant(3)).join(', ')}))`
+      const call = `SELECT ignore(${name}(${shape.map((kind) => kinds[kind].constant(trialSize)).join(', ')}))`
       const outcome = await this.#run(call, this.#options.deadlineMs)
       if (outcome === 'finished') found.push(shape)
       else if (typeof outcome === 'number' && wrongCount.has(outcome)) wrong.add(shape.length)
@@ -135,12 +139,18 @@ export class FunctionTrials {
       let working = 0
       for (const given of aggregateArguments) {
         const call = `${name}${parameters && `(${parameters})`}(${given})`
-        const form = (rows: number) => `SELECT ignore(${call}) FROM numbers(${rows})`
-        const outcome = await this.#run(form(2), this.#options.deadlineMs)
-        if (parameters !== '' && outcome === noParameters) return found
-        if (outcome !== 'finished') continue
-        found.push({ sql: (size) => form(size * 10) })
-        if (++working === 2) break
+        const form = (rows: number, over = '') => `SELECT ignore(${call}${over}) FROM numbers(${rows})`
+        const windows = frames.map((frame) => ` OVER (${frame})`)
+        const overs = working === 0 ? ['', ...windows] : ['']
+        let works = false
+        for (const over of overs) {
+          const outcome = await this.#run(form(trialSize, over), this.#options.deadlineMs)
+          if (parameters !== '' && outcome === noParameters) return found
+          if (outcome !== 'finished') continue
+          works = true
+          found.push({ sql: (size) => form(size * 10, over) })
+        }
+        if (works && ++working === 2) break
       }
       if (found.length >= maxAggregateForms) break
     }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Compute } from '../../cache/cache-request.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
-import type { Blame } from '../../engine/engine.ts'
+import { type Blame, callerBlame } from '../../engine/engine.ts'
 import { callerSqlSettings } from '../../sql/isolation.ts'
 import type { BoundCall, EndpointPlan, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
 import { IncrementalRefresh, spanOf } from './incremental-refresh.ts'
@@ -83,18 +83,20 @@ function refreshOf({ endpoint, values, format }: PreparedCall, { clock, arrivals
   return new IncrementalRefresh({ clock, arrivals, sources, column, span, wholeBuckets, maxRows })
 }
 
+type BlamedCall = Pick<PreparedCall, 'sql' | 'project'> & { endpoint: { definition: { id: string } } }
+
 /** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, and of a saved query. */
-const tolerated = { callerSql: 1, sandbox: 10, saved: 3 }
+const tolerated = { callerSql: 1, sandbox: 20, saved: 3 }
 
 /**
  * Who is refused for a while if the query crashes the engine. A caller whose own SQL does is refused in all sandboxes, and
- * one who makes a saved query do it is refused that endpoint. An endpoint tolerates more crashes than one caller can
- * cause, so that no caller can close it for the others.
+ * one who makes a saved query do it is refused that endpoint. A sandbox tolerates more crashes than one token can
+ * cause, so that no token can close it for the others.
  */
-function blameFor({ endpoint, sql }: PreparedCall, caller: string): Blame[] {
+export function blameFor({ endpoint, sql, project }: BlamedCall, caller: string): readonly Blame[] {
   const { id } = endpoint.definition
-  if (sql === undefined) return [{ key: `caller:${caller} endpoint:${id}`, crashes: tolerated.saved }]
+  if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)
   const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
   if (caller === refresher.caller || caller === follower.caller) return [sandbox]
-  return [{ key: `caller:${caller}`, crashes: tolerated.callerSql }, sandbox]
+  return [...callerBlame(caller, project, '', tolerated.callerSql), sandbox]
 }

@@ -1,11 +1,18 @@
 import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
-import type { Blame, Engine, QueryResult, Statement } from '../../engine/engine.ts'
+import {
+  type Blame,
+  type Engine,
+  maxResultBytes,
+  type QueryResult,
+  type Statement,
+} from '../../engine/engine.ts'
 import { engineCodeOf } from '../../engine/engine-errors.ts'
 import { readJsonRows, textRows } from '../../engine/json-rows.ts'
 import { authorError } from '../../sql/errors.ts'
 import {
+  callerSqlSettings,
   filterOrderSettings,
   isolatedRows,
   isolationSettings,
@@ -113,9 +120,11 @@ export class EndpointRunner {
       await this.#checkPatterns(call, values, startedAt)
       // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
-      const { form, ...output } = outputOf(endpoint, format)
+      const { form, ...output } = outputOf(call)
+      const { json } = definition
       const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
-      const sql = wrapQuery(compiled.sent, selected, rows, form, definition.json, format.isoTimestamps)
+      const maxRowBytes = isUnsaved(call) ? maxResultBytes : undefined
+      const sql = wrapQuery(compiled.sent, selected, rows, form, json, format.isoTimestamps, maxRowBytes)
       const answer = await this.#query(call, values, sql, { ...output, startedAt }, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(call, values, startedAt) }
     }).finally(() => {
@@ -197,9 +206,14 @@ export class EndpointRunner {
           settings: {
             ...outwardSettings,
             ...output.settings,
+            ...(isUnsaved(call) && { max_block_size: callerSqlSettings.max_block_size }),
             ...call.settings,
             ...this.#filters(call, range),
-            max_memory_usage: maxMemoryBytes,
+            max_memory_usage: Math.min(
+              maxMemoryBytes,
+              Number(call.settings?.max_memory_usage ?? maxMemoryBytes),
+            ),
+            max_result_bytes: maxResultBytes,
             max_threads: maxThreads,
           },
         },
@@ -256,8 +270,19 @@ export class EndpointRunner {
   }
 }
 
-function outputOf({ columns, definition }: Endpoint, format: OutputFormat) {
-  if (format.textRows && columns.some((column) => isJsonColumn(column, definition.json))) {
+/** Whether nobody has seen yet how large the result of the SQL is. */
+function isUnsaved({ settings, purpose }: BoundCall): boolean {
+  return settings !== undefined || purpose === 'preview'
+}
+
+function outputOf(call: BoundCall) {
+  const { format } = call
+  const { columns, definition } = call.endpoint
+  // The engine limits the size of columns, so only rows that are one column of text can have no more text than that.
+  if (
+    format.textRows &&
+    (isUnsaved(call) || columns.some((column) => isJsonColumn(column, definition.json)))
+  ) {
     return { form: 'text-rows' as const, format: textRows.format, settings: format.textRows }
   }
   return { form: format.form, format: format.engineFormat, settings: format.settings ?? {} }

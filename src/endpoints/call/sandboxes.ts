@@ -31,14 +31,16 @@ export class Sandboxes {
     const from = endpoint.compiled
     const { timeout_seconds: timeoutSeconds } = endpoint.definition
     const since = performance.now()
+    let limitSeconds = timeoutSeconds
     const limits = (): Limits => {
       const leftMs = timeoutSeconds * 1000 - (performance.now() - since)
       if (leftMs <= 0) throw queryTimeout(timeoutSeconds)
+      limitSeconds = leftMs > maxCheckMs ? maxCheckMs / 1000 : timeoutSeconds
       return { deadlineMs: Math.min(maxCheckMs, leftMs), blame, isolated: true }
     }
     const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
-      // Report the whole time limit, not what was left of it.
-      throw queryTimeout.is(error) ? queryTimeout(timeoutSeconds) : error
+      // Report the limit that applied, not what was left of it.
+      throw queryTimeout.is(error) ? queryTimeout(limitSeconds) : error
     })
     this.#compiled.set(keyOf(endpoint, sql), { from, endpoint: compiled })
     return compiled

@@ -1,5 +1,5 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, outwardJson, readJsonRows } from '../../engine/json-rows.ts'
+import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName } from '../../sql/names.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
 
@@ -42,14 +42,20 @@ export function wrapQuery(
   form: OutwardForm | 'text-rows',
   json: readonly string[] = [],
   isoTimestamps = false,
+  maxRowBytes?: number,
 ): string {
   const selected =
     form === 'text-rows'
       ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
       : columns
-          .map(({ name, type }) => `${outwardSql(name, type, form, isoTimestamps)} AS ${sqlName(name)}`)
+          .map((column) => {
+            const value = outwardSql(column.name, column.type, form, isoTimestamps)
+            return `${asWritten(column, value)} AS ${sqlName(column.name)}`
+          })
           .join(', ')
-  return `SELECT ${selected} FROM (\n${sql}\n) LIMIT ${rows}`
+  const names = columns.map(({ name }) => sqlName(name))
+  const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
+  return `SELECT ${selected} FROM (\n${sql}\n) ${where}LIMIT ${rows}`
 }
 
 function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {
@@ -57,6 +63,20 @@ function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps:
   return isJsonColumn(column, json)
     ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
     : { name, sql: outwardSql(name, type, 'json', isoTimestamps) }
+}
+
+/** Types that store a text once and refer to it, however often it is written. */
+const dictionaries = [
+  [/LowCardinality\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/g, '$1'],
+  [/Enum(?:8|16)\((?:[^()']|'(?:[^'\\]|\\.)*')*\)/g, 'String'],
+] as const
+
+/** A column with the size that the output has, except for what the format adds. */
+function asWritten({ name, type }: ResultColumn, sql: string): string {
+  // However many, empty tuples have no size.
+  if (type.includes('Tuple()')) return written(`toJSONString(${sql})`, 'String')
+  const full = dictionaries.reduce((text, [dictionary, plain]) => text.replace(dictionary, plain), type)
+  return written(sql, full === type || sql !== sqlName(name) ? undefined : full)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */

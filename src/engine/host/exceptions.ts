@@ -46,6 +46,7 @@ export const exceptions = {
     'TIMEOUT_EXCEEDED',
     (seconds: number) => `Timeout exceeded: maximum ${seconds} seconds.`,
   ),
+  resultTooLarge: define(396, 'TOO_MANY_ROWS_OR_BYTES', () => 'Limit for result exceeded.'),
   tooMany: define(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', () => 'Too many simultaneous queries.'),
   notWritten: define(243, 'NOT_ENOUGH_SPACE', () => 'The insert was not written to disk.'),
   tableDropped: define(

@@ -154,6 +154,8 @@ async function runStatement(
   const { sql, format, settings, parameters } = request
   const hasRows = statement.tail === 'format' && statement.verb !== 'EXPLAIN'
   const form = hasRows ? rowFormOf(sql, settings) : undefined
+  // The format adds names and escapes to what the engine counts.
+  const maxBytes = 2 * Number(settings.get('max_result_bytes') ?? Number.POSITIVE_INFINITY)
   const composed = composeStatement(request, statement, tag, form && measuredFormat)
   if (composed === undefined) {
     // The settings stay in the session, so it must not be used again.
@@ -163,8 +165,8 @@ async function runStatement(
     return session.run(sql, format)
   }
   try {
-    if (form) return await session.queryRows(composed.sql, form)
-    return await session.query(composed.sql, format)
+    if (form) return await session.queryRows(composed.sql, form, maxBytes)
+    return await session.query(composed.sql, format, maxBytes)
   } catch (error) {
     throw await withoutTail(fromNative(error), composed, session)
   }

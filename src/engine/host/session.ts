@@ -1,5 +1,6 @@
 import type { Session } from 'chdb'
 import { sqlName } from '../../sql/names.ts'
+import { exceptions } from './exceptions.ts'
 import { foreignOutput, measuredFormat, measuredRows, type RowForm } from './measured-rows.ts'
 import type { InsertTarget } from './statement.ts'
 
@@ -18,6 +19,12 @@ const noCounts = { readRows: undefined, readBytes: undefined, writtenRows: 0, wr
 /** What the host's own checks need of a session. */
 export interface SqlSession {
   run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
+}
+
+/** Converting and sending what the client refuses would only block the others. */
+function withinLimit(result: SessionResult, maxBytes: number): SessionResult {
+  if (result.bytes.length > maxBytes) throw exceptions.resultTooLarge()
+  return result
 }
 
 /** Running operations of all sessions: the binding frees a closed session only when all of them have ended. */
@@ -53,14 +60,14 @@ export class EngineSession {
   }
 
   /** Runs a client's statement and makes sure that the result has no output of another query. */
-  async query(sql: string, format: string): Promise<SessionResult> {
+  async query(sql: string, format: string, maxBytes: number): Promise<SessionResult> {
     await this.set("log_comment = ''")
-    return this.run(sql, format)
+    return withinLimit(await this.run(sql, format), maxBytes)
   }
 
   /** The same for rows in a format that marks the beginning of its output. */
-  async queryRows(sql: string, form: RowForm): Promise<SessionResult> {
-    const result = await this.run(sql, measuredFormat)
+  async queryRows(sql: string, form: RowForm, maxBytes: number): Promise<SessionResult> {
+    const result = withinLimit(await this.run(sql, measuredFormat), maxBytes)
     return this.#guard(async () => ({ ...result, ...measuredRows(result.bytes, form) }))
   }
 

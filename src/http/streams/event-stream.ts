@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Caller } from '../../access/caller.ts'
 import type { WellheadError } from '../../base/errors.ts'
 import { errorBody } from '../error-response.ts'
 
@@ -14,9 +15,12 @@ interface StreamFollower {
   place?(): string | undefined
 }
 
+/** Whose share a stream belongs to. Sessions of one token can have different projects. */
+export type StreamOwner = Pick<Caller, 'id' | 'project'>
+
 /** A connection that receives events while its token is valid. */
 export class EventStream {
-  readonly callerId: string
+  readonly owner: StreamOwner
   readonly #requestId: string
   readonly #response: ServerResponse
   readonly #isValid: () => boolean
@@ -28,9 +32,9 @@ export class EventStream {
 
   constructor(
     response: ServerResponse,
-    options: { callerId: string; requestId: string; isValid: () => boolean },
+    options: { owner: StreamOwner; requestId: string; isValid: () => boolean },
   ) {
-    this.callerId = options.callerId
+    this.owner = options.owner
     this.#requestId = options.requestId
     this.#response = response
     this.#isValid = options.isValid

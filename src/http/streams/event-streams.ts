@@ -4,7 +4,7 @@ import type { Caller } from '../../access/caller.ts'
 import type { Timers } from '../../base/clock.ts'
 import { engineUnavailable, overloaded } from '../../base/errors.ts'
 import { tokenOf } from '../route-access.ts'
-import { EventStream } from './event-stream.ts'
+import { EventStream, type StreamOwner } from './event-stream.ts'
 
 interface EventStreamsOptions {
   access: Access
@@ -29,12 +29,10 @@ const streamHeaders = {
   Connection: 'close',
 } as const
 
-/** The open event streams, shared fairly among tokens. */
+/** The open event streams, shared fairly among tokens, and among the projects of a token's sessions. */
 export class EventStreams {
   readonly #options: EventStreamsOptions
   readonly #open = new Set<EventStream>()
-  /** The streams of each token, oldest first. */
-  readonly #perCaller = new Map<string, Set<EventStream>>()
   #stopped = false
   #beating = false
 
@@ -48,32 +46,32 @@ export class EventStreams {
   }
 
   /** Throws if the caller cannot open another stream. */
-  admit(callerId: string): void {
+  admit(owner: StreamOwner): void {
     if (this.#stopped) throw engineUnavailable('The service is stopping.')
     const { maxStreams } = this.#options
-    if (this.#open.size < maxStreams || this.#largestShare(callerId)) return
+    if (this.#open.size < maxStreams || this.#surplus(owner)) return
     throw overloaded(
       `All ${maxStreams} streams are in use, and no token has more than its share. Try again later.`,
     )
   }
 
   /**
-   * The streams of the token with the most, if it keeps at least as many as the caller after losing one. So a few tokens
-   * cannot block others, and two tokens never take streams from each other in turns.
+   * The newest stream of the token with the most, or else of the owner's own token: streams that have been open for long
+   * are in use. Of a token, the project with the most streams loses it.
    */
-  #largestShare(callerId: string): Set<EventStream> | undefined {
-    const own = this.#perCaller.get(callerId)?.size ?? 0
-    let largest: Set<EventStream> | undefined
-    for (const share of this.#perCaller.values()) if (share.size > (largest?.size ?? 0)) largest = share
-    return largest && largest.size > own + 1 ? largest : undefined
+  #surplus({ id, project }: StreamOwner): EventStream | undefined {
+    const open = [...this.#open]
+    const ofToken = largestShare(open, ({ owner }) => owner.id, id)
+    if (ofToken) return largestShare(ofToken, ({ owner }) => owner.project)?.at(-1)
+    const own = open.filter(({ owner }) => owner.id === id)
+    return largestShare(own, ({ owner }) => owner.project, project)?.at(-1)
   }
 
-  /** Ends the newest stream of the token with the most: streams that have been open for long are in use. */
-  #makeRoom(callerId: string): void {
+  #makeRoom(owner: StreamOwner): void {
     if (this.#open.size < this.#options.maxStreams) return
-    const newest = [...(this.#largestShare(callerId) ?? [])].at(-1)
+    const newest = this.#surplus(owner)
     if (newest === undefined) return
-    this.#remove(newest)
+    this.#open.delete(newest)
     newest.end()
     this.#options.time.after(partingMs, () => newest.destroy())
   }
@@ -81,8 +79,7 @@ export class EventStreams {
   /** Turns the response into a stream; undefined for a HEAD request. */
   begin(request: FastifyRequest, reply: FastifyReply): EventStream | undefined {
     const caller = request.caller as Caller
-    const { id } = caller
-    this.admit(id)
+    this.admit(caller)
     const isValid = this.#options.access.watch(tokenOf(request), caller)
     if (request.method === 'HEAD') {
       void reply.headers(streamHeaders).send()
@@ -92,10 +89,11 @@ export class EventStreams {
     request.isStream = true
     const { raw } = reply
     raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-    const stream = new EventStream(raw, { callerId: id, requestId: request.id, isValid })
-    this.#makeRoom(id)
-    this.#add(stream)
-    raw.once('close', () => this.#remove(stream))
+    const stream = new EventStream(raw, { owner: caller, requestId: request.id, isValid })
+    this.#makeRoom(caller)
+    this.#open.add(stream)
+    if (!this.#beating) this.#beatLater()
+    raw.once('close', () => this.#open.delete(stream))
     stream.write(`retry: ${retryMs}\n\n`)
     return stream
   }
@@ -107,20 +105,6 @@ export class EventStreams {
     this.#options.time.after(partingMs, () => {
       for (const stream of this.#open) stream.destroy()
     })
-  }
-
-  #add(stream: EventStream): void {
-    this.#open.add(stream)
-    const share = this.#perCaller.get(stream.callerId) ?? new Set()
-    this.#perCaller.set(stream.callerId, share.add(stream))
-    if (!this.#beating) this.#beatLater()
-  }
-
-  #remove(stream: EventStream): void {
-    if (!this.#open.delete(stream)) return
-    const share = this.#perCaller.get(stream.callerId)
-    share?.delete(stream)
-    if (share?.size === 0) this.#perCaller.delete(stream.callerId)
   }
 
   #beatLater(): void {
@@ -135,4 +119,24 @@ export class EventStreams {
   #check(): void {
     for (const stream of this.#open) stream.check()
   }
+}
+
+/**
+ * The largest group of the streams, if it keeps at least as many as the own group after losing one. So a few groups cannot
+ * block others, and two groups never take streams from each other in turns. Without an own group, simply the largest.
+ */
+function largestShare<Group>(
+  streams: readonly EventStream[],
+  groupOf: (stream: EventStream) => Group,
+  ...own: [] | [Group]
+): EventStream[] | undefined {
+  const groups = new Map<Group, EventStream[]>()
+  for (const stream of streams) {
+    const group = groups.get(groupOf(stream))
+    if (group) group.push(stream)
+    else groups.set(groupOf(stream), [stream])
+  }
+  const ownSize = own.length === 0 ? -1 : (groups.get(own[0])?.length ?? 0)
+  const [largest] = [...groups.values()].sort((one, other) => other.length - one.length)
+  return largest && largest.length > ownSize + 1 ? largest : undefined
 }

@@ -21,7 +21,7 @@ export async function followResult(
 ): Promise<FastifyReply> {
   const { id, name } = call.endpoint.definition
   const before = endpoints.findById(id)
-  streams.admit(call.caller)
+  streams.admit({ id: call.caller, project: call.project })
   const followed = calls.follow(call)
   const first = await results.first(followed, call.signal, call.caller)
   const now = endpoints.findById(id)

@@ -227,7 +227,7 @@ export function describeEngine<O extends OpenEngine>(
           },
           limits,
         ),
-      ).rejects.toMatchObject({ code: 'overloaded', status: 503 })
+      ).rejects.toMatchObject({ code: 'too_large', status: 413 })
       await expect(text('SELECT repeat(toString(number), 1000) FROM numbers(1000000)')).rejects.toMatchObject(
         {
           code: 'too_large',

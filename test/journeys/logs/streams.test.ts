@@ -236,6 +236,24 @@ describe('streams of events', () => {
     }
   })
 
+  test('are shared fairly among the projects of sessions, and their token counts as one', async () => {
+    const { open, put, access, streams } = await openStreams({ maxStreams: 4 })
+    put('backend', { project: null })
+    for (const token of ['other', 'late', 'later']) put(token)
+    const session = (project: string) => access.createSession('backend', { minutes: 5, project })?.token
+    const [greedy, customer] = [session('a'), session('b')]
+    const opened = [await open(greedy), await open(greedy), await open(greedy), await open('other')]
+    // The newest stream of the customer with the most ends, and nobody else's.
+    expect((await open(customer)).status).toBe(200)
+    for (;;) if ((await opened[2]?.next()) === undefined) break
+    expect((await open(greedy)).status).toBe(503)
+    // However many customers it has, the token gets no more than its share.
+    expect((await open('late')).status).toBe(200)
+    for (;;) if ((await opened[1]?.next()) === undefined) break
+    for (const project of ['c', 'd']) expect((await open(session(project))).status).toBe(503)
+    expect(streams.size).toBe(4)
+  })
+
   test('bound the memory of a slow reader, report what it missed, and close it in the end', async () => {
     const { url, store, streams, time } = await openStreams()
     const { hostname, port, pathname } = new URL(url)
@@ -345,6 +363,6 @@ describe('streams of events', () => {
     streams.stop()
     await server.close()
     for (const reader of readers) expect(await reader.next()).toBeUndefined()
-    expect(() => streams.admit('admin')).toThrow('stopping')
+    expect(() => streams.admit({ id: 'admin', project: undefined })).toThrow('stopping')
   })
 })

@@ -56,7 +56,8 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
       if (stream === undefined) return reply
       const { 'last-event-id': last } = request.headers
       const lastId = typeof last === 'string' ? last : undefined
-      const filter = { caller: stream.callerId, project, query: wantedEntries }
+      const { id, project: own = '' } = stream.owner
+      const filter = { caller: `${id} ${own}`, project, query: wantedEntries }
       stream.follow(tail.subscribe(source.name, filter, stream, lastId))
       return reply
     },
