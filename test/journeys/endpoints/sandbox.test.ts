@@ -167,7 +167,11 @@ describe('sandboxed SQL', () => {
   })
 
   test('returns the expected rows', async () => {
-    const statements = honestSandbox.slice(0, many(honestSandbox.length, 16))
+    const onCluster = topologyOf(open.engine).cluster !== undefined
+    const statements = honestSandbox
+      .slice(0, many(honestSandbox.length, 16))
+      // ClickHouse refuses correlated subqueries over distributed tables.
+      .filter(([sql]) => !(onCluster && sql.includes('EXISTS')))
     const answers = await each(statements, async ([sql]) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
       const text = await ask({
