@@ -260,7 +260,7 @@ export const unstoppable: ReadonlySet<string> = new Set(
    damerauLevenshteinDistance editDistance editDistanceUTF8 jaroSimilarity jaroWinklerSimilarity
    levenshteinDistance levenshteinDistanceUTF8 kolmogorovSmirnovTest mannWhitneyUTest seriesDecomposeSTL
    JSON_EXISTS JSON_QUERY JSON_VALUE JSONMergePatch h3PolygonToCells h3PolygonToCellsWithContainment
-   polygonsIntersectionCartesian polygonsIntersectionSpherical polygonsSymDifferenceCartesian
+   polygonsDistanceCartesian polygonsDistanceSpherical polygonsIntersectionCartesian polygonsIntersectionSpherical polygonsSymDifferenceCartesian
    polygonsSymDifferenceSpherical polygonsUnionCartesian polygonsUnionSpherical polygonsWithinCartesian
    polygonsWithinSpherical`).keys(),
 )

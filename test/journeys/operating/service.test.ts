@@ -125,7 +125,7 @@ describe('a service', () => {
     expect(garbage).toContain('"error":{"code":')
     for (const path of ['/health', '/nowhere', '/api/status']) {
       const hostless = await raw(`GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`)
-      expect(hostless).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request","message":"[^"]* Host\./)
+      expect(hostless).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request","message":"[^"]* Host header\./)
     }
     expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
     const address = await fetch(`${url}/%zz`)
@@ -308,8 +308,8 @@ describe('a service that cannot start prints one line that says what to do', () 
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toEqual([
-      'wellhead: http://127.0.0.1:1: Cannot connect to ClickHouse. ' +
-        'Check that ClickHouse is running, the network, and WELLHEAD_CLICKHOUSE_URL.',
+      'wellhead: http://127.0.0.1:1: Cannot connect to ClickHouse. connect ECONNREFUSED 127.0.0.1:1. ' +
+        'Check that it is running, the network, and WELLHEAD_CLICKHOUSE_URL.',
     ])
   })
 })
