@@ -26,10 +26,9 @@ function eventOf({ project, random, trouble }: Moment): Event {
 export const postgresEntry: EntryMaker = (moment) => {
   const { project, random } = moment
   const [severity, state, message, query, detail] = eventOf(moment)
-  return {
-    project: project.ref,
-    event_message: message,
-    metadata: {
+  return [
+    message,
+    {
       host: `db-${project.ref}`,
       parsed: {
         user_name: random.pick(['authenticator', 'postgres', 'app_auth_admin']),
@@ -45,5 +44,5 @@ export const postgresEntry: EntryMaker = (moment) => {
         ...(detail !== undefined && { detail }),
       },
     },
-  }
+  ]
 }
