@@ -9,7 +9,7 @@ import { addExamples } from '../help.ts'
 import { plural } from '../output/format-amount.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
 import { listOf, objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { endpointPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
 import { addEndpointRun } from './endpoint-run.ts'
@@ -88,7 +88,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     request: async (client, name: string, { version, sql, json }: ShowOptions) => {
       const found =
         version === undefined
-          ? await client.json('GET', pathOf(name), endpointResponse)
+          ? await client.json('GET', endpointPath(name), endpointResponse)
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
       if (sql) return io.stdout.write(`${found.query}\n`)
@@ -115,7 +115,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
     request: (client, name: string, version: number, { breaking, note }: RestoreOptions) =>
       client
-        .json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse, {
+        .json('POST', `${endpointPath(name)}/versions/${version}/restore`, endpointResponse, {
           query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
         })
         .catch((error: unknown) => {
@@ -137,10 +137,10 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead endpoint delete top.paths --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name, version } = await client.json('GET', pathOf(reference), endpointResponse)
+      const { name, version } = await client.json('GET', endpointPath(reference), endpointResponse)
       await confirm(io, `The endpoint ${name} will be deleted; requests to it will return 404.`, yes)
       // Fails if the endpoint changed after the user saw it.
-      await client.request('DELETE', pathOf(reference), { headers: { 'If-Match': `"${version}"` } })
+      await client.request('DELETE', endpointPath(reference), { headers: { 'If-Match': `"${version}"` } })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
   })
@@ -170,9 +170,5 @@ async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> 
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {
-  return client.json('GET', `${pathOf(name)}/versions`, endpointList)
-}
-
-function pathOf(name: string): string {
-  return `/api/endpoints/${encodeURIComponent(name)}`
+  return client.json('GET', `${endpointPath(name)}/versions`, endpointList)
 }

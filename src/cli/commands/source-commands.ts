@@ -7,6 +7,7 @@ import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
 import { listOf, objectWith } from '../response-reader.ts'
+import { sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addSourceSchemaCommand, type PathList, pathList, printPaths } from './source-schema-command.ts'
 
@@ -55,8 +56,8 @@ export function defineSource(source: Command, io: CommandIo): void {
     examples: ['wellhead source show edge_logs'],
     request: (client, name: string, { schema }: { schema?: true }): Promise<PathList | Source> =>
       schema
-        ? client.json('GET', `${pathOf(name)}/schema`, pathList)
-        : client.json('GET', pathOf(name), sourceResponse),
+        ? client.json('GET', `${sourcePath(name)}/schema`, pathList)
+        : client.json('GET', sourcePath(name), sourceResponse),
     print: (found) => (Array.isArray(found) ? printPaths(io, found) : printSource(io, found)),
   })
 
@@ -69,9 +70,9 @@ export function defineSource(source: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead source delete audit_logs --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name } = await client.json('GET', pathOf(reference), sourceResponse)
+      const { name } = await client.json('GET', sourcePath(reference), sourceResponse)
       await confirm(io, `The source ${name} and all its entries will be deleted.`, yes)
-      await client.request('DELETE', pathOf(name), { query: { confirm: name } })
+      await client.request('DELETE', sourcePath(name), { query: { confirm: name } })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
   })
@@ -117,7 +118,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       'wellhead source update web_logs --column country=request.cf.country --remove-column status',
     ],
     request: async (client, name: string, options: SourceOptions) => {
-      const { columns: current } = await client.json('GET', pathOf(name), sourceResponse)
+      const { columns: current } = await client.json('GET', sourcePath(name), sourceResponse)
       const { column: added = [], removeColumn: removed = [] } = options
       const unknown = removed.filter((column) => current.every((each) => each.name !== column))
       if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
@@ -128,7 +129,7 @@ function addUpdate(source: Command, io: CommandIo): void {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),
       }
-      return client.json('PATCH', pathOf(name), sourceResponse, { json })
+      return client.json('PATCH', sourcePath(name), sourceResponse, { json })
     },
     print: (updated) => printSource(io, updated),
   })
@@ -165,8 +166,4 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
     ['typed columns', typed.join(' ') || null],
     ['updated', shortTime(source.updated_at)],
   ])
-}
-
-function pathOf(name: string): string {
-  return `/api/sources/${encodeURIComponent(name)}`
 }

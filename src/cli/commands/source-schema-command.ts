@@ -3,6 +3,7 @@ import type { SourcePath } from '../../sources/source-admin.ts'
 import type { CommandIo } from '../command-io.ts'
 import { type ListColumn, printList } from '../output/print.ts'
 import { listOf } from '../response-reader.ts'
+import { sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 /** Older services send no examples. */
@@ -37,8 +38,7 @@ export function addSourceSchemaCommand(source: Command, io: CommandIo): void {
     .addHelpText('after', help)
   addServiceAction(schema, io, {
     examples: ['wellhead source schema edge_logs'],
-    request: (client, name: string) =>
-      client.json('GET', `/api/sources/${encodeURIComponent(name)}/schema`, pathList),
+    request: (client, name: string) => client.json('GET', `${sourcePath(name)}/schema`, pathList),
     print: (paths) => printPaths(io, paths),
   })
 }

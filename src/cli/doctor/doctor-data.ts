@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { accessSync, constants, existsSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { userInfo } from 'node:os'
@@ -103,14 +104,12 @@ async function checkUse(dataDir: string, io: CommandIo): Promise<Finding> {
   return ok('in use', file ? 'no; the last service did not stop cleanly' : 'no')
 }
 
-function acceptsConnections(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath)
-    const end = (isOpen: boolean) => {
-      socket.destroy()
-      resolve(isOpen)
-    }
-    socket.once('connect', () => end(true))
-    socket.once('error', () => end(false))
-  })
+async function acceptsConnections(socketPath: string): Promise<boolean> {
+  const socket = connect(socketPath)
+  const isOpen = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return isOpen
 }

@@ -16,11 +16,7 @@ export async function examine(
   { dataDir, host, port, engine }: DoctorOptions,
   io: CommandIo,
 ): Promise<Finding[]> {
-  const reading = readSettings(io.environment, {
-    ...(dataDir !== undefined && { dataDir }),
-    ...(host !== undefined && { host }),
-    ...(port !== undefined && { port }),
-  })
+  const reading = readSettings(io.environment, { dataDir, host, port })
   if ('problems' in reading) {
     const problems = reading.problems.map((message) =>
       problem('settings', message, 'See docs/reference/settings.md for all settings.'),
