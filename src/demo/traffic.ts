@@ -1,8 +1,14 @@
 import { edgeEntry } from './edge-entry.ts'
 import { functionEventEntry, invocationEntry } from './function-entries.ts'
-import { postgresEntry } from './postgres-entry.ts'
 import { randomOf, uuidOf } from './random.ts'
-import { authEntry, poolerEntry, postgrestEntry, realtimeEntry, storageEntry } from './service-entries.ts'
+import {
+  authEntry,
+  poolerEntry,
+  postgresEntry,
+  postgrestEntry,
+  realtimeEntry,
+  storageEntry,
+} from './service-entries.ts'
 import { type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
 
 const hourMs = 3_600_000

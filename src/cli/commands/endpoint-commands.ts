@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
-import { versionNumber } from '../arguments.ts'
+import { collectPair, versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -12,13 +12,15 @@ import { listOf, objectWith } from '../response-reader.ts'
 import { endpointPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
-import { addEndpointRun } from './endpoint-run.ts'
+import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
 
 const endpointFields = ['id', 'name', 'query', 'parameters', 'columns', 'version'] as const
 const endpointResponse = objectWith<EndpointView>(...endpointFields)
 const endpointList = listOf<EndpointView>(...endpointFields)
+
+const planResponse = objectWith<{ plan: string }>('plan')
 
 const columns: readonly ListColumn<EndpointView>[] = [
   { title: 'NAME', of: ({ name }) => name },
@@ -55,6 +57,13 @@ interface ShowOptions {
   version?: number
   sql?: true
   json?: true
+}
+
+interface RunOptions extends RowsOptions {
+  version?: number
+  fresh?: true
+  explain?: true
+  lenient?: true
 }
 
 interface RestoreOptions {
@@ -171,4 +180,38 @@ async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> 
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {
   return client.json('GET', `${endpointPath(name)}/versions`, endpointList)
+}
+
+function addEndpointRun(endpoint: Command, io: CommandIo): void {
+  const run = addServiceCommand(endpoint, 'run', 'send a request to an endpoint and show the rows')
+    .argument('<name>', 'name or id')
+    .argument('[name=value...]', 'parameters', collectPair)
+  addRowsOptions(run)
+    .option('--version <n>', 'an older version of the endpoint', versionNumber)
+    .option('--fresh', 'bypass the cache')
+    .option('--explain', 'show the query plan instead of rows')
+    .option('--lenient', 'ignore parameters that the endpoint does not have, instead of refusing them')
+  addServiceAction(run, io, {
+    examples: [
+      'wellhead endpoint run usage.api-counts project=acme interval=daily',
+      'wellhead endpoint run logs.all project=acme project_tier=PRO --format csv > logs.csv',
+      'wellhead endpoint run functions.invocation-stats project=acme interval=7day --format parquet --output stats.parquet',
+    ],
+    request: async (client, name: string, parameters: Record<string, string>, options: RunOptions) => {
+      const path = `/api/endpoints/query/${encodeURIComponent(name)}`
+      const json = {
+        ...parameters,
+        ...(!options.lenient && { _strict: '1' }),
+        ...(options.version !== undefined && { _version: String(options.version) }),
+      }
+      if (options.explain) {
+        const explained = { json: { ...json, _explain: 'true' } }
+        return printJson(io, await client.json('POST', path, planResponse, explained))
+      }
+      const headers = options.fresh ? { 'Cache-Control': 'no-cache' } : {}
+      await showRows(options, client, io, (control) =>
+        client.request('POST', path, { json: { ...json, ...control }, headers }),
+      )
+    },
+  })
 }

@@ -2,8 +2,13 @@ import type { Command } from 'commander'
 import { instant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { addFilterOptions, type FilterOptions, joinedQuery, queryArgument } from '../logs/entry-filter.ts'
-import { entryText } from '../logs/entry-text.ts'
+import {
+  addFilterOptions,
+  entryText,
+  type FilterOptions,
+  joinedQuery,
+  queryArgument,
+} from '../logs/entry-filter.ts'
 import { emptyReasons, searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 

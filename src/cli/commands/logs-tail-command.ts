@@ -7,13 +7,13 @@ import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import {
   addFilterOptions,
+  entryText,
   type FilterOptions,
   joinedQuery,
   type LoggedEntry,
   queryArgument,
   quoted,
 } from '../logs/entry-filter.ts'
-import { entryText } from '../logs/entry-text.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
 import { newestEntries } from '../logs/search-entries.ts'
 import { plural } from '../output/format-amount.ts'

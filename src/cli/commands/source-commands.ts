@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
+import type { SourcePath } from '../../sources/source-admin.ts'
 import { collect, durationDays, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -9,7 +10,6 @@ import { type ListColumn, printFields, printList, shortTime } from '../output/pr
 import { listOf, objectWith } from '../response-reader.ts'
 import { sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { addSourceSchemaCommand, type PathList, pathList, printPaths } from './source-schema-command.ts'
 
 interface SourceOptions {
   description?: string
@@ -36,6 +36,32 @@ const columns: readonly ListColumn<Source>[] = [
   { title: 'ALIASES', of: ({ aliases }) => aliases.join(' ') || null },
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
+
+/** Older services send no examples. */
+type PathList = (Omit<SourcePath, 'examples'> & { examples?: string[] })[]
+
+const pathList = listOf<PathList[number]>('path', 'types', 'entries', 'sampled', 'column')
+
+/** The console uses the same words. */
+const kinds: readonly (readonly [RegExp, string])[] = [
+  [/^(?:LowCardinality\()?(?:Nullable\()?String/, 'text'],
+  [/^(?:Nullable\()?(?:U?Int|Float|Decimal)/, 'number'],
+  [/^(?:Nullable\()?Bool/, 'true/false'],
+  [/^(?:Array|Tuple)/, 'list'],
+  [/^(?:JSON|Object|Map)/, 'object'],
+]
+
+const pathColumns: readonly ListColumn<PathList[number]>[] = [
+  { title: 'PATH', of: ({ path }) => path },
+  { title: 'KINDS', of: ({ types }) => kindsOf(types).join(', ') || null },
+  { title: 'SHARE', align: 'right', of: ({ entries, sampled }) => shareOf(entries, sampled) },
+  { title: 'COLUMN', of: ({ column }) => column },
+]
+
+const schemaHelp = `
+SHARE is the share of the sampled entries that have the path. COLUMN is the typed column of the path: SQL reads the path
+from it, which is faster.
+`
 
 export function defineSource(source: Command, io: CommandIo): void {
   addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
@@ -166,4 +192,38 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
     ['typed columns', typed.join(' ') || null],
     ['updated', shortTime(source.updated_at)],
   ])
+}
+
+function addSourceSchemaCommand(source: Command, io: CommandIo): void {
+  const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
+    .argument('<name>', 'source name')
+    .addHelpText('after', schemaHelp)
+  addServiceAction(schema, io, {
+    examples: ['wellhead source schema edge_logs'],
+    request: (client, name: string) => client.json('GET', `${sourcePath(name)}/schema`, pathList),
+    print: (paths) => printPaths(io, paths),
+  })
+}
+
+async function printPaths(io: CommandIo, paths: PathList): Promise<void> {
+  const { cutToWidth } = await import('../output/table.ts')
+  const exampleColumn: ListColumn<PathList[number]> = {
+    title: 'EXAMPLES',
+    of: ({ examples }) => examples?.map((text) => cutToWidth(text, 30)).join(', ') || null,
+  }
+  const hasExamples = paths.some(({ examples }) => examples !== undefined)
+  const shown = hasExamples ? [...pathColumns, exampleColumn] : pathColumns
+  return printList(io, shown, paths, 'The source has no entries with metadata.')
+}
+
+/** Plain words for types of the engine, each word once. */
+function kindsOf(types: readonly string[]): string[] {
+  return [...new Set(types.map((type) => kinds.find(([pattern]) => pattern.test(type))?.[1] ?? type))]
+}
+
+/** Rounded so that only all is 100 % and only nothing is 0 %. */
+function shareOf(entries: number, sampled: number): string | null {
+  if (sampled === 0) return null
+  const percent = Math.floor((entries / sampled) * 100)
+  return percent === 0 && entries > 0 ? '< 1 %' : `${percent} %`
 }
