@@ -261,7 +261,7 @@ type SettingsReading = { settings: Settings } | { problems: string[] }
 /** Flags override the environment, which overrides defaults. Reports all problems together. */
 export function readSettings(
   environment: Record<string, string | undefined>,
-  flags: Partial<Record<SettingName, string>> = {},
+  flags: Partial<Record<SettingName, string | undefined>> = {},
 ): SettingsReading {
   const problems: string[] = []
   const values: Record<string, unknown> = {}

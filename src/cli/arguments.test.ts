@@ -1,13 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  collect,
-  collectPair,
-  durationDays,
-  durationSeconds,
-  instant,
-  pastInstant,
-  wholeNumber,
-} from './arguments.ts'
+import { collect, collectPair, durationDays, durationSeconds, instant, wholeNumber } from './arguments.ts'
 
 test('collects repeated options', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b'])
@@ -46,13 +38,13 @@ test.each<[string, string?]>([
   ['1y'],
   [''],
 ])('reads the time %j as %j', (text, expected) => {
-  const read = () => instant(() => Date.UTC(2026, 0, 1))(text)
+  const read = () => instant(() => Date.UTC(2026, 0, 1), 'future')(text)
   if (expected) expect(read()).toBe(expected)
   else expect(read).toThrow('such as 30d')
 })
 
 test('reads a time in the past as a duration before now', () => {
-  const read = pastInstant(() => Date.UTC(2026, 0, 2))
+  const read = instant(() => Date.UTC(2026, 0, 2), 'past')
   expect(read('1d')).toBe('2026-01-01T00:00:00.000Z')
   expect(read('1970-01-01')).toBe('1970-01-01T00:00:00.000Z')
   for (const text of ['yesterday', '-1d', '1d ', '999999999w'])

@@ -54,22 +54,14 @@ export function durationDays(min: number, max: number): (value: string) => numbe
   }
 }
 
-/** Parses a duration from now, such as 30d, or an ISO 8601 time; returns ISO 8601. */
-export function instant(nowMs: () => number): (value: string) => string {
-  return timeFrom((seconds) => nowMs() + seconds * 1000)
-}
-
-/** Parses a duration before now, such as 1h, or an ISO 8601 time; returns ISO 8601. */
-export function pastInstant(nowMs: () => number): (value: string) => string {
-  return timeFrom((seconds) => nowMs() - seconds * 1000)
-}
-
-function timeFrom(atMs: (seconds: number) => number): (value: string) => string {
+/** Parses a duration from now or before now, such as 30d, or an ISO 8601 time; returns ISO 8601. */
+export function instant(nowMs: () => number, direction: 'future' | 'past'): (value: string) => string {
+  const sign = direction === 'future' ? 1 : -1
   return (value) => {
     const seconds = parseDuration(value)
     const isDay = /^\d{4}-\d{2}-\d{2}$/.test(value)
     const micros = parseIsoTimestamp(isDay ? `${value}T00:00:00Z` : value)
-    const ms = seconds === undefined ? Number(micros ?? Number.NaN) / 1000 : atMs(seconds)
+    const ms = seconds === undefined ? Number(micros ?? Number.NaN) / 1000 : nowMs() + sign * seconds * 1000
     if (Math.abs(ms) <= maxDateMs) return new Date(ms).toISOString()
     throw new InvalidArgumentError('It must be a time such as 30d, 12h, or 2027-01-31T12:00:00Z.')
   }

@@ -8,97 +8,51 @@ import { defineCompletion } from './completion/completion-command.ts'
 import { startHere } from './help.ts'
 
 /** Adds the arguments, flags, subcommands and the action to a command. */
-export type Define = (command: Command, io: CommandIo) => void
+type Define = (command: Command, io: CommandIo) => void
+
+/** In the order of the help. */
+const descriptions = {
+  serve: 'run the service',
+  token: 'create, list, update, rotate and revoke access tokens, and create sessions',
+  endpoint: 'create, list, show, run, restore and delete endpoints',
+  sql: 'run SQL without saving it as an endpoint',
+  source: 'list, show, create, update and delete sources, and list their metadata paths',
+  logs: 'send, search and follow log entries',
+  mcp: 'serve the tools of a service to an agent, over stdio',
+  init: 'create a workspace: endpoint files with fixtures and tests',
+  check: 'find errors and likely mistakes in endpoint files; needs no service',
+  test: 'run the tests of a workspace with a temporary engine; needs no service',
+  diff: 'compare the files with a service and show which changes break callers',
+  deploy: 'update a service atomically to match the files',
+  pull: 'write the endpoints of a service to files',
+  backup: 'back up a running service',
+  restore: 'create a data directory from a backup',
+  copy: 'copy a data directory to a ClickHouse server or cluster',
+  doctor: 'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
+  completion: 'print a script that completes commands, flags and names in a shell',
+}
 
 /** Each command loads its own modules only. A test compares docs/reference/cli.md with all of them. */
-const commands: readonly (readonly [name: string, description: string, load: () => Promise<Define>])[] = [
-  ['serve', 'run the service', async () => (await import('./serve/serve-command.ts')).defineServe],
-  [
-    'token',
-    'create, list, update, rotate and revoke access tokens, and create sessions',
-    async () => (await import('./commands/token-commands.ts')).defineToken,
-  ],
-  [
-    'endpoint',
-    'create, list, show, run, restore and delete endpoints',
-    async () => (await import('./commands/endpoint-commands.ts')).defineEndpoint,
-  ],
-  [
-    'sql',
-    'run SQL without saving it as an endpoint',
-    async () => (await import('./commands/sql-command.ts')).defineSql,
-  ],
-  [
-    'source',
-    'list, show, create, update and delete sources, and list their metadata paths',
-    async () => (await import('./commands/source-commands.ts')).defineSource,
-  ],
-  [
-    'logs',
-    'send, search and follow log entries',
-    async () => (await import('./commands/logs-commands.ts')).defineLogs,
-  ],
-  [
-    'mcp',
-    'serve the tools of a service to an agent, over stdio',
-    async () => (await import('./commands/mcp-command.ts')).defineMcp,
-  ],
-  [
-    'init',
-    'create a workspace: endpoint files with fixtures and tests',
-    async () => (await import('./workspace/workspace-commands.ts')).defineInit,
-  ],
-  [
-    'check',
-    'find errors and likely mistakes in endpoint files; needs no service',
-    async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
-  ],
-  [
-    'test',
-    'run the tests of a workspace with a temporary engine; needs no service',
-    async () => (await import('./workspace/workspace-commands.ts')).defineTest,
-  ],
-  [
-    'diff',
-    'compare the files with a service and show which changes break callers',
-    async () => (await import('./workspace/deployment-commands.ts')).defineDiff,
-  ],
-  [
-    'deploy',
-    'update a service atomically to match the files',
-    async () => (await import('./workspace/deployment-commands.ts')).defineDeploy,
-  ],
-  [
-    'pull',
-    'write the endpoints of a service to files',
-    async () => (await import('./workspace/deployment-commands.ts')).definePull,
-  ],
-  [
-    'backup',
-    'back up a running service',
-    async () => (await import('./commands/backup-commands.ts')).defineBackup,
-  ],
-  [
-    'restore',
-    'create a data directory from a backup',
-    async () => (await import('./commands/backup-commands.ts')).defineRestore,
-  ],
-  [
-    'copy',
-    'copy a data directory to a ClickHouse server or cluster',
-    async () => (await import('./commands/copy-command.ts')).defineCopy,
-  ],
-  [
-    'doctor',
-    'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
-    async () => (await import('./doctor/doctor-command.ts')).defineDoctor,
-  ],
-  [
-    'completion',
-    'print a script that completes commands, flags and names in a shell',
-    async () => defineCompletion,
-  ],
-]
+const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
+  serve: async () => (await import('./serve/serve-command.ts')).defineServe,
+  token: async () => (await import('./commands/token-commands.ts')).defineToken,
+  endpoint: async () => (await import('./commands/endpoint-commands.ts')).defineEndpoint,
+  sql: async () => (await import('./commands/sql-command.ts')).defineSql,
+  source: async () => (await import('./commands/source-commands.ts')).defineSource,
+  logs: async () => (await import('./commands/logs-commands.ts')).defineLogs,
+  mcp: async () => (await import('./commands/mcp-command.ts')).defineMcp,
+  init: async () => (await import('./workspace/workspace-commands.ts')).defineInit,
+  check: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
+  test: async () => (await import('./workspace/workspace-commands.ts')).defineTest,
+  diff: async () => (await import('./workspace/deployment-commands.ts')).defineDiff,
+  deploy: async () => (await import('./workspace/deployment-commands.ts')).defineDeploy,
+  pull: async () => (await import('./workspace/deployment-commands.ts')).definePull,
+  backup: async () => (await import('./commands/backup-commands.ts')).defineBackup,
+  restore: async () => (await import('./commands/backup-commands.ts')).defineRestore,
+  copy: async () => (await import('./commands/copy-command.ts')).defineCopy,
+  doctor: async () => (await import('./doctor/doctor-command.ts')).defineDoctor,
+  completion: async () => defineCompletion,
+}
 
 /** Reports a mistyped option rather than the required one that is missing because of it. */
 class SuggestingCommand extends Command {
@@ -143,9 +97,9 @@ export async function createProgram(
     })
     .configureHelp({ styleTitle: (title) => io.stdout.colors.bold(title) })
     .addHelpText('after', startHere)
-  for (const [name, description, load] of commands) {
-    const command = program.command(name).description(description)
-    if (isWanted(name)) (await load())(command, io)
+  for (const [name, define] of Object.entries(definitions)) {
+    const command = program.command(name).description(descriptions[name as keyof typeof descriptions])
+    if (isWanted(name)) (await define())(command, io)
   }
   return program
 }

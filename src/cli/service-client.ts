@@ -124,6 +124,14 @@ export class ServiceClient {
   }
 }
 
+export function sourcePath(name: string): string {
+  return `/api/sources/${encodeURIComponent(name)}`
+}
+
+export function endpointPath(name: string): string {
+  return `/api/endpoints/${encodeURIComponent(name)}`
+}
+
 function unreachable(url: string, error: unknown): ServiceFailure {
   const cause = (error as Error).cause as NodeJS.ErrnoException | undefined
   const message =

@@ -101,10 +101,9 @@ export const edgeEntry: EntryMaker = (moment) => {
   const ray = `${random.hex(16)}-${place.colo}`
   const originMs = random.longTail(request.medianMs * (trouble ? 4 : 1), 0.7)
   const browser = agent.startsWith('Mozilla')
-  return {
-    project: project.ref,
-    event_message: `${method} | ${status} | ${address} | ${ray} | ${url} | ${agent}`,
-    metadata: {
+  return [
+    `${method} | ${status} | ${address} | ${ray} | ${url} | ${agent}`,
+    {
       request: {
         method,
         url,
@@ -138,5 +137,5 @@ export const edgeEntry: EntryMaker = (moment) => {
         },
       },
     },
-  }
+  ]
 }

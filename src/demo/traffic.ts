@@ -1,31 +1,36 @@
 import { edgeEntry } from './edge-entry.ts'
 import { functionEventEntry, invocationEntry } from './function-entries.ts'
-import { postgresEntry } from './postgres-entry.ts'
 import { randomOf, uuidOf } from './random.ts'
-import { authEntry, poolerEntry, postgrestEntry, realtimeEntry, storageEntry } from './service-entries.ts'
 import {
-  type DemoEntry,
-  type DemoProject,
-  type EntryMaker,
-  type Moment,
-  projects,
-  troubleIn,
-} from './world.ts'
+  authEntry,
+  poolerEntry,
+  postgresEntry,
+  postgrestEntry,
+  realtimeEntry,
+  storageEntry,
+} from './service-entries.ts'
+import { type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
 
 const hourMs = 3_600_000
 
-/** Share of each source in all traffic. */
+/** Share of each source in all traffic. Some entries name their project in the metadata, below this key. */
 const sources = {
   edge_logs: { share: 0.5, make: edgeEntry },
-  function_edge_logs: { share: 0.2, make: invocationEntry },
+  function_edge_logs: { share: 0.2, make: invocationEntry, projectKey: 'project_ref' },
   auth_logs: { share: 0.07, make: authEntry },
-  function_logs: { share: 0.06, make: functionEventEntry },
+  function_logs: { share: 0.06, make: functionEventEntry, projectKey: 'project_ref' },
   postgres_logs: { share: 0.06, make: postgresEntry },
-  storage_logs: { share: 0.04, make: storageEntry },
-  realtime_logs: { share: 0.03, make: realtimeEntry },
+  storage_logs: { share: 0.04, make: storageEntry, projectKey: 'project' },
+  realtime_logs: { share: 0.03, make: realtimeEntry, projectKey: 'project' },
   postgrest_logs: { share: 0.02, make: postgrestEntry },
   pgbouncer_logs: { share: 0.02, make: poolerEntry },
-} satisfies Record<string, { share: number; make: EntryMaker }>
+} satisfies Record<string, SourceTraffic>
+
+interface SourceTraffic {
+  share: number
+  make: EntryMaker
+  projectKey?: string
+}
 
 export type DemoSource = keyof typeof sources
 export const demoSources = Object.keys(sources) as DemoSource[]
@@ -37,11 +42,7 @@ const keptShare = 0.33
 
 interface TimedEntry {
   atMs: number
-  entry: DemoEntry & { id: string; timestamp: number }
-}
-
-function demoEntry(make: EntryMaker, moment: Moment, timestamp: number): TimedEntry['entry'] {
-  return { id: uuidOf(moment.random), ...make(moment), timestamp }
+  entry: { id: string; timestamp: number; project?: string; event_message: string; metadata: object }
 }
 
 /**
@@ -70,7 +71,7 @@ interface PlannedEntry {
 }
 
 function* hourOf(source: DemoSource, project: DemoProject, hour: number): Generator<PlannedEntry> {
-  const { share, make } = sources[source]
+  const { share, make, projectKey }: SourceTraffic = sources[source]
   const random = randomOf('hour', source, project.ref, hour)
   const wanted = entriesPerHour * share * project.share * busyness(project, hour)
   const count = Math.floor(wanted + random.next())
@@ -84,7 +85,12 @@ function* hourOf(source: DemoSource, project: DemoProject, hour: number): Genera
       rank,
       entry: () => {
         const seeded = randomOf('entry', source, project.ref, hour, i)
-        return demoEntry(make, { project, random: seeded, trouble }, atMicros)
+        const id = uuidOf(seeded)
+        const [event_message, metadata] = make({ project, random: seeded, trouble })
+        const entry = { id, timestamp: atMicros, event_message, metadata }
+        return projectKey === undefined
+          ? { ...entry, project: project.ref }
+          : { ...entry, metadata: { [projectKey]: project.ref, ...metadata } }
       },
     }
   }

@@ -111,6 +111,4 @@ export interface Moment {
   trouble: boolean
 }
 
-/** An entry without its id and timestamp. */
-export type DemoEntry = Record<string, unknown> & { event_message: string }
-export type EntryMaker = (moment: Moment) => DemoEntry
+export type EntryMaker = (moment: Moment) => [message: string, metadata: object]

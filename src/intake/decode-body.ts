@@ -30,12 +30,7 @@ export type DecodeJob = {
 )
 
 /** Decodes a body into one batch of entries for each source. */
-export function decodeBody(pieces: readonly Uint8Array[], job: DecodeJob): EntryBatch[] {
-  const [first, ...more] = pieces
-  const body =
-    first === undefined || more.length > 0
-      ? Buffer.concat(pieces)
-      : Buffer.from(first.buffer, first.byteOffset, first.length)
+export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
   try {
     return decode(body, job)
   } catch (error) {

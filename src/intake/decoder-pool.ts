@@ -5,7 +5,6 @@ import { type DecodeJob, decodeBody } from './decode-body.ts'
 import type { WorkerReply, WorkerTask } from './decoder-worker.ts'
 import type { EntryBatch } from './entry-batch.ts'
 import { Lines } from './lines.ts'
-import type { RequestBody } from './request-body.ts'
 
 interface DecoderPoolOptions {
   maxWorkers: number
@@ -19,7 +18,7 @@ interface DecoderPoolOptions {
 export const maxInlineBytes = 4 * 1024
 
 interface Task {
-  body: RequestBody
+  body: Buffer
   job: DecodeJob
   resolve: (batches: EntryBatch[]) => void
   reject: (error: unknown) => void
@@ -37,8 +36,9 @@ export class DecoderPool {
     this.#options = options
   }
 
-  async decode(body: RequestBody, job: DecodeJob): Promise<EntryBatch[]> {
-    if (body.length <= maxInlineBytes) return decodeBody(body.pieces(), job)
+  /** The body must be the whole of its memory, which moves to a worker. */
+  async decode(body: Buffer, job: DecodeJob): Promise<EntryBatch[]> {
+    if (body.length <= maxInlineBytes) return decodeBody(body, job)
     if (this.#stopped || this.#waiting.length >= this.#options.maxWaiting) {
       throw rateLimited('Too many request bodies are being read. Send this request again later.', 1)
     }
@@ -60,12 +60,9 @@ export class DecoderPool {
       if (worker === undefined) return
       const task = this.#waiting.shift() as Task
       this.#workers.set(worker, task)
-      const pieces = task.body.pieces()
+      const body = task.body.buffer as ArrayBuffer
       worker.ref()
-      worker.postMessage(
-        { pieces, job: task.job } satisfies WorkerTask,
-        pieces.map(({ buffer }) => buffer as ArrayBuffer),
-      )
+      worker.postMessage({ body, job: task.job } satisfies WorkerTask, [body])
     }
   }
 

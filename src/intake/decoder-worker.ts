@@ -5,7 +5,7 @@ import { type DecodeJob, decodeBody } from './decode-body.ts'
 import type { EntryBatch } from './entry-batch.ts'
 
 export interface WorkerTask {
-  pieces: Uint8Array[]
+  body: ArrayBuffer
   job: DecodeJob
 }
 
@@ -13,15 +13,15 @@ export type WorkerReply = { batches: EntryBatch[] } | { code: string; message: s
 
 showSourcePositions()
 
-parentPort?.on('message', ({ pieces, job }: WorkerTask) => {
-  const reply = decode(pieces, job)
+parentPort?.on('message', ({ body, job }: WorkerTask) => {
+  const reply = decode(Buffer.from(body), job)
   parentPort?.postMessage(reply, 'batches' in reply ? reply.batches.flatMap(buffersOf) : [])
 })
 
 /** Any other error ends the worker, and the pool reports it. */
-function decode(pieces: Uint8Array[], job: DecodeJob): WorkerReply {
+function decode(body: Buffer, job: DecodeJob): WorkerReply {
   try {
-    return { batches: decodeBody(pieces, job) }
+    return { batches: decodeBody(body, job) }
   } catch (error) {
     if (!(error instanceof WellheadError)) throw error
     return { code: error.code, message: error.message }

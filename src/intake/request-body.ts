@@ -10,8 +10,6 @@ export const bodyTooLarge = () => tooLarge('The body is larger than 12 MiB. Send
 
 const unpackedTooLarge = () => tooLarge('The decompressed body is larger than 64 MiB. Send smaller batches.')
 
-const maxPieceBytes = 2 ** 20
-
 type Unpacker = () => zlib.Gunzip | zlib.Inflate
 
 /** Each chunk costs a turn of the event loop. */
@@ -41,45 +39,13 @@ export function compressionProblem(body: Buffer): string | undefined {
     : `The body is compressed with ${encoding}. Send Content-Encoding: ${encoding}.`
 }
 
-/** A body in a few pieces of memory of its own, which can move to a worker thread; a socket's buffers cannot. */
-export class RequestBody {
-  readonly #pieces: Buffer[] = []
-  /** Free bytes at the end of the last piece. */
-  #free = 0
-  #length = 0
-
-  get length(): number {
-    return this.#length
-  }
-
-  add(chunk: Buffer): void {
-    for (let from = 0; from < chunk.length; ) {
-      if (this.#free === 0) {
-        this.#free = Math.max(chunk.length - from, Math.min(this.#length, maxPieceBytes))
-        this.#pieces.push(Buffer.allocUnsafeSlow(this.#free))
-      }
-      const piece = this.#pieces.at(-1) as Buffer
-      const copied = chunk.copy(piece, piece.length - this.#free, from)
-      from += copied
-      this.#free -= copied
-      this.#length += copied
-    }
-  }
-
-  pieces(): Buffer[] {
-    const last = this.#pieces.at(-1)
-    if (last === undefined || this.#free === 0) return this.#pieces
-    return [...this.#pieces.slice(0, -1), last.subarray(0, last.length - this.#free)]
-  }
-}
-
 /** Reads and decompresses a body. Its own limit and the shared budget apply while it is read. */
 export async function readRequestBody(
   stream: Readable | undefined,
   encoding: string | undefined,
   share: BudgetShare,
-): Promise<RequestBody> {
-  if (stream === undefined) return new RequestBody()
+): Promise<Buffer> {
+  if (stream === undefined) return Buffer.alloc(0)
   try {
     const name = (encoding ?? '').trim().toLowerCase()
     if (name === '' || name === 'identity') {
@@ -102,7 +68,7 @@ async function unpack(
   unpacker: zlib.Gunzip | zlib.Inflate,
   encoding: string,
   share: BudgetShare,
-): Promise<RequestBody> {
+): Promise<Buffer> {
   const failed = new Promise<never>((_resolve, reject) => unpacker.once('error', reject))
   failed.catch(() => {})
   const feeding = feed(stream, unpacker)
@@ -140,13 +106,18 @@ async function gather(
   maxBytes: number,
   tooLarge: () => Error,
   share: BudgetShare,
-): Promise<RequestBody> {
-  const body = new RequestBody()
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
   for await (const chunk of chunksOf(stream)) {
-    if (body.length + chunk.length > maxBytes) throw tooLarge()
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge()
     share.add(chunk.length)
-    body.add(chunk)
+    chunks.push(chunk)
   }
+  // Memory of its own can move to a worker thread; that of a socket and of Node's pool cannot.
+  const body = Buffer.allocUnsafeSlow(length)
+  chunks.reduce((at, chunk) => at + chunk.copy(body, at), 0)
   return body
 }
 

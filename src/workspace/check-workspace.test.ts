@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { WarningCode } from '../sql/warnings/warning.ts'
 import { definitionShape } from '../endpoints/definition/definition.ts'
 import { problemOf, warningOf } from './check-workspace.ts'
 
@@ -25,7 +26,7 @@ test.each([
 test('translates the position of a warning, and points at the declaration of an unused parameter', () => {
   const content = '/*\nparameters:\n  used: {}\n  spare: {}\n*/\n   SELECT @used'
   const at = { line: 1, column: 8 }
-  const positionOf = (code: string, message: string) => {
+  const positionOf = (code: WarningCode, message: string) => {
     const { line, column } = warningOf({ ...endpoint, content }, { code, message, ...at })
     return { line, column }
   }

@@ -2,6 +2,7 @@ import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { fieldPosition } from '../endpoints/definition/definition-file.ts'
 import { positionOf, within } from '../sql/errors.ts'
 import { sqlTokens } from '../sql/tokens.ts'
+import type { Warning } from '../sql/warnings/warning.ts'
 import { type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
 import type { BenchError, Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
@@ -44,13 +45,7 @@ export function problemOf({ file, queryAt, definition }: WorkspaceEndpoint, erro
 }
 
 /** A warning of a service, with its position in the file. */
-export interface SqlWarning extends TextPosition {
-  /** Newer services may have other codes. */
-  code: string
-  message: string
-}
-
-export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning: SqlWarning): FileWarning {
+export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning: Warning): FileWarning {
   const { code, message } = warning
   const [, name = ''] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
   const at = fieldPosition(content, ['parameters', name]) ?? within(queryAt, warning)

@@ -8,7 +8,7 @@ import {
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
-import { type SqlWarning, warningOf } from './check-workspace.ts'
+import { warningOf } from './check-workspace.ts'
 import { type FileWarning, sortProblems } from './file-problem.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
@@ -96,21 +96,14 @@ export function deploymentOf({ endpoints }: Comparison) {
   }))
 }
 
-interface DeployedWithWarnings extends Omit<DeployedEndpoint, 'warnings'> {
-  warnings: readonly SqlWarning[]
-}
-
-export interface PlannedEndpoint extends DeployedWithWarnings {
+export interface PlannedEndpoint extends Omit<DeployedEndpoint, 'warnings'> {
   file: string
   server_version: number
   diff: string
   warnings: FileWarning[]
 }
 
-export function planOf(
-  { endpoints }: Comparison,
-  deployed: readonly DeployedWithWarnings[],
-): PlannedEndpoint[] {
+export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEndpoint[]): PlannedEndpoint[] {
   const byId = new Map(deployed.map((endpoint) => [endpoint.id, endpoint]))
   return endpoints.flatMap((endpoint) => {
     const { file, definition, serverVersion, diff } = endpoint

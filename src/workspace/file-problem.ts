@@ -13,12 +13,10 @@ export interface FileWarning extends FileProblem {
 }
 
 /** The format that compilers use, so that editors can jump to the position. */
-export function describeFileProblem({ file, line, column, message }: FileProblem): string {
-  return `${file}:${line}:${column}: ${message}`
-}
-
-export function describeFileWarning({ message, code, ...at }: FileWarning): string {
-  return describeFileProblem({ ...at, message: `warning: ${message} [${code}]` })
+export function describeFinding(finding: FileProblem | FileWarning): string {
+  const { file, line, column, message } = finding
+  const text = 'code' in finding ? `warning: ${message} [${finding.code}]` : message
+  return `${file}:${line}:${column}: ${text}`
 }
 
 export function sortProblems<T extends FileProblem>(problems: readonly T[]): T[] {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { describeFileProblem } from './file-problem.ts'
+import { describeFinding } from './file-problem.ts'
 import { type RowsUpdate, readTestFile, updateRows } from './test-file.ts'
 
 function read(...lines: string[]) {
   const reading = readTestFile('tests/usage.yaml', lines.join('\n'))
-  if ('problems' in reading) throw new Error(reading.problems.map(describeFileProblem).join('\n'))
+  if ('problems' in reading) throw new Error(reading.problems.map(describeFinding).join('\n'))
   return reading.tests
 }
 
 function problems(...lines: string[]): string[] {
   const reading = readTestFile('tests/usage.yaml', lines.join('\n'))
-  return 'problems' in reading ? reading.problems.map(describeFileProblem) : []
+  return 'problems' in reading ? reading.problems.map(describeFinding) : []
 }
 
 describe('readTestFile', () => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { newWorkspaceFiles } from './authoring/new-workspace.ts'
-import { describeFileProblem } from './file-problem.ts'
+import { describeFinding } from './file-problem.ts'
 import { NotAWorkspace, readWorkspace, writeMissingIds } from './workspace.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
@@ -21,7 +21,7 @@ function directoryOf(files: Record<string, string | Buffer>): string {
 const workspaceOf = (files: Record<string, string | Buffer>) => readWorkspace(directoryOf(files))
 
 const problemsOf = (files: Record<string, string | Buffer>) =>
-  workspaceOf(files).problems.map(describeFileProblem)
+  workspaceOf(files).problems.map(describeFinding)
 const endpoint = (own = id) => `/*\nid: ${own}\n*/\nSELECT 1 AS n`
 const oneTest = (name: string, more = '') =>
   `endpoint: ${name}\nnow: 2026-01-01T00:00:00Z\ntests:\n  - name: a\n    rows: []\n${more}`

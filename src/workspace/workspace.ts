@@ -59,7 +59,7 @@ function openFiles(directory: string): WorkspaceFiles {
   )
 }
 
-export interface WrittenId {
+interface WrittenId {
   file: string
   id: string
 }

@@ -25,10 +25,8 @@ export function defineBackup(backup: Command, io: CommandIo): void {
     .addHelpText('after', backupHelp)
   addServiceAction(backup, io, {
     examples: ['wellhead backup backups/$(date +%F)'],
-    request: async (client, directory: string, { json }: { json?: true }) => {
-      const { backUp } = await import('./backup-actions.ts')
-      return backUp(directory, json, client, io)
-    },
+    request: async (client, directory: string, { json }: { json?: true }) =>
+      (await import('./backup-actions.ts')).backUp(directory, json, client, io),
   })
 }
 
@@ -39,9 +37,8 @@ export function defineRestore(restore: Command, io: CommandIo): void {
     .option('--no-open', 'do not open the data with the engine to count its rows')
     .option('--json', 'print the manifest as JSON')
     .addHelpText('after', restoreHelp)
-    .action(async (directory: string, options: RestoreOptions) => {
-      const { restore } = await import('./backup-actions.ts')
-      return restore(directory, options, io)
-    })
+    .action(async (directory: string, options: RestoreOptions) =>
+      (await import('./backup-actions.ts')).restore(directory, options, io),
+    )
   addExamples(restore, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
 }

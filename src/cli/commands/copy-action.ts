@@ -78,11 +78,11 @@ function settingsOf(
   }
   const reading = readSettings(io.environment, {
     dataDir: resolve(io.cwd, from),
-    ...(to !== undefined && { clickhouseUrl: to }),
-    ...(user !== undefined && { clickhouseUser: user }),
-    ...(password !== undefined && { clickhousePassword: password }),
-    ...(database !== undefined && { clickhouseDatabase: database }),
-    ...(cluster !== undefined && { clickhouseCluster: cluster }),
+    clickhouseUrl: to,
+    clickhouseUser: user,
+    clickhousePassword: password,
+    clickhouseDatabase: database,
+    clickhouseCluster: cluster,
   })
   if ('problems' in reading) {
     const own = (problem: string) =>

@@ -30,9 +30,6 @@ export function defineCopy(copy: Command, io: CommandIo): void {
     .option('--cluster <cluster>', 'name of the cluster (default: a single server)')
     .option('--json', 'print JSON')
     .addHelpText('after', copyHelp)
-    .action(async (options: CopyOptions) => {
-      const { copyToServer } = await import('./copy-action.ts')
-      return copyToServer(options, io)
-    })
+    .action(async (options: CopyOptions) => (await import('./copy-action.ts')).copyToServer(options, io))
   addExamples(copy, 'wellhead copy --from ./data --to https://clickhouse.example.com:8443 --user wellhead')
 }

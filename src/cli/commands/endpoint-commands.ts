@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
-import { versionNumber } from '../arguments.ts'
+import { collectPair, versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -9,16 +9,18 @@ import { addExamples } from '../help.ts'
 import { plural } from '../output/format-amount.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
 import { listOf, objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { endpointPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
-import { addEndpointRun } from './endpoint-run.ts'
+import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
 
 const endpointFields = ['id', 'name', 'query', 'parameters', 'columns', 'version'] as const
 const endpointResponse = objectWith<EndpointView>(...endpointFields)
 const endpointList = listOf<EndpointView>(...endpointFields)
+
+const planResponse = objectWith<{ plan: string }>('plan')
 
 const columns: readonly ListColumn<EndpointView>[] = [
   { title: 'NAME', of: ({ name }) => name },
@@ -57,6 +59,13 @@ interface ShowOptions {
   json?: true
 }
 
+interface RunOptions extends RowsOptions {
+  version?: number
+  fresh?: true
+  explain?: true
+  lenient?: true
+}
+
 interface RestoreOptions {
   breaking?: true
   note?: string
@@ -88,7 +97,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     request: async (client, name: string, { version, sql, json }: ShowOptions) => {
       const found =
         version === undefined
-          ? await client.json('GET', pathOf(name), endpointResponse)
+          ? await client.json('GET', endpointPath(name), endpointResponse)
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
       if (sql) return io.stdout.write(`${found.query}\n`)
@@ -115,7 +124,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
     request: (client, name: string, version: number, { breaking, note }: RestoreOptions) =>
       client
-        .json('POST', `${pathOf(name)}/versions/${version}/restore`, endpointResponse, {
+        .json('POST', `${endpointPath(name)}/versions/${version}/restore`, endpointResponse, {
           query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
         })
         .catch((error: unknown) => {
@@ -137,10 +146,10 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead endpoint delete top.paths --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name, version } = await client.json('GET', pathOf(reference), endpointResponse)
+      const { name, version } = await client.json('GET', endpointPath(reference), endpointResponse)
       await confirm(io, `The endpoint ${name} will be deleted; requests to it will return 404.`, yes)
       // Fails if the endpoint changed after the user saw it.
-      await client.request('DELETE', pathOf(reference), { headers: { 'If-Match': `"${version}"` } })
+      await client.request('DELETE', endpointPath(reference), { headers: { 'If-Match': `"${version}"` } })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
   })
@@ -170,9 +179,39 @@ async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> 
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {
-  return client.json('GET', `${pathOf(name)}/versions`, endpointList)
+  return client.json('GET', `${endpointPath(name)}/versions`, endpointList)
 }
 
-function pathOf(name: string): string {
-  return `/api/endpoints/${encodeURIComponent(name)}`
+function addEndpointRun(endpoint: Command, io: CommandIo): void {
+  const run = addServiceCommand(endpoint, 'run', 'send a request to an endpoint and show the rows')
+    .argument('<name>', 'name or id')
+    .argument('[name=value...]', 'parameters', collectPair)
+  addRowsOptions(run)
+    .option('--version <n>', 'an older version of the endpoint', versionNumber)
+    .option('--fresh', 'bypass the cache')
+    .option('--explain', 'show the query plan instead of rows')
+    .option('--lenient', 'ignore parameters that the endpoint does not have, instead of refusing them')
+  addServiceAction(run, io, {
+    examples: [
+      'wellhead endpoint run usage.api-counts project=acme interval=daily',
+      'wellhead endpoint run logs.all project=acme project_tier=PRO --format csv > logs.csv',
+      'wellhead endpoint run functions.invocation-stats project=acme interval=7day --format parquet --output stats.parquet',
+    ],
+    request: async (client, name: string, parameters: Record<string, string>, options: RunOptions) => {
+      const path = `/api/endpoints/query/${encodeURIComponent(name)}`
+      const json = {
+        ...parameters,
+        ...(!options.lenient && { _strict: '1' }),
+        ...(options.version !== undefined && { _version: String(options.version) }),
+      }
+      if (options.explain) {
+        const explained = { json: { ...json, _explain: 'true' } }
+        return printJson(io, await client.json('POST', path, planResponse, explained))
+      }
+      const headers = options.fresh ? { 'Cache-Control': 'no-cache' } : {}
+      await showRows(options, client, io, (control) =>
+        client.request('POST', path, { json: { ...json, ...control }, headers }),
+      )
+    },
+  })
 }

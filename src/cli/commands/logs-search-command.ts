@@ -1,9 +1,14 @@
 import type { Command } from 'commander'
-import { pastInstant, wholeNumber } from '../arguments.ts'
+import { instant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { addFilterOptions, type FilterOptions, joinedQuery, queryArgument } from '../logs/entry-filter.ts'
-import { entryText } from '../logs/entry-text.ts'
+import {
+  addFilterOptions,
+  entryText,
+  type FilterOptions,
+  joinedQuery,
+  queryArgument,
+} from '../logs/entry-filter.ts'
 import { emptyReasons, searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
@@ -16,7 +21,7 @@ interface SearchOptions extends FilterOptions {
 }
 
 export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
-  const time = pastInstant(io.clock.now)
+  const time = instant(io.clock.now, 'past')
   const search = addServiceCommand(logs, 'search', 'show stored entries that match, newest first')
     .argument('<source>', 'source to search')
     .argument('[query...]', queryArgument)

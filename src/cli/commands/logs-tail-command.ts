@@ -7,17 +7,17 @@ import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import {
   addFilterOptions,
+  entryText,
   type FilterOptions,
   joinedQuery,
   type LoggedEntry,
   queryArgument,
   quoted,
 } from '../logs/entry-filter.ts'
-import { entryText } from '../logs/entry-text.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
 import { newestEntries } from '../logs/search-entries.ts'
 import { plural } from '../output/format-amount.ts'
-import { type ServiceClient, ServiceFailure, unexpectedResponse } from '../service-client.ts'
+import { type ServiceClient, ServiceFailure, sourcePath, unexpectedResponse } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface TailOptions extends FilterOptions {
@@ -82,7 +82,7 @@ export async function tailSource(
 ): Promise<void> {
   const asJson = json === true || !io.stdout.isTerminal
   const filter = { ...(project !== undefined && { project }), ...(query !== '' && { query }) }
-  const path = `/api/sources/${encodeURIComponent(source)}/tail`
+  const path = `${sourcePath(source)}/tail`
   /** Entries that the stream may repeat because they were stored while the newest ones were read. */
   const shown = new Set<string>()
   let missing = lines

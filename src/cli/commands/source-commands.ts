@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
+import type { SourcePath } from '../../sources/source-admin.ts'
 import { collect, durationDays, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -7,8 +8,8 @@ import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
 import { listOf, objectWith } from '../response-reader.ts'
+import { sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { addSourceSchemaCommand, type PathList, pathList, printPaths } from './source-schema-command.ts'
 
 interface SourceOptions {
   description?: string
@@ -36,6 +37,32 @@ const columns: readonly ListColumn<Source>[] = [
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
+/** Older services send no examples. */
+type PathList = (Omit<SourcePath, 'examples'> & { examples?: string[] })[]
+
+const pathList = listOf<PathList[number]>('path', 'types', 'entries', 'sampled', 'column')
+
+/** The console uses the same words. */
+const kinds: readonly (readonly [RegExp, string])[] = [
+  [/^(?:LowCardinality\()?(?:Nullable\()?String/, 'text'],
+  [/^(?:Nullable\()?(?:U?Int|Float|Decimal)/, 'number'],
+  [/^(?:Nullable\()?Bool/, 'true/false'],
+  [/^(?:Array|Tuple)/, 'list'],
+  [/^(?:JSON|Object|Map)/, 'object'],
+]
+
+const pathColumns: readonly ListColumn<PathList[number]>[] = [
+  { title: 'PATH', of: ({ path }) => path },
+  { title: 'KINDS', of: ({ types }) => kindsOf(types).join(', ') || null },
+  { title: 'SHARE', align: 'right', of: ({ entries, sampled }) => shareOf(entries, sampled) },
+  { title: 'COLUMN', of: ({ column }) => column },
+]
+
+const schemaHelp = `
+SHARE is the share of the sampled entries that have the path. COLUMN is the typed column of the path: SQL reads the path
+from it, which is faster.
+`
+
 export function defineSource(source: Command, io: CommandIo): void {
   addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
 
@@ -55,8 +82,8 @@ export function defineSource(source: Command, io: CommandIo): void {
     examples: ['wellhead source show edge_logs'],
     request: (client, name: string, { schema }: { schema?: true }): Promise<PathList | Source> =>
       schema
-        ? client.json('GET', `${pathOf(name)}/schema`, pathList)
-        : client.json('GET', pathOf(name), sourceResponse),
+        ? client.json('GET', `${sourcePath(name)}/schema`, pathList)
+        : client.json('GET', sourcePath(name), sourceResponse),
     print: (found) => (Array.isArray(found) ? printPaths(io, found) : printSource(io, found)),
   })
 
@@ -69,9 +96,9 @@ export function defineSource(source: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead source delete audit_logs --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name } = await client.json('GET', pathOf(reference), sourceResponse)
+      const { name } = await client.json('GET', sourcePath(reference), sourceResponse)
       await confirm(io, `The source ${name} and all its entries will be deleted.`, yes)
-      await client.request('DELETE', pathOf(name), { query: { confirm: name } })
+      await client.request('DELETE', sourcePath(name), { query: { confirm: name } })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
   })
@@ -117,7 +144,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       'wellhead source update web_logs --column country=request.cf.country --remove-column status',
     ],
     request: async (client, name: string, options: SourceOptions) => {
-      const { columns: current } = await client.json('GET', pathOf(name), sourceResponse)
+      const { columns: current } = await client.json('GET', sourcePath(name), sourceResponse)
       const { column: added = [], removeColumn: removed = [] } = options
       const unknown = removed.filter((column) => current.every((each) => each.name !== column))
       if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
@@ -128,7 +155,7 @@ function addUpdate(source: Command, io: CommandIo): void {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),
       }
-      return client.json('PATCH', pathOf(name), sourceResponse, { json })
+      return client.json('PATCH', sourcePath(name), sourceResponse, { json })
     },
     print: (updated) => printSource(io, updated),
   })
@@ -167,6 +194,36 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
   ])
 }
 
-function pathOf(name: string): string {
-  return `/api/sources/${encodeURIComponent(name)}`
+function addSourceSchemaCommand(source: Command, io: CommandIo): void {
+  const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
+    .argument('<name>', 'source name')
+    .addHelpText('after', schemaHelp)
+  addServiceAction(schema, io, {
+    examples: ['wellhead source schema edge_logs'],
+    request: (client, name: string) => client.json('GET', `${sourcePath(name)}/schema`, pathList),
+    print: (paths) => printPaths(io, paths),
+  })
+}
+
+async function printPaths(io: CommandIo, paths: PathList): Promise<void> {
+  const { cutToWidth } = await import('../output/table.ts')
+  const exampleColumn: ListColumn<PathList[number]> = {
+    title: 'EXAMPLES',
+    of: ({ examples }) => examples?.map((text) => cutToWidth(text, 30)).join(', ') || null,
+  }
+  const hasExamples = paths.some(({ examples }) => examples !== undefined)
+  const shown = hasExamples ? [...pathColumns, exampleColumn] : pathColumns
+  return printList(io, shown, paths, 'The source has no entries with metadata.')
+}
+
+/** Plain words for types of the engine, each word once. */
+function kindsOf(types: readonly string[]): string[] {
+  return [...new Set(types.map((type) => kinds.find(([pattern]) => pattern.test(type))?.[1] ?? type))]
+}
+
+/** Rounded so that only all is 100 % and only nothing is 0 %. */
+function shareOf(entries: number, sampled: number): string | null {
+  if (sampled === 0) return null
+  const percent = Math.floor((entries / sampled) * 100)
+  return percent === 0 && entries > 0 ? '< 1 %' : `${percent} %`
 }

@@ -110,7 +110,7 @@ function addCreate(token: Command, io: CommandIo): void {
     .option(
       '--expires <time>',
       'lifetime such as 30d or 12h, or a time in ISO 8601 (default: never)',
-      instant(io.clock.now),
+      instant(io.clock.now, 'future'),
     )
     .option('--requests-per-minute <n>', 'rate limit (default: none)', ratePerMinute)
   addServiceAction(create, io, {
@@ -135,7 +135,7 @@ function addCreate(token: Command, io: CommandIo): void {
 }
 
 function addUpdate(token: Command, io: CommandIo): void {
-  const expiry = instant(io.clock.now)
+  const expiry = instant(io.clock.now, 'future')
   const update = addServiceCommand(token, 'update', 'change an access token; its secret stays the same')
     .argument('<id>', 'token id')
     .option('--scope <scope>', `replaces all scopes: ${scopeHelp}`, collect)

@@ -1,11 +1,23 @@
-import { accessSync, constants, existsSync, type Stats, statfsSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from 'node:fs'
 import { connect } from 'node:net'
-import { userInfo } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Settings } from '../../base/settings.ts'
 import { socketPathFor } from '../../engine/embedded-engine.ts'
 import type { CommandIo } from '../command-io.ts'
+import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes } from '../output/format-amount.ts'
+import { explainStartProblem } from '../serve/start-problems.ts'
 import { readServiceFile } from '../service-file.ts'
 import { type Finding, ok, problem, warning } from './doctor-report.ts'
 
@@ -103,14 +115,29 @@ async function checkUse(dataDir: string, io: CommandIo): Promise<Finding> {
   return ok('in use', file ? 'no; the last service did not stop cleanly' : 'no')
 }
 
-function acceptsConnections(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath)
-    const end = (isOpen: boolean) => {
-      socket.destroy()
-      resolve(isOpen)
-    }
-    socket.once('connect', () => end(true))
-    socket.once('error', () => end(false))
-  })
+async function acceptsConnections(socketPath: string): Promise<boolean> {
+  const socket = connect(socketPath)
+  const isOpen = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return isOpen
+}
+
+/** Starts an engine as the service does, in a temporary directory so that the data is not touched. */
+export async function checkEngine(settings: Settings, io: CommandIo): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
+  const engine = offlineEngine(settings, io, { dataDir: directory })
+  try {
+    await engine.start()
+    const state = engine.state()
+    return ok('engine', `${state.kind === 'ready' ? state.engineVersion : ''}, starts`)
+  } catch (error) {
+    const message = explainStartProblem(error, settings) ?? (error as Error).message
+    return problem('engine', message, 'The service needs the engine to start.')
+  } finally {
+    await engine.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
 }

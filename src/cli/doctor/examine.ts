@@ -1,5 +1,6 @@
 import { readSettings, type Settings } from '../../base/settings.ts'
 import type { CommandIo } from '../command-io.ts'
+import { checkData, checkEngine } from './doctor-data.ts'
 import { checkMachine } from './doctor-machine.ts'
 import { type Finding, ok, problem } from './doctor-report.ts'
 import { checkClock, checkPort, checkRunningEngine, runningService } from './doctor-service.ts'
@@ -16,11 +17,7 @@ export async function examine(
   { dataDir, host, port, engine }: DoctorOptions,
   io: CommandIo,
 ): Promise<Finding[]> {
-  const reading = readSettings(io.environment, {
-    ...(dataDir !== undefined && { dataDir }),
-    ...(host !== undefined && { host }),
-    ...(port !== undefined && { port }),
-  })
+  const reading = readSettings(io.environment, { dataDir, host, port })
   if ('problems' in reading) {
     const problems = reading.problems.map((message) =>
       problem('settings', message, 'See docs/reference/settings.md for all settings.'),
@@ -28,8 +25,6 @@ export async function examine(
     return [...problems, ...checkMachine(io.machine, undefined)]
   }
   const { settings } = reading
-  // Imported on demand: other commands start faster without the engine.
-  const { checkData } = await import('./doctor-data.ts')
   const client = runningService(settings, io)
   return [
     ok('settings', 'valid'),
@@ -47,6 +42,5 @@ async function checkStorage(settings: Settings, isRunning: boolean, io: CommandI
     const { checkServers } = await import('./doctor-server.ts')
     return checkServers(settings, settings.clickhouseUrl, io.clock.now)
   }
-  const { checkEngine } = await import('./doctor-engine.ts')
   return isRunning ? [] : [await checkEngine(settings, io)]
 }

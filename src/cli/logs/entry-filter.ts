@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { collect } from '../arguments.ts'
+import type { CommandOutput } from '../command-io.ts'
+import { visible } from '../output/visible.ts'
 
 export interface FilterOptions {
   project?: string
@@ -52,4 +54,14 @@ export function joinedQuery(words: readonly string[], conditions: readonly strin
 
 export function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+/** One line for people: time, project, and the message, or the metadata of an entry without a message. */
+export function entryText(
+  { timestamp, project, event_message, metadata }: LoggedEntry,
+  { colors }: CommandOutput,
+): string {
+  const text = event_message === '' ? colors.dim(visible(JSON.stringify(metadata))) : visible(event_message)
+  const projects = project === '' ? [] : [colors.cyan(visible(project))]
+  return [colors.dim(new Date(timestamp / 1000).toISOString()), ...projects, text].join('  ')
 }

@@ -1,5 +1,5 @@
 import { listOf, objectWith } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { type ServiceClient, sourcePath } from '../service-client.ts'
 import type { LoggedEntry } from './entry-filter.ts'
 
 export interface EntrySearch {
@@ -31,7 +31,7 @@ export async function* searchEntries(
   let before: { timestamp: number; id: string } | undefined
   while (left > 0) {
     const limit = Math.min(left, pageSize)
-    const response = await client.request('POST', `/api/sources/${encodeURIComponent(source)}/search`, {
+    const response = await client.request('POST', `${sourcePath(source)}/search`, {
       json: { ...search, limit, before },
     })
     const body = await client.read(response)
@@ -57,7 +57,7 @@ export async function emptyReasons(
   source: string,
   search: EntrySearch,
 ): Promise<string[]> {
-  const response = await client.request('POST', `/api/sources/${encodeURIComponent(source)}/histogram`, {
+  const response = await client.request('POST', `${sourcePath(source)}/histogram`, {
     json: { ...search, buckets: 1 },
   })
   return client.parse(await client.read(response), objectWith<{ notes: string[] }>('notes')).notes

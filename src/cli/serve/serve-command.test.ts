@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
 import { flagOf, settingNames } from '../../base/settings.ts'
 import { banner, shownToken } from './run-service.ts'
-import { readServeArguments } from './serve-command.ts'
-import { serveHelp } from './serve-help.ts'
+import { readServeArguments, serveHelp } from './serve-command.ts'
 
 test.each([
   [undefined, '$(cat ./data/admin-token)'],

@@ -12,7 +12,6 @@ import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { defaultSessions, launchHost } from '../../engine/launch-host.ts'
 import { exitCodes } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { serveHelp } from './serve-help.ts'
 
 /** Adds the flags for completion, and the help; serveCommand parses the arguments. */
 export function defineServe(serve: Command): void {
@@ -96,4 +95,32 @@ export function readServeArguments(
 function suggestionFor(name: string, flags: Iterable<string>): string {
   const closest = closestName(name, [...flags, 'demo', 'help'])
   return didYouMean(closest && `--${closest}`)
+}
+
+export function serveHelp(): string {
+  const rows = settingNames.map((name) => {
+    const { env, description, default: preset } = settingDefinitions[name]
+    return `  --${flagOf(name)} <value>\n      ${description}\n      ${env}${preset === undefined ? '' : `, default ${preset}`}`
+  })
+  return `wellhead serve: run the service.
+
+Usage
+  wellhead serve [--port 4000] [--data-dir ./data] …
+
+Each setting is a flag or an environment variable; flags take precedence. Set secrets in the environment, because other
+users of a machine can see flags.
+
+Options
+  --demo
+      Send sample traffic of three projects: seven days of history, then new entries every second.
+
+Settings
+${rows.join('\n')}
+
+Signals
+  SIGTERM or SIGINT: stop accepting requests, finish running ones, and exit with 0. A second signal exits immediately.
+
+Exit codes
+  0 stopped by a signal   1 failed   2 invalid flags or settings
+`
 }

@@ -18,11 +18,15 @@ export async function createWorkspace(directory: string, shown: string, io: Comm
   if (used.length > 0) {
     throw new CommandFailure(`${directory} already contains ${used.join(', ')}; nothing was written.`)
   }
+  await writeNewFiles(directory, files, io)
+  await io.stdout.write(`Try it: ${shown === '.' ? '' : `cd ${shown} && `}wellhead test\n`)
+}
+
+export async function writeNewFiles(directory: string, files: readonly [string, string][], io: CommandIo) {
   for (const [file, content] of files) {
     makeDirectory(dirname(join(directory, file)))
     // Never replaces a file, even one that was created in the meantime.
     writeFileSync(join(directory, file), content, { flag: 'wx' })
     await io.stdout.write(`${file}\n`)
   }
-  await io.stdout.write(`Try it: ${shown === '.' ? '' : `cd ${shown} && `}wellhead test\n`)
 }

@@ -8,7 +8,7 @@ import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
 import { objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { endpointPath, type ServiceClient, ServiceFailure, sourcePath } from '../service-client.ts'
 import { printFindings } from './findings.ts'
 import { missingSources, openChecked, type Plan, planFor, planText, sourcesOf } from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
@@ -51,7 +51,7 @@ export async function deploy(
   } catch (error) {
     for (const name of created) {
       // The failure of the deployment matters more than a failure to clean up.
-      await client.request('DELETE', pathOf(name), { query: { confirm: name } }).then(
+      await client.request('DELETE', sourcePath(name), { query: { confirm: name } }).then(
         () => io.stderr.write(`removed source ${name} again\n`),
         () => io.stderr.write(`could not remove the new source ${name}\n`),
       )
@@ -119,7 +119,7 @@ async function deployPlan(
   try {
     for (const endpoint of options.json ? [] : plan.endpoints) await io.stdout.write(planText(endpoint, io))
     for (const { name, fields, message } of changed) {
-      await client.request('PATCH', pathOf(name), { json: fields })
+      await client.request('PATCH', sourcePath(name), { json: fields })
       if (!options.json) await io.stdout.write(`updated ${visible(message)}\n`)
     }
     for (const endpoint of pruned) {
@@ -143,7 +143,7 @@ async function replayUpdates(
   for (const { id, name, action } of endpoints) {
     const endpoint = comparison.endpoints.find(({ definition }) => definition.id === id)?.definition
     if (action !== 'updated') continue
-    const path = `/api/endpoints/${encodeURIComponent(id)}/replay`
+    const path = `${endpointPath(id)}/replay`
     const body = { endpoint, show_values: showValues === true }
     const replay = await client.json('POST', path, objectWith<Replay>('requests', 'skipped'), { json: body })
     replays.push(replay)
@@ -209,7 +209,7 @@ async function printSummary(
 async function deleteEndpoint({ definition, version }: ServerEndpoint, client: ServiceClient): Promise<void> {
   try {
     const headers = { 'If-Match': `"${version}"` }
-    await client.request('DELETE', `/api/endpoints/${encodeURIComponent(definition.id)}`, { headers })
+    await client.request('DELETE', endpointPath(definition.id), { headers })
   } catch (error) {
     const isGone = error instanceof ServiceFailure && error.code === 'endpoint_not_found'
     if (!isGone) throw error
@@ -218,8 +218,4 @@ async function deleteEndpoint({ definition, version }: ServerEndpoint, client: S
 
 function nameOf({ definition }: ServerEndpoint): string {
   return definition.name
-}
-
-function pathOf(source: string): string {
-  return `/api/sources/${encodeURIComponent(source)}`
 }

@@ -14,10 +14,8 @@ export function defineDiff(diff: Command, io: CommandIo): void {
     .option('--json', 'print JSON')
   addServiceAction(diff, io, {
     examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
-    request: async (client, directory: string, options: DiffOptions) => {
-      const { diff } = await import('./diff.ts')
-      return diff(client, directory, options, io)
-    },
+    request: async (client, directory: string, options: DiffOptions) =>
+      (await import('./diff.ts')).diff(client, directory, options, io),
   })
 }
 
@@ -44,10 +42,8 @@ export function defineDeploy(deploy: Command, io: CommandIo): void {
       'wellhead deploy --breaking --note "Drop the column old_status"',
       'wellhead deploy --prune',
     ],
-    request: async (client, directory: string, options: DeployOptions) => {
-      const { deploy } = await import('./deploy.ts')
-      return deploy(client, directory, options, io)
-    },
+    request: async (client, directory: string, options: DeployOptions) =>
+      (await import('./deploy.ts')).deploy(client, directory, options, io),
   })
 }
 

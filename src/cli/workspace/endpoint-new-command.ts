@@ -16,10 +16,9 @@ export function addEndpointNew(endpoint: Command, io: CommandIo): void {
       'example of a parameter of the SQL, which also sets its type; repeatable',
       collectPair,
     )
-    .action(async (name: string, directory: string, options: NewOptions) => {
-      const { writeEndpoint } = await import('./write-endpoint.ts')
-      return writeEndpoint(name, directory, options, io)
-    })
+    .action(async (name: string, directory: string, options: NewOptions) =>
+      (await import('./write-endpoint.ts')).writeEndpoint(name, directory, options, io),
+    )
   addExamples(
     command,
     'wellhead endpoint new paths.busiest',

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import {
-  describeFileProblem,
-  describeFileWarning,
+  describeFinding,
   type FileProblem,
   type FileWarning,
   sortProblems,
@@ -31,8 +30,7 @@ export async function printFindings(
   io: CommandIo,
 ): Promise<void> {
   for (const finding of sortProblems(findings)) {
-    const text = 'code' in finding ? describeFileWarning(finding) : describeFileProblem(finding)
-    await io.stdout.write(`${visible(text)}\n`)
+    await io.stdout.write(`${visible(describeFinding(finding))}\n`)
   }
 }
 

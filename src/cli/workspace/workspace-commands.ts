@@ -7,10 +7,11 @@ import type { TestOptions } from './test-workspace.ts'
 
 /** Commands for endpoint files that need no running service. Their actions are loaded on use. */
 export function defineInit(init: Command, io: CommandIo): void {
-  init.argument('[directory]', 'new workspace directory', '.').action(async (directory: string) => {
-    const { createWorkspace } = await import('./create-workspace.ts')
-    return createWorkspace(resolve(io.cwd, directory), directory, io)
-  })
+  init
+    .argument('[directory]', 'new workspace directory', '.')
+    .action(async (directory: string) =>
+      (await import('./create-workspace.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
+    )
   addExamples(init, 'wellhead init', 'wellhead init shop')
 }
 
@@ -20,10 +21,9 @@ export function defineCheck(check: Command, io: CommandIo): void {
     .option('--strict', 'fail on warnings, too')
     .option('--fix', 'write a new id into endpoint files that have none')
     .option('--json', 'print JSON')
-    .action(async (directory: string, options: CheckOptions) => {
-      const { checkFiles } = await import('./check-files.ts')
-      return checkFiles(directory, options, io)
-    })
+    .action(async (directory: string, options: CheckOptions) =>
+      (await import('./check-files.ts')).checkFiles(directory, options, io),
+    )
   addExamples(check, 'wellhead check', 'wellhead check shop --json', 'wellhead check --strict')
 }
 
@@ -33,9 +33,8 @@ export function defineTest(test: Command, io: CommandIo): void {
     .option('--filter <text>', 'only tests whose endpoint or name contains this text')
     .option('--update', 'save the returned rows as the expected rows')
     .option('--json', 'print JSON')
-    .action(async (directory: string, options: TestOptions) => {
-      const { testWorkspace } = await import('./test-workspace.ts')
-      return testWorkspace(directory, options, io)
-    })
+    .action(async (directory: string, options: TestOptions) =>
+      (await import('./test-workspace.ts')).testWorkspace(directory, options, io),
+    )
   addExamples(test, 'wellhead test', 'wellhead test --filter usage', 'wellhead test --update')
 }

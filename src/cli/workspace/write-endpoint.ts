@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { makeDirectory } from '../../base/files/make-directory.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
+import { writeNewFiles } from './create-workspace.ts'
 import { openWorkspace } from './findings.ts'
 
 export interface NewOptions {
@@ -41,12 +41,7 @@ export async function writeEndpoint(
     const exist = existing.length === 1 ? 'exists' : 'exist'
     throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
   }
-  for (const [file, content] of files) {
-    makeDirectory(dirname(join(directory, file)))
-    // Never replaces a file, even one that was created in the meantime.
-    writeFileSync(join(directory, file), content, { flag: 'wx' })
-    await io.stdout.write(`${file}\n`)
-  }
+  await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `
   await io.stdout.write(`Try it: ${there}wellhead check --strict && wellhead test --update\n`)
 }
