@@ -44,6 +44,15 @@ const wholeTable = (name: string) => ({
   clear: (_part: string, topology: Topology) => emptyOwnTable(name, topology),
 })
 
+/** Copied last, because it makes the copy an installation. */
+export const catalogTable: CopiedTable = {
+  ...wholeTable('_catalog'),
+  title: 'catalog',
+  from: '_catalog',
+  columns: ['entry', 'kind', 'id', 'version', 'changed_at', 'changed_by', 'deleted', 'body', 'position'],
+  kept: 'true',
+}
+
 /** Internal tables, except the catalog. */
 export const ownTables: readonly CopiedTable[] = [
   {

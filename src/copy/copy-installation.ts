@@ -4,8 +4,8 @@ import type { Source } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { entriesOf, ownTables } from './copied-table.ts'
-import { type CatalogRow, copyCatalog, readCatalog, sourcesOf } from './copy-catalog.ts'
+import { type CopiedTable, catalogTable, entriesOf, ownTables } from './copied-table.ts'
+import { type CatalogRow, readCatalog, sourcesOf } from './copy-catalog.ts'
 import { CopyProblem } from './copy-problem.ts'
 import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
 
@@ -50,23 +50,21 @@ export async function copyInstallation(options: CopyOptions): Promise<CopyResult
   for (const source of sources) {
     for (const sql of createSourceTable(source, topology)) await to.command({ sql }, limits)
   }
-  const compared = await copyRows(options, origin, sources)
-  const tables = compared.map(({ title, rows, copied, different }) => ({
-    name: title,
-    rows,
-    copied,
-    equal: different.length === 0,
-  }))
-  if (tables.some(({ equal }) => !equal)) return { tables }
-  const copied = await copyCatalog(options, catalog)
-  await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
-  return { tables: [...tables, { name: 'catalog', rows: catalog.length, copied, equal: true }] }
+  const tables = await copyTables(options, origin, [...sources.map(entriesOf), ...ownTables])
+  if (tables.every(({ equal }) => equal)) tables.push(...(await copyTables(options, origin, [catalogTable])))
+  if (tables.every(({ equal }) => equal)) {
+    await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
+  }
+  return { tables }
 }
 
 /** Compares all tables, and copies what differs, until nothing does. */
-async function copyRows(options: CopyOptions, origin: string, sources: Source[]): Promise<Comparison[]> {
+async function copyTables(
+  options: CopyOptions,
+  origin: string,
+  tables: readonly CopiedTable[],
+): Promise<CopiedRows[]> {
   const existing = new Set(await tableNames(options.from))
-  const tables = [...sources.map(entriesOf), ...ownTables]
   for (let round = 1; ; round++) {
     const compared: Comparison[] = []
     for (const table of tables) {
@@ -74,7 +72,9 @@ async function copyRows(options: CopyOptions, origin: string, sources: Source[])
       compared.push(await compareTable(options, table, existing.has(table.name)))
     }
     const different = compared.flatMap((each) => each.different)
-    if (different.length === 0 || round >= maxRounds) return compared
+    if (different.length === 0 || round >= maxRounds) {
+      return compared.map(({ different: parts, ...rows }) => ({ ...rows, equal: parts.length === 0 }))
+    }
     options.onTotal(different.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0))
     const tokens = tokensFor(round, origin)
     for (const [i, table] of tables.entries()) {

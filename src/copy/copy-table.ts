@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { engineUnavailable, overloaded, tooLarge } from '../base/errors.ts'
 import type { Topology } from '../cluster/topology.ts'
-import type { Engine, Limits } from '../engine/engine.ts'
+import type { Engine, Limits, Statement } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
-import type { CopiedTable } from './copied-table.ts'
+import { type CopiedTable, catalogTable } from './copied-table.ts'
 
 /** The two sides of a copy. */
 export interface CopySides {
@@ -45,7 +45,7 @@ interface Digest {
 type Digests = ReadonlyMap<string, Digest>
 
 export interface Comparison {
-  title: string
+  name: string
   rows: number
   copied: number
   /** Parts that differ. */
@@ -67,11 +67,14 @@ export async function compareTable(
   // The same time for both sides, so that both leave out the same rows.
   const parameters = { until: expiryLimit(sides.now) }
   const limits = { deadlineMs: digestDeadlineMs, signal: sides.signal }
-  const there: Digests = isThere ? await digest(sides.from, table, parameters, limits) : new Map()
-  const here = await digest(sides.to, table, parameters, limits)
+  const there: Digests = isThere ? await digest(sides.from, table, { parameters }, limits) : new Map()
+  // A majority of all nodes stores the catalog, so another node may lack its newest rows.
+  const settings =
+    table === catalogTable && sides.topology.replicated ? { select_sequential_consistency: 1 } : {}
+  const here = await digest(sides.to, table, { parameters, settings }, limits)
   const parts = [...new Set([...there.keys(), ...here.keys()])].sort()
   return {
-    title: table.title,
+    name: table.title,
     rows: rowsOf(there),
     copied: rowsOf(here),
     different: parts
@@ -87,7 +90,7 @@ function rowsOf(digests: Digests): number {
 async function digest(
   engine: Engine,
   { columns, from, kept, part }: CopiedTable,
-  parameters: Record<string, number>,
+  statement: Pick<Statement, 'parameters' | 'settings'>,
   limits: Limits,
 ): Promise<Digests> {
   // A timestamp has 26 characters.
@@ -96,7 +99,7 @@ async function digest(
     `SELECT ${part} AS part, toString(count()) AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS checksum, ` +
     `toString(sum(${bytes})) AS bytes FROM ${from} WHERE ${kept} GROUP BY part`
   type Row = Record<'part' | 'rows' | 'checksum' | 'bytes', string>
-  const rows = await queryRows<Row>(engine, { sql, parameters }, limits)
+  const rows = await queryRows<Row>(engine, { sql, ...statement }, limits)
   return new Map(
     rows.map((row) => [
       row.part,
