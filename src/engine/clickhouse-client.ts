@@ -71,22 +71,21 @@ export class ClickHouseClient {
   ): Promise<HttpResponse> {
     const { deadlineMs, signal, trace } = limits
     let ended: RequestOutcome['ended'] = 'by-engine'
-    let cancel = () => {}
-    const onAbort = () => {
-      ended = 'by-caller'
-      cancel()
+    const stop = new AbortController()
+    const end = (how: typeof ended) => {
+      ended = how
+      stop.abort()
     }
+    const onAbort = () => end('by-caller')
     signal?.addEventListener('abort', onAbort, { once: true })
     // The engine itself stops the query at the deadline; this timer helps if it does not.
-    const timer = setTimeout(() => {
-      ended = 'by-deadline'
-      cancel()
-    }, deadlineMs + this.#limits.graceMs)
+    const timer = setTimeout(() => end('by-deadline'), deadlineMs + this.#limits.graceMs)
     try {
       if (signal?.aborted) onAbort()
       signal?.throwIfAborted()
-      const pending = this.#server.send({
+      return await this.#server.send({
         ...request,
+        signal: stop.signal,
         search: {
           query_id: limits.queryId ?? randomUUID(),
           ...(settings as Record<string, string>),
@@ -97,8 +96,6 @@ export class ClickHouseClient {
         headers: { ...headers, ...(trace && traceHeaders(trace)) },
         maxResponseBytes: this.#limits.maxResultBytes,
       })
-      cancel = pending.cancel
-      return await pending.response
     } catch (error) {
       throw toWellheadError(error, { deadlineMs, ended })
     } finally {
