@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
+import { queryRows } from '../engine/json-rows.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
 import {
   BackupProblem,
@@ -121,18 +121,11 @@ function ifMissing(problem: BackupProblem): (error: NodeJS.ErrnoException) => ne
  * parts. The engine must be at rest, or merges and expiry change the rows.
  */
 export async function checkRestored(engine: Engine, manifest: Manifest): Promise<void> {
-  const { body } = await engine.query(
-    {
-      sql:
-        'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +
-        'WHERE active AND database = currentDatabase() GROUP BY table',
-      format: 'JSONEachRow',
-    },
-    { deadlineMs: 600_000 },
-  )
-  const found = new Map(
-    readJsonRows<{ table: string; rows: number }>(body).map(({ table, rows }) => [table, rows]),
-  )
+  const sql =
+    'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +
+    'WHERE active AND database = currentDatabase() GROUP BY table'
+  const tables = await queryRows<{ table: string; rows: number }>(engine, { sql }, { deadlineMs: 600_000 })
+  const found = new Map(tables.map(({ table, rows }) => [table, rows]))
   for (const { name, rows } of manifest.tables) {
     const readable = found.get(name) ?? 0
     if (readable === rows) continue

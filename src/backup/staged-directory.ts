@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { syncPath } from '../base/files/disk.ts'
 import { makeDirectory } from '../base/files/make-directory.ts'
-import { syncPath } from '../engine/host/durability/disk.ts'
 import { BackupProblem } from './manifest.ts'
 
 /** Maximum number of concurrent syncs; one at a time would be slow. */

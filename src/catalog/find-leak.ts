@@ -4,6 +4,7 @@ import { distributedReads } from '../cluster/cluster-settings.ts'
 import type { NodeConnection } from '../cluster/remote-node.ts'
 import type { Statement } from '../engine/engine.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
+import { queryText } from '../engine/json-rows.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import { foreign, own, type Probe, probesOf, type ReadProbe, readProbesOf } from './leak-probes.ts'
@@ -125,7 +126,7 @@ async function leftovers(node: NodeConnection): Promise<string[]> {
   const sql =
     'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})'
   const parameters = { database: node.database, prefix }
-  const { body } = await node.query({ sql, parameters, format: 'TabSeparatedRaw' }, limits)
-  const names = body.toString().match(/^_barrier_\d{1,20}_[^_\n]+/gm) ?? []
+  const names =
+    (await queryText(node, { sql, parameters }, limits)).match(/^_barrier_\d{1,20}_[^_\n]+/gm) ?? []
   return names.filter((name) => Number(name.split('_')[2]) < Date.now() - leftAfterMs)
 }

@@ -1,7 +1,7 @@
 import { StartProblem } from '../base/files/data-directory.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
-import { writeJsonRows } from '../engine/json-rows.ts'
+import { queryText, writeJsonRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import { createMigrationsTable, createOwnTables } from './tables.ts'
 
@@ -61,26 +61,16 @@ export async function migrate(
 /** Whether a node that responds was added to the cluster, or lost its data. */
 async function someNodeLacksTables(engine: Engine, { cluster, database }: Topology): Promise<boolean> {
   if (cluster === undefined) return false
-  const { body } = await engine.query(
-    {
-      sql:
-        `SELECT countIf(database = 'system') > countIf(database != 'system') FROM clusterAllReplicas(${sqlText(cluster)}, system.tables) ` +
-        `WHERE (database, name) IN (('system', 'clusters'), (${sqlText(database)}, '_catalog'))`,
-      format: 'TabSeparatedRaw',
-      settings: { skip_unavailable_shards: 1 },
-    },
-    limits,
-  )
-  return body.toString().trim() === '1'
+  const sql =
+    `SELECT countIf(database = 'system') > countIf(database != 'system') FROM clusterAllReplicas(${sqlText(cluster)}, system.tables) ` +
+    `WHERE (database, name) IN (('system', 'clusters'), (${sqlText(database)}, '_catalog'))`
+  return (await queryText(engine, { sql, settings: { skip_unavailable_shards: 1 } }, limits)) === '1'
 }
 
 /** Ids of the migrations that were run on this data. */
 export async function readDone(engine: Engine): Promise<Set<number>> {
-  const { body } = await engine.query(
-    { sql: `SELECT DISTINCT id FROM _migrations ORDER BY id`, format: 'TabSeparatedRaw' },
-    limits,
-  )
-  return new Set(body.toString().split('\n').filter(Boolean).map(Number))
+  const ids = await queryText(engine, { sql: 'SELECT DISTINCT id FROM _migrations ORDER BY id' }, limits)
+  return new Set(ids.split('\n').filter(Boolean).map(Number))
 }
 
 async function record(engine: Engine, id: number): Promise<void> {

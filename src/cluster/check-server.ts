@@ -16,7 +16,7 @@ const pingWithinMs = 5_000
 const maxResponseBytes = 2 ** 20
 
 /** Runs a statement with as few settings as possible, so that a strict profile does not refuse it. */
-export async function askServer(http: ClickHouseHttp, sql: string): Promise<string> {
+async function askServer(http: ClickHouseHttp, sql: string): Promise<string> {
   return askWithin(withinMs, http, { body: Buffer.from(sql) })
 }
 
@@ -30,18 +30,13 @@ async function askWithin(
   http: ClickHouseHttp,
   request: Pick<HttpRequest, 'body' | 'path'>,
 ): Promise<string> {
-  const { response, cancel } = http.send({ ...request, maxResponseBytes, repeatable: true })
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    cancel()
-  }, ms)
+  const signal = AbortSignal.timeout(ms)
   try {
-    return (await response).body.toString().trimEnd()
+    const { body } = await http.send({ ...request, maxResponseBytes, repeatable: true, signal })
+    return body.toString().trimEnd()
   } catch (error) {
-    throw late ? Object.assign(new Error('The server did not respond.'), { code: 'ETIMEDOUT' }) : error
-  } finally {
-    clearTimeout(timer)
+    if (!signal.aborted) throw error
+    throw Object.assign(new Error('The server did not respond.'), { code: 'ETIMEDOUT' })
   }
 }
 
@@ -59,7 +54,7 @@ export async function checkServer(http: ClickHouseHttp, server: ServerIdentity):
 }
 
 /** Returns the version of a server that is new enough and accepts writes. */
-export async function checkVersion(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
+async function checkVersion(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
   // Without settings, because an old server refuses those that it does not know.
   const version = await askWithin(withinMs, http, { path: '/', body: Buffer.from('SELECT version()') })
   if (!/^\d+\.\d+\.[\w.-]+$/.test(version)) throw new ServerProblem(server, noClickHouse)
@@ -79,7 +74,7 @@ function isOlder(version: string, other: string): boolean {
 }
 
 /** Grouped as in `neededGrants`. */
-export async function findMissingGrants(
+async function findMissingGrants(
   http: ClickHouseHttp,
   { database, cluster }: Pick<ServerIdentity, 'database' | 'cluster'>,
 ): Promise<string[]> {
@@ -101,7 +96,7 @@ export async function findMissingGrants(
 }
 
 /** Throws if the server does not know its cluster. */
-export async function requireCluster(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
+async function requireCluster(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
   if (server.cluster === undefined) return
   const known = (
     await askServer(http, 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster')

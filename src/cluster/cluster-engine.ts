@@ -1,5 +1,5 @@
 import type { Settings } from '../base/settings.ts'
-import type { Engine, InsertInto, Limits, QueryResult, Statement, Summary } from '../engine/engine.ts'
+import type { Engine, InsertInto, Limits, QueryResult, Statement } from '../engine/engine.ts'
 import { insertSettings, quorumOf, readSettings, schemaSettings } from './cluster-settings.ts'
 import { RemoteEngine, type RemoteEngineOptions } from './remote-engine.ts'
 import { type ClusterLayout, findLayout, onCluster, singleServer, type Topology } from './topology.ts'
@@ -54,12 +54,12 @@ export class ClusterEngine extends RemoteEngine {
     return super.query({ ...statement, settings: { ...settings, ...statement.settings } }, limits)
   }
 
-  override insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+  override insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
     const settings = this.#open && insertSettings(this.#open.layout, this.#open.quorum, target.table)
     return super.insert({ ...target, settings: { ...settings, ...target.settings } }, rows, limits)
   }
 
-  override command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+  override command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
     const settings = this.#open && schemaSettings(this.#open.layout)
     return super.command({ ...statement, settings: { ...settings, ...statement.settings } }, limits)
   }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '../engine/clickhouse-client.ts'
-import { readJsonRows } from '../engine/json-rows.ts'
+import { queryRows, queryText } from '../engine/json-rows.ts'
 import { isolationSettings } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import { explainServerError, type ServerIdentity, ServerProblem } from './server-problem.ts'
@@ -15,16 +15,9 @@ export async function openDatabase(client: ClickHouseClient, server: ServerIdent
   return databaseId(client, server)
 }
 
-async function databaseId(client: ClickHouseClient, { database }: ServerIdentity): Promise<string> {
-  const { body } = await client.query(
-    {
-      sql: 'SELECT uuid FROM system.databases WHERE name = {name:String}',
-      parameters: { name: database },
-      format: 'TabSeparatedRaw',
-    },
-    limits,
-  )
-  return body.toString().trim()
+function databaseId(client: ClickHouseClient, { database }: ServerIdentity): Promise<string> {
+  const sql = 'SELECT uuid FROM system.databases WHERE name = {database:String}'
+  return queryText(client, { sql, parameters: { database } }, limits)
 }
 
 async function createDatabase(client: ClickHouseClient, server: ServerIdentity): Promise<void> {
@@ -48,16 +41,9 @@ export async function lacksTable(
 ): Promise<boolean> {
   if (cluster === undefined) return false
   const count = async (tables: string) => {
-    const { body } = await client.query(
-      {
-        sql: `SELECT count() FROM ${tables} WHERE database = {database:String} AND name = {table:String}`,
-        parameters: { database, table },
-        format: 'TabSeparatedRaw',
-        settings: { skip_unavailable_shards: 1 },
-      },
-      limits,
-    )
-    return Number(body.toString())
+    const sql = `SELECT count() FROM ${tables} WHERE database = {database:String} AND name = {table:String}`
+    const settings = { skip_unavailable_shards: 1 }
+    return Number(await queryText(client, { sql, parameters: { database, table }, settings }, limits))
   }
   if ((await count('system.tables')) > 0) return false
   return (await count(`clusterAllReplicas(${sqlText(cluster)}, system.tables)`)) > 0
@@ -72,13 +58,8 @@ const newer = [
 
 /** Those that the server does not have. It refuses requests with them, and lacks what they change. */
 export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {
-  const { body } = await client.query(
-    {
-      sql: `SELECT name FROM system.settings WHERE name IN (${newer.map((name) => `'${name}'`).join(', ')})`,
-      format: 'JSONEachRow',
-    },
-    limits,
-  )
-  const known = new Set(readJsonRows<{ name: string }>(body).map(({ name }) => name))
+  const sql = `SELECT name FROM system.settings WHERE name IN (${newer.map(sqlText).join(', ')})`
+  const rows = await queryRows<{ name: string }>(client, { sql }, limits)
+  const known = new Set(rows.map(({ name }) => name))
   return new Set(newer.filter((name) => !known.has(name)))
 }

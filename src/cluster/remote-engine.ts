@@ -1,14 +1,6 @@
 import type { Log } from '../base/log.ts'
 import { serverAddresses } from '../base/server-addresses.ts'
-import type {
-  Engine,
-  EngineState,
-  InsertInto,
-  Limits,
-  QueryResult,
-  Statement,
-  Summary,
-} from '../engine/engine.ts'
+import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement } from '../engine/engine.ts'
 import { isNodeTrouble, isUnreachable } from '../engine/engine-errors.ts'
 import { ReadyWaiters, whenReady } from '../engine/readiness.ts'
 import { requireIsolation } from '../engine/require-isolation.ts'
@@ -100,12 +92,12 @@ export class RemoteEngine implements Engine {
   }
 
   /** With a token, the cluster stores the rows once, whichever nodes receive them. */
-  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
     const isOnce = target.settings?.insert_deduplication_token !== undefined
     return this.#run(limits, isOnce, (node, rest) => node.insert(target, rows, rest))
   }
 
-  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
     return this.#run(limits, false, (node, rest) => node.command(statement, rest))
   }
 

@@ -3,15 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { ServerAddress } from '../base/server-addresses.ts'
 import { ClickHouseClient } from '../engine/clickhouse-client.ts'
 import { ClickHouseHttp } from '../engine/clickhouse-http.ts'
-import type {
-  Engine,
-  InsertInto,
-  Limits,
-  NodeState,
-  QueryResult,
-  Statement,
-  Summary,
-} from '../engine/engine.ts'
+import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement } from '../engine/engine.ts'
 import { isUnreachable } from '../engine/engine-errors.ts'
 import { checkServer, pingServer } from './check-server.ts'
 import { findUnknownSettings, lacksTable, openDatabase } from './inspect-node.ts'
@@ -127,11 +119,11 @@ export class RemoteNode implements NodeConnection {
     return this.#client.query(this.#withKnownSettings(statement), limits)
   }
 
-  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
     return this.#client.insert(target, rows, limits)
   }
 
-  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
     return this.#client.command(this.#withKnownSettings(statement), limits)
   }
 

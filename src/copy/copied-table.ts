@@ -3,22 +3,14 @@ import { dropDay, emptyOwnTable } from '../catalog/tables.ts'
 import type { Topology } from '../cluster/topology.ts'
 import { sqlText } from '../sql/names.ts'
 
-interface KeyColumn {
-  name: string
-  /** The value of a parameter that has the bytes of the value as hexadecimal digits. */
-  fromHex: (parameter: string) => string
-}
-
 /** A table whose rows are copied part by part. */
 export interface CopiedTable {
   name: string
   /** For people. */
   title: string
-  /** The table, or a subquery. */
+  /** The rows to compare: the table, or a subquery. */
   from: string
   columns: readonly string[]
-  /** The first columns, by which the table is sorted. */
-  key: readonly KeyColumn[]
   /** Rows that will not expire before the parameter `until`. */
   kept: string
   /** Expression for the part of a row. */
@@ -26,13 +18,6 @@ export interface CopiedTable {
   isIn: (part: string) => string
   clear: (part: string, topology: Topology) => string[]
 }
-
-const text = (name: string): KeyColumn => ({ name, fromHex: (parameter) => `unhex(${parameter})` })
-
-const time = (name: string): KeyColumn => ({
-  name,
-  fromHex: (parameter) => `toDateTime64(unhex(${parameter}), 6, 'UTC')`,
-})
 
 function keptFor(column: string, days: number): string {
   return `toDateTime(${column}) + INTERVAL ${days} DAY > toDateTime({until:UInt32})`
@@ -45,7 +30,6 @@ export function entriesOf({ name, retention_days: days }: Source): CopiedTable {
     title: name,
     from: `\`${name}\``,
     columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
-    key: [text('project'), time('timestamp'), text('id')],
     kept: keptFor('timestamp', days),
     part: 'toString(toDate(timestamp))',
     isIn: (day) => `toDate(timestamp) = toDate(${sqlText(day)})`,
@@ -60,6 +44,15 @@ const wholeTable = (name: string) => ({
   clear: (_part: string, topology: Topology) => emptyOwnTable(name, topology),
 })
 
+/** Copied last, because it makes the copy an installation. */
+export const catalogTable: CopiedTable = {
+  ...wholeTable('_catalog'),
+  title: 'catalog',
+  from: '_catalog',
+  columns: ['entry', 'kind', 'id', 'version', 'changed_at', 'changed_by', 'deleted', 'body', 'position'],
+  kept: 'true',
+}
+
 /** Internal tables, except the catalog. */
 export const ownTables: readonly CopiedTable[] = [
   {
@@ -67,7 +60,6 @@ export const ownTables: readonly CopiedTable[] = [
     title: 'idempotency keys',
     from: '_idempotency',
     columns: ['key', 'at', 'answer'],
-    key: [text('key')],
     kept: keptFor('at', 1),
   },
   {
@@ -76,7 +68,6 @@ export const ownTables: readonly CopiedTable[] = [
     // Older uses of a token disappear when parts are merged.
     from: '(SELECT id, max(at) AS at FROM _token_uses GROUP BY id)',
     columns: ['id', 'at'],
-    key: [text('id')],
     kept: keptFor('at', 400),
   },
 ]

@@ -1,12 +1,12 @@
+import { StartProblem } from '../base/files/data-directory.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
 import { migrate, readDone, schemaVersion } from '../catalog/migrations.ts'
 import type { Source } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { entriesOf, ownTables } from './copied-table.ts'
-import { type CatalogRow, copyCatalog, readCatalog, sourcesOf } from './copy-catalog.ts'
-import { CopyProblem } from './copy-problem.ts'
+import { type CopiedTable, catalogTable, entriesOf, ownTables } from './copied-table.ts'
+import { type CatalogRow, readCatalog, sourcesOf } from './copy-catalog.ts'
 import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
 
 /** A table of the report. */
@@ -50,23 +50,21 @@ export async function copyInstallation(options: CopyOptions): Promise<CopyResult
   for (const source of sources) {
     for (const sql of createSourceTable(source, topology)) await to.command({ sql }, limits)
   }
-  const compared = await copyRows(options, origin, sources)
-  const tables = compared.map(({ title, rows, copied, different }) => ({
-    name: title,
-    rows,
-    copied,
-    equal: different.length === 0,
-  }))
-  if (tables.some(({ equal }) => !equal)) return { tables }
-  const copied = await copyCatalog(options, catalog)
-  await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
-  return { tables: [...tables, { name: 'catalog', rows: catalog.length, copied, equal: true }] }
+  const tables = await copyTables(options, origin, [...sources.map(entriesOf), ...ownTables])
+  if (tables.every(({ equal }) => equal)) tables.push(...(await copyTables(options, origin, [catalogTable])))
+  if (tables.every(({ equal }) => equal)) {
+    await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
+  }
+  return { tables }
 }
 
 /** Compares all tables, and copies what differs, until nothing does. */
-async function copyRows(options: CopyOptions, origin: string, sources: Source[]): Promise<Comparison[]> {
+async function copyTables(
+  options: CopyOptions,
+  origin: string,
+  tables: readonly CopiedTable[],
+): Promise<CopiedRows[]> {
   const existing = new Set(await tableNames(options.from))
-  const tables = [...sources.map(entriesOf), ...ownTables]
   for (let round = 1; ; round++) {
     const compared: Comparison[] = []
     for (const table of tables) {
@@ -74,7 +72,9 @@ async function copyRows(options: CopyOptions, origin: string, sources: Source[])
       compared.push(await compareTable(options, table, existing.has(table.name)))
     }
     const different = compared.flatMap((each) => each.different)
-    if (different.length === 0 || round >= maxRounds) return compared
+    if (different.length === 0 || round >= maxRounds) {
+      return compared.map(({ different: parts, ...rows }) => ({ ...rows, equal: parts.length === 0 }))
+    }
     options.onTotal(different.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0))
     const tokens = tokensFor(round, origin)
     for (const [i, table] of tables.entries()) {
@@ -86,16 +86,16 @@ async function copyRows(options: CopyOptions, origin: string, sources: Source[])
 async function checkSchema({ from }: CopyOptions): Promise<void> {
   const tables = await tableNames(from)
   if (!tables.includes('_catalog'))
-    throw new CopyProblem('The data directory has no catalog: nothing to copy.')
+    throw new StartProblem('The data directory has no catalog: nothing to copy.')
   const done = await readDone(from)
   const newest = Math.max(0, ...done)
   if (newest > schemaVersion) {
-    throw new CopyProblem(
+    throw new StartProblem(
       'The data directory was written by a newer version of Wellhead. Use that version to copy it.',
     )
   }
   if (newest < schemaVersion) {
-    throw new CopyProblem(
+    throw new StartProblem(
       'The data directory was written by an older version of Wellhead. Start this version on it once, stop it, then copy.',
     )
   }
@@ -104,7 +104,7 @@ async function checkSchema({ from }: CopyOptions): Promise<void> {
 /** The first row of the catalog has an id that no other installation has. */
 function originOf([first]: readonly CatalogRow[]): string {
   if (first === undefined)
-    throw new CopyProblem('The catalog of the data directory is empty: nothing to copy.')
+    throw new StartProblem('The catalog of the data directory is empty: nothing to copy.')
   return `${first.kind} ${first.id}`
 }
 
@@ -142,7 +142,7 @@ const anotherDatabase = 'Choose another with --database, or drop it on the serve
 
 function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], origin: string): void {
   if (first === undefined || first.origin === origin) return
-  throw new CopyProblem(
+  throw new StartProblem(
     `The database ${database} of the server is the target of a copy of another data directory. ${anotherDatabase}`,
   )
 }
@@ -151,7 +151,9 @@ async function refuseUsed(engine: Engine): Promise<void> {
   const tables = await tableNames(engine)
   const hasCatalog = tables.includes('_catalog') && (await readCatalog(engine)).length > 0
   if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
-  throw new CopyProblem(`The database ${engine.database} of the server is already in use. ${anotherDatabase}`)
+  throw new StartProblem(
+    `The database ${engine.database} of the server is already in use. ${anotherDatabase}`,
+  )
 }
 
 async function tableNames(engine: Engine): Promise<string[]> {

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { engineUnavailable, overloaded } from '../base/errors.ts'
+import { engineUnavailable, overloaded, tooLarge } from '../base/errors.ts'
 import type { Topology } from '../cluster/topology.ts'
-import type { Engine, Limits } from '../engine/engine.ts'
+import type { Engine, Limits, Statement } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import type { CopiedTable } from './copied-table.ts'
-import { type Chunk, readChunks } from './read-chunks.ts'
+import { sqlText } from '../sql/names.ts'
+import { type CopiedTable, catalogTable } from './copied-table.ts'
 
 /** The two sides of a copy. */
 export interface CopySides {
@@ -26,6 +26,10 @@ const chunkDeadlineMs = 600_000
 /** Rows that expire sooner are not copied: the other side may remove them before they are compared. */
 const expiryMarginMs = 3_600_000
 
+function expiryLimit(now: () => number): number {
+  return Math.ceil((now() + expiryMarginMs) / 1000)
+}
+
 /** Longer than a restart of a server. */
 const attempts = 8
 const longestPauseMs = 10_000
@@ -41,7 +45,7 @@ interface Digest {
 type Digests = ReadonlyMap<string, Digest>
 
 export interface Comparison {
-  title: string
+  name: string
   rows: number
   copied: number
   /** Parts that differ. */
@@ -61,13 +65,16 @@ export async function compareTable(
   isThere: boolean,
 ): Promise<Comparison> {
   // The same time for both sides, so that both leave out the same rows.
-  const parameters = { until: Math.ceil((sides.now() + expiryMarginMs) / 1000) }
+  const parameters = { until: expiryLimit(sides.now) }
   const limits = { deadlineMs: digestDeadlineMs, signal: sides.signal }
-  const there: Digests = isThere ? await digest(sides.from, table, parameters, limits) : new Map()
-  const here = await digest(sides.to, table, parameters, limits)
+  const there: Digests = isThere ? await digest(sides.from, table, { parameters }, limits) : new Map()
+  // A majority of all nodes stores the catalog, so another node may lack its newest rows.
+  const settings =
+    table === catalogTable && sides.topology.replicated ? { select_sequential_consistency: 1 } : {}
+  const here = await digest(sides.to, table, { parameters, settings }, limits)
   const parts = [...new Set([...there.keys(), ...here.keys()])].sort()
   return {
-    title: table.title,
+    name: table.title,
     rows: rowsOf(there),
     copied: rowsOf(here),
     different: parts
@@ -83,7 +90,7 @@ function rowsOf(digests: Digests): number {
 async function digest(
   engine: Engine,
   { columns, from, kept, part }: CopiedTable,
-  parameters: Record<string, number>,
+  statement: Pick<Statement, 'parameters' | 'settings'>,
   limits: Limits,
 ): Promise<Digests> {
   // A timestamp has 26 characters.
@@ -92,7 +99,7 @@ async function digest(
     `SELECT ${part} AS part, toString(count()) AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS checksum, ` +
     `toString(sum(${bytes})) AS bytes FROM ${from} WHERE ${kept} GROUP BY part`
   type Row = Record<'part' | 'rows' | 'checksum' | 'bytes', string>
-  const rows = await queryRows<Row>(engine, { sql, parameters }, limits)
+  const rows = await queryRows<Row>(engine, { sql, ...statement }, limits)
   return new Map(
     rows.map((row) => [
       row.part,
@@ -108,7 +115,7 @@ export async function copyPart(
   { part, there, here }: Difference,
   tokens: string,
 ): Promise<void> {
-  const { from, to, topology, signal } = sides
+  const { to, topology, signal } = sides
   if (here !== undefined) {
     const settings = { max_partition_size_to_drop: 0, max_table_size_to_drop: 0 }
     for (const sql of table.clear(part, topology)) {
@@ -116,18 +123,40 @@ export async function copyPart(
     }
   }
   if (there === undefined) return
-  const chunks = readChunks(from, {
-    table,
-    part,
-    parameters: { until: Math.ceil((sides.now() + expiryMarginMs) / 1000) },
-    rows: Math.max(1, Math.floor((sides.chunkBytes * there.rows) / there.bytes)),
-    limits: { deadlineMs: chunkDeadlineMs, signal },
-  })
   let number = 0
-  for await (const chunk of chunks) {
+  for await (const chunk of readChunks(sides, table, part, there)) {
     const token = hash(tokens, table.name, part, String(number++))
     await insertChunk(sides, table, chunk, token)
-    sides.onBytes(chunk.body.length, [table.title, part].filter(Boolean).join(' '))
+    sides.onBytes(chunk.length, [table.title, part].filter(Boolean).join(' '))
+  }
+}
+
+/** Reads rows as TabSeparated, which keeps every byte, by their positions in the files of the engine. */
+async function* readChunks(
+  { from, signal, now, chunkBytes }: CopySides,
+  { name, columns, kept, isIn }: CopiedTable,
+  part: string,
+  { rows, bytes }: Digest,
+): AsyncGenerator<Buffer> {
+  const parameters = { until: expiryLimit(now) }
+  const limits = { deadlineMs: chunkDeadlineMs, signal }
+  const filtered = `FROM \`${name}\` WHERE (${isIn(part)}) AND (${kept})`
+  const sql = `SELECT _part AS file, toFloat64(max(_part_offset)) AS last ${filtered} GROUP BY file ORDER BY file`
+  const files = await queryRows<{ file: string; last: number }>(from, { sql, parameters }, limits)
+  let step = Math.max(1, Math.floor((chunkBytes * rows) / bytes))
+  for (const { file, last } of files) {
+    for (let at = 0; at <= last; ) {
+      const place = `_part = ${sqlText(file)} AND _part_offset >= ${at} AND _part_offset < ${at + step}`
+      const chunk = `SELECT ${columns.join(', ')} ${filtered} AND ${place}`
+      try {
+        const { body } = await from.query({ sql: chunk, parameters, format: 'TabSeparated' }, limits)
+        at += step
+        if (body.length > 0) yield body
+      } catch (error) {
+        if (!tooLarge.is(error) || step === 1) throw error
+        step = Math.ceil(step / 2)
+      }
+    }
   }
 }
 
@@ -135,7 +164,7 @@ export async function copyPart(
 async function insertChunk(
   { to, signal, pause }: CopySides,
   table: CopiedTable,
-  { body }: Chunk,
+  body: Buffer,
   token: string,
 ): Promise<void> {
   const target = {

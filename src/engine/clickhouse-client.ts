@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { traceHeaders } from '../base/tracing.ts'
 import { sqlText } from '../sql/names.ts'
 import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'
-import type { InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
+import type { InsertInto, Limits, QueryResult, Statement } from './engine.ts'
 import { type RequestOutcome, toWellheadError } from './engine-errors.ts'
 
 /** Longer parameters are sent in the body, because the length of a URL is limited. */
@@ -45,17 +45,19 @@ export class ClickHouseClient {
     const [short, tail] = this.#server.isRemote ? withoutLong(settings) : [settings, '']
     const message = messageOf(`${statement.sql}\nFORMAT ${statement.format}${tail}`, statement.parameters)
     const response = await this.#run(limits, short, { ...message, repeatable: repeatQueries })
-    return { ...summaryOf(response), body: response.body }
+    const summary = JSON.parse(response.summary ?? '{}') as Record<string, string>
+    const count = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+    return { body: response.body, readRows: count(summary.read_rows), readBytes: count(summary.read_bytes) }
   }
 
-  async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+  async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
     const columns = target.columns ? ` (${target.columns.join(', ')})` : ''
     const query = `INSERT INTO ${target.table}${columns} FORMAT ${target.format}`
-    return summaryOf(await this.#run(limits, { ...target.settings, query }, { body: rows }))
+    await this.#run(limits, { ...target.settings, query }, { body: rows })
   }
 
-  async command({ sql, settings, parameters }: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
-    return summaryOf(await this.#run(limits, { ...settings }, messageOf(sql, parameters)))
+  async command({ sql, settings, parameters }: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
+    await this.#run(limits, { ...settings }, messageOf(sql, parameters))
   }
 
   close(): void {
@@ -69,22 +71,21 @@ export class ClickHouseClient {
   ): Promise<HttpResponse> {
     const { deadlineMs, signal, trace } = limits
     let ended: RequestOutcome['ended'] = 'by-engine'
-    let cancel = () => {}
-    const onAbort = () => {
-      ended = 'by-caller'
-      cancel()
+    const stop = new AbortController()
+    const end = (how: typeof ended) => {
+      ended = how
+      stop.abort()
     }
+    const onAbort = () => end('by-caller')
     signal?.addEventListener('abort', onAbort, { once: true })
     // The engine itself stops the query at the deadline; this timer helps if it does not.
-    const timer = setTimeout(() => {
-      ended = 'by-deadline'
-      cancel()
-    }, deadlineMs + this.#limits.graceMs)
+    const timer = setTimeout(() => end('by-deadline'), deadlineMs + this.#limits.graceMs)
     try {
       if (signal?.aborted) onAbort()
       signal?.throwIfAborted()
-      const pending = this.#server.send({
+      return await this.#server.send({
         ...request,
+        signal: stop.signal,
         search: {
           query_id: limits.queryId ?? randomUUID(),
           ...(settings as Record<string, string>),
@@ -95,8 +96,6 @@ export class ClickHouseClient {
         headers: { ...headers, ...(trace && traceHeaders(trace)) },
         maxResponseBytes: this.#limits.maxResultBytes,
       })
-      cancel = pending.cancel
-      return await pending.response
     } catch (error) {
       throw toWellheadError(error, { deadlineMs, ended })
     } finally {
@@ -142,16 +141,5 @@ function messageOf(sql: string, parameters: Values = {}): Pick<HttpRequest, 'sea
   return {
     body: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
     headers: { 'Content-Type': `multipart/form-data; boundary=${boundary}` },
-  }
-}
-
-function summaryOf({ summary = '{}' }: HttpResponse): Summary {
-  const fields = JSON.parse(summary) as Record<string, string>
-  const count = (text: string | undefined) => (text === undefined ? undefined : Number(text))
-  return {
-    readRows: count(fields.read_rows),
-    readBytes: count(fields.read_bytes),
-    writtenRows: Number(fields.written_rows ?? 0),
-    writtenBytes: Number(fields.written_bytes ?? 0),
   }
 }

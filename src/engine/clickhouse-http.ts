@@ -27,18 +27,14 @@ export interface HttpRequest {
   maxResponseBytes: number
   /** Whether the server may receive the request twice. */
   repeatable?: boolean
+  /** Closes the connection, which makes the server stop the query. */
+  signal?: AbortSignal
 }
 
 export interface HttpResponse {
   body: Buffer
   /** The header X-ClickHouse-Summary. */
   summary: string | undefined
-}
-
-interface PendingResponse {
-  response: Promise<HttpResponse>
-  /** Closes the connection, which makes the server stop the query. */
-  cancel(): void
 }
 
 const maxErrorBytes = 2 ** 20
@@ -88,14 +84,14 @@ export class ClickHouseHttp {
     }
   }
 
-  send(request: HttpRequest): PendingResponse {
+  async send(request: HttpRequest): Promise<HttpResponse> {
     let sent: ClientRequest | undefined
-    let cancelled = false
     const sendOnce = () =>
       new Promise<HttpResponse>((resolve, reject) => {
-        const { body } = request
+        const { body, signal } = request
         sent = this.#request({
           ...this.#options,
+          ...(signal && { signal }),
           method: body ? 'POST' : 'GET',
           path: `${this.#path}${request.path ?? `/?${new URLSearchParams({ ...this.#search, ...request.search })}`}`,
           headers: {
@@ -108,17 +104,13 @@ export class ClickHouseHttp {
         sent.on('response', (message) => readResponse(message, request.maxResponseBytes, resolve, reject))
         sent.end(body)
       })
-    const response = sendOnce().catch((error) => {
+    try {
+      return await sendOnce()
+    } catch (error) {
       // The server closed an idle connection at the moment of its reuse, and has not seen the request.
-      if (!request.repeatable || cancelled || !sent?.reusedSocket || !isClosed(error)) throw error
+      if (!request.repeatable || request.signal?.aborted || !sent?.reusedSocket || !isClosed(error))
+        throw error
       return sendOnce()
-    })
-    return {
-      response,
-      cancel: () => {
-        cancelled = true
-        sent?.destroy(new Error('The request was cancelled.'))
-      },
     }
   }
 

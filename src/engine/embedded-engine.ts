@@ -18,7 +18,7 @@ import type { Log } from '../base/log.ts'
 import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
 import { blamedBounds, CrashGuard, type Refusal, type Suspect } from './crash-guard.ts'
-import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement, Summary } from './engine.ts'
+import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
 import { isLocked, ownerOf } from './host/directory-lock.ts'
 import { EngineStartError } from './host/protocol.ts'
@@ -164,11 +164,11 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** Inserts and commands are never blamed for a crash. */
-  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary> {
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
     return this.#run(undefined, limits, (rest) => this.#client.insert(target, rows, rest))
   }
 
-  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary> {
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
     return this.#run(undefined, limits, (rest) => this.#client.command(statement, rest))
   }
 

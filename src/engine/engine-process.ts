@@ -15,8 +15,6 @@ interface EngineProcessOptions {
   log: Log
   /** Factor for all timeouts of the process. */
   patience: number
-  /** Delays before the first restart in a row, the second, and so on. */
-  backoffMs?: readonly number[]
   /** Called for each unexpected end, with the query that ignored its time limit, if any. */
   onCrash: (overdueQueryId: string | undefined) => void
 }
@@ -33,7 +31,8 @@ const heartbeatMs = 500
 /** A process that does not respond for this time is killed. */
 const hangsAfterMs = 2_000
 const startWithinMs = 30_000
-const defaultBackoffMs = [0, 100, 500, 1_000, 5_000, 10_000]
+/** Delays before the first restart in a row, the second, and so on. */
+const backoffMs = [0, 100, 500, 1_000, 5_000, 10_000]
 /** After this time the engine counts as recovered, and the delays start over. */
 const steadyAfterMs = 10_000
 const stopWithinMs = 5_000
@@ -174,7 +173,6 @@ export class EngineProcess {
     if (wasReady && !isRestarting) this.#options.onCrash(overdueQueryId)
     // An engine that was ready before may start again; one that never was cannot start here.
     if (failure && this.#readySince === undefined) return void this.#waiters.reject(failure)
-    const { backoffMs = defaultBackoffMs } = this.#options
     const isSteady = wasReady && performance.now() - (this.#readySince ?? 0) > steadyAfterMs
     if (isSteady) this.#failuresInARow = 0
     const delayMs = backoffMs[Math.min(this.#failuresInARow++, backoffMs.length - 1)] ?? 0

@@ -6,9 +6,9 @@ export interface Engine {
   readonly database: string
   query(statement: Statement, limits: Limits): Promise<QueryResult>
   /** Resolves when the rows are on disk. */
-  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<Summary>
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void>
   /** Runs DDL and other statements without a result. */
-  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<Summary>
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void>
   state(): EngineState
   close(): Promise<void>
 }
@@ -72,16 +72,11 @@ export function callerBlame(
   ]
 }
 
-export interface Summary {
+export interface QueryResult {
+  readonly body: Buffer
   /** The embedded engine reports both for rows of JSON only. */
   readonly readRows: number | undefined
   readonly readBytes: number | undefined
-  readonly writtenRows: number
-  readonly writtenBytes: number
-}
-
-export interface QueryResult extends Summary {
-  readonly body: Buffer
 }
 
 export type EngineState = (

@@ -12,12 +12,22 @@ export function readJsonRows<Row>(body: Buffer): Row[] {
 
 /** Runs a query and returns its rows. */
 export async function queryRows<Row>(
-  engine: Engine,
+  engine: Pick<Engine, 'query'>,
   statement: Omit<Statement, 'format'>,
   limits: Limits,
 ): Promise<Row[]> {
   const { body } = await engine.query({ ...statement, format: 'JSONEachRow' }, limits)
   return readJsonRows<Row>(body)
+}
+
+/** Runs a query and returns its result as text, without quotes or escapes. */
+export async function queryText(
+  engine: Pick<Engine, 'query'>,
+  statement: Omit<Statement, 'format'>,
+  limits: Limits,
+): Promise<string> {
+  const { body } = await engine.query({ ...statement, format: 'TabSeparatedRaw' }, limits)
+  return body.toString().trim()
 }
 
 /** Formats rows as JSONEachRow. */

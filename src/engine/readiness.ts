@@ -1,44 +1,29 @@
+import { EventEmitter, once } from 'node:events'
 import { engineUnavailable, queryCancelled, queryTimeout } from '../base/errors.ts'
 import type { Limits } from './engine.ts'
 
-interface Waiter {
-  resolve: () => void
-  reject: (error: unknown) => void
-}
-
 /** Callers that wait until the engine is ready. Each has its own timeout and signal. */
 export class ReadyWaiters {
-  readonly #waiting = new Set<Waiter>()
+  readonly #events = new EventEmitter().setMaxListeners(0)
 
-  wait(withinMs: number, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted) return Promise.reject(signal.reason)
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void) => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', onAbort)
-        this.#waiting.delete(waiter)
-        act()
-      }
-      const waiter: Waiter = {
-        resolve: () => settle(resolve),
-        reject: (error) => settle(() => reject(error)),
-      }
-      const onAbort = () => waiter.reject(signal?.reason)
-      const timer = setTimeout(
-        () => waiter.reject(new Error('The engine did not become ready in time.')),
-        withinMs,
-      )
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.add(waiter)
-    })
+  async wait(withinMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    const late = AbortSignal.timeout(Math.ceil(withinMs))
+    try {
+      await once(this.#events, 'ready', { signal: signal ? AbortSignal.any([late, signal]) : late })
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw late.aborted ? new Error('The engine did not become ready in time.') : error
+    }
   }
 
   resolve(): void {
-    for (const waiter of [...this.#waiting]) waiter.resolve()
+    this.#events.emit('ready')
   }
 
   reject(error: Error): void {
-    for (const waiter of [...this.#waiting]) waiter.reject(error)
+    // Without a listener, the emitter would throw.
+    if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error)
   }
 }
 

@@ -1,11 +1,11 @@
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
+import { unlessMissing } from '../base/files/disk.ts'
 import type { Engine } from './engine.ts'
-import { unlessMissing } from './host/durability/disk.ts'
 import { insertLogFolder } from './host/durability/insert-log.ts'
 import { checksumsFile, parsePart } from './host/durability/part-name.ts'
-import { readJsonRows } from './json-rows.ts'
+import { queryRows, queryText } from './json-rows.ts'
 
 interface FrozenTable {
   name: string
@@ -54,7 +54,8 @@ export async function snapshotTables(engine: Engine, storeDirectory: string): Pr
       const frozen = await freezeTable(engine, table, storeDirectory, directory)
       if (frozen) tables.push(frozen)
     }
-    return { directory, tables, engineVersion: await versionOf(engine), release }
+    const engineVersion = await queryText(engine, { sql: 'SELECT version()' }, limits)
+    return { directory, tables, engineVersion, release }
   } catch (error) {
     await release()
     throw error
@@ -73,24 +74,12 @@ function snapshotDirectory(storeDirectory: string): string {
  * The service's own tables come first. If the stored response to an idempotency key is in the snapshot, its rows were on
  * disk before, so they are in a table that is frozen later.
  */
-async function listTables(engine: Engine, name?: string): Promise<TableRow[]> {
-  const { body } = await engine.query(
-    {
-      sql:
-        'SELECT name, toString(uuid) AS uuid, engine, metadata_path FROM system.tables ' +
-        "WHERE database = currentDatabase() AND ({name:String} = '' OR name = {name:String}) " +
-        "ORDER BY startsWith(name, '_') DESC, name",
-      parameters: { name: name ?? '' },
-      format: 'JSONEachRow',
-    },
-    limits,
-  )
-  return readJsonRows<TableRow>(body)
-}
-
-async function versionOf(engine: Engine): Promise<string> {
-  const { body } = await engine.query({ sql: 'SELECT version()', format: 'TabSeparatedRaw' }, limits)
-  return body.toString().trim()
+function listTables(engine: Engine, name = ''): Promise<TableRow[]> {
+  const sql =
+    'SELECT name, toString(uuid) AS uuid, engine, metadata_path FROM system.tables ' +
+    "WHERE database = currentDatabase() AND ({name:String} = '' OR name = {name:String}) " +
+    "ORDER BY startsWith(name, '_') DESC, name"
+  return queryRows<TableRow>(engine, { sql, parameters: { name } }, limits)
 }
 
 async function freezeTable(

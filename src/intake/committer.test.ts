@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable } from '../base/errors.ts'
 import { ClickHouseError } from '../engine/clickhouse-http.ts'
-import type { Engine, Summary } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { toWellheadError } from '../engine/engine-errors.ts'
 import { type Batch, Committer } from './committer.ts'
 import { LineWriter } from './lines.ts'
@@ -25,7 +25,6 @@ function openStore(respond: (insert: Insert) => void | Promise<void> = () => {})
       }
       inserts.push(insert)
       await respond(insert)
-      return {} as Summary
     },
   }
   const committer = new Committer({

@@ -30,6 +30,7 @@ export interface OpenEngine<E extends Engine = Engine> {
 }
 
 export interface EmbeddedChoices {
+  atRest?: boolean
   patience?: number
   crashesBeforeRefusal?: number
   log?: Log

@@ -4,7 +4,7 @@ import { makeDirectory } from './make-directory.ts'
 /** With less space the engine cannot merge its data. */
 const minFreeBytes = 256 * 2 ** 20
 
-/** The service cannot start for a reason that the user can fix. */
+/** The service cannot start, or a command cannot run, for a reason that the user can fix. */
 export class StartProblem extends Error {}
 
 /** Creates the directory if it does not exist. Throws if it cannot be used. */

@@ -7,7 +7,6 @@ import { createLog } from '../../base/log.ts'
 import { readSettings, type Settings } from '../../base/settings.ts'
 import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
 import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
-import { CopyProblem } from '../../copy/copy-problem.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
@@ -114,9 +113,7 @@ function explain(settings: Settings) {
 
 function explained(error: unknown, io: CommandIo): unknown {
   const options = { cause: error }
-  if (error instanceof CopyProblem || error instanceof StartProblem) {
-    return new CommandFailure(error.message, undefined, options)
-  }
+  if (error instanceof StartProblem) return new CommandFailure(error.message, undefined, options)
   if (!(error instanceof WellheadError) || io.signal.aborted) return error
   const again = 'What was copied so far is kept. Run the same command again to continue.'
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)

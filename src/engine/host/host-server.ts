@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { fromNative } from './exceptions.ts'
 import type { QueryRunner } from './query-runner.ts'
 import { readRequest } from './request.ts'
-import type { SessionResult } from './session.ts'
 
 /** Serves the part of ClickHouse's HTTP interface that the service uses. */
 export function createHostServer(runner: QueryRunner): Server {
@@ -25,14 +24,13 @@ async function respond(
   })
   try {
     const request = await readRequest(message)
-    const result = await runner.run(request, gone.signal)
+    const { bytes, read = {} } = await runner.run(request, gone.signal)
     if (gone.signal.aborted) return
     response.writeHead(200, {
-      'X-ClickHouse-Query-Id': request.queryId.replace(/[^\x20-\x7e]/g, '?'),
-      'X-ClickHouse-Summary': JSON.stringify(summaryOf(result)),
-      'Content-Length': result.bytes.length,
+      'X-ClickHouse-Summary': JSON.stringify(read),
+      'Content-Length': bytes.length,
     })
-    response.end(result.bytes)
+    response.end(bytes)
   } catch (error) {
     if (gone.signal.aborted) return
     const { engineCode, text } = fromNative(error)
@@ -41,16 +39,5 @@ async function respond(
       'X-ClickHouse-Exception-Code': String(engineCode),
     })
     response.end(text)
-  }
-}
-
-/** ClickHouse writes these numbers as strings. */
-function summaryOf(result: SessionResult): Record<string, string> {
-  const { readRows, readBytes } = result
-  return {
-    ...(readRows !== undefined && { read_rows: String(readRows), read_bytes: String(readBytes) }),
-    written_rows: String(result.writtenRows),
-    written_bytes: String(result.writtenBytes),
-    elapsed_ns: String(Math.round(result.elapsedSeconds * 1e9)),
   }
 }

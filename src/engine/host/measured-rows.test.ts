@@ -16,19 +16,17 @@ test('returns rows unchanged, with the counts of the last progress', () => {
   const lines = rows.map((row) => `{"row":${row}}\n`)
   expect(convert([progress(10), meta, lines[0], progress(20), lines[1], lines[2]].join(''))).toEqual({
     text: rows.map((row) => `${row}\n`).join(''),
-    readRows: 20,
-    readBytes: 160,
+    read: { read_rows: '20', read_bytes: '160' },
   })
   expect(convert(`${meta}${lines.join(',\n')}${progress(3)}`, true)).toEqual({
     text: `[\n${rows.join(',\n')}\n]\n`,
-    readRows: 3,
-    readBytes: 24,
+    read: { read_rows: '3', read_bytes: '24' },
   })
 })
 
 test('handles empty results, totals and exceptions', () => {
-  expect(convert('')).toEqual({ text: '', readRows: 0, readBytes: 0 })
-  expect(convert(meta)).toEqual({ text: '', readRows: 0, readBytes: 0 })
+  expect(convert('')).toEqual({ text: '', read: { read_rows: '0', read_bytes: '0' } })
+  expect(convert(meta)).toEqual({ text: '', read: { read_rows: '0', read_bytes: '0' } })
   expect(convert(`${meta}{"rows_before_limit_at_least":0}\n`, true).text).toBe('[\n\n]\n')
   expect(convert(`${meta}{"row":{"a":"x"}}\n{"totals":{"a":"y"}}\n`).text).toBe('{"a":"x"}\n')
   expect(convert(`{"totals":{"a":"y"}}\n${meta}`).text).toBe('')

@@ -82,7 +82,7 @@ export function measuredRows(output: Uint8Array, form: RowForm) {
     start = end + 1
   }
   length += bytes.write(form.after, length)
-  return { bytes: bytes.subarray(0, length), ...readFrom(progress) }
+  return { bytes: bytes.subarray(0, length), read: readFrom(progress) }
 }
 
 const quote = 0x22
@@ -120,9 +120,9 @@ function writeText(row: Buffer, bytes: Buffer, length: number): number {
 
 /** Progress is cumulative, so the last line has the totals. */
 function readFrom(line: Buffer | undefined) {
-  if (line === undefined) return { readRows: 0, readBytes: 0 }
+  if (line === undefined) return { read_rows: '0', read_bytes: '0' }
   const { progress } = JSON.parse(line.toString()) as { progress: Record<string, string> }
-  return { readRows: Number(progress.read_rows ?? 0), readBytes: Number(progress.read_bytes ?? 0) }
+  return { read_rows: progress.read_rows ?? '0', read_bytes: progress.read_bytes ?? '0' }
 }
 
 function begins(lines: Buffer, at: number, opening: Buffer): boolean {

@@ -17,11 +17,8 @@ export interface EngineRequest {
 
 /** Options of the transport, or without effect in a session of the host. */
 const ignored = new Set([
-  'buffer_size',
   'wait_end_of_query',
   'enable_http_compression',
-  'send_progress_in_http_headers',
-  'http_headers_progress_interval_ms',
   'cancel_http_readonly_queries_on_client_close',
 ])
 
@@ -98,10 +95,7 @@ function setField(request: EngineRequest, name: string, value: string): void {
   else if (name === 'query_id') request.queryId = value
   else if (name === 'database') request.database = value
   else if (name === 'readonly') request.readOnly = value !== '0'
-  else if (name === 'default_format') {
-    if (!/^\w+$/.test(value)) throw exceptions.badRequest(`Invalid format "${value}".`)
-    request.format = value
-  } else if (name.startsWith('param_')) {
+  else if (name.startsWith('param_')) {
     const parameter = name.slice('param_'.length)
     if (!parameterName.test(parameter)) throw exceptions.badRequest(`Invalid parameter name "${name}".`)
     request.parameters.set(parameter, value)

@@ -6,20 +6,12 @@ import type { InsertTarget } from './statement.ts'
 
 export interface SessionResult {
   bytes: Uint8Array
-  /** Known for inserts and for rows of JSON only. */
-  readRows: number | undefined
-  readBytes: number | undefined
-  writtenRows: number
-  writtenBytes: number
-  elapsedSeconds: number
+  /** Known for rows of JSON only. */
+  read?: { read_rows: string; read_bytes: string }
 }
-
-const noCounts = { readRows: undefined, readBytes: undefined, writtenRows: 0, writtenBytes: 0 }
 
 /** What the host's own checks need of a session. */
-export interface SqlSession {
-  run(sql: string, format: string): Promise<{ bytes: Uint8Array }>
-}
+export type SqlSession = Pick<EngineSession, 'run'>
 
 /** Converting and sending what the client refuses would only block the others. */
 function withinLimit(result: SessionResult, maxBytes: number): SessionResult {
@@ -48,7 +40,7 @@ export class EngineSession {
   run(sql: string, format: string): Promise<SessionResult> {
     return this.#guard(async () => {
       const result = await this.#session.queryAsync(sql, { format })
-      return { ...noCounts, bytes: result.bytes(), elapsedSeconds: result.elapsed }
+      return { bytes: result.bytes() }
     })
   }
 
@@ -85,15 +77,8 @@ export class EngineSession {
       const { table, columns } = target
       const format = target.format as 'JSONEachRow'
       const options = { table, values: rows, format, settings, ...(columns && { columns }) }
-      const written = await this.#session.insert(options)
-      return {
-        bytes: new Uint8Array(0),
-        readRows: written.rowsWritten,
-        readBytes: written.bytesWritten,
-        writtenRows: written.rowsWritten,
-        writtenBytes: written.bytesWritten,
-        elapsedSeconds: written.elapsed,
-      }
+      await this.#session.insert(options)
+      return { bytes: new Uint8Array(0) }
     })
   }
 

@@ -140,8 +140,7 @@ export function describeEngine<O extends OpenEngine>(
       const rows = Buffer.from(
         `${JSON.stringify({ a: "x'\\\n\0😀", n: 1 })}\n${JSON.stringify({ a: '', n: 2 })}\n`,
       )
-      const summary = await engine.insert({ table: 'behaviour_rows', format: 'JSONEachRow' }, rows, limits)
-      expect(summary.writtenRows).toBe(2)
+      await engine.insert({ table: 'behaviour_rows', format: 'JSONEachRow' }, rows, limits)
       expect(await text('SELECT hex(a), n FROM behaviour_rows ORDER BY n')).toBe(
         `${Buffer.from("x'\\\n\0😀").toString('hex').toUpperCase()}\t1\n\t2\n`,
       )

@@ -205,7 +205,7 @@ async function expectSameService(chosen: Record<string, string>): Promise<void> 
 test('a network that is cut in the middle ends a copy to a cluster, which continues later', {
   timeout: 900_000,
 }, async () => {
-  const from = embeddedEngine(directory.path)
+  const from = embeddedEngine(directory.path, { atRest: true })
   await from.start()
   const to = new ClusterEngine({
     url: network.url,

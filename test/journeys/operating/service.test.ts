@@ -125,7 +125,9 @@ describe('a service', () => {
     expect(garbage).toContain('"error":{"code":')
     for (const path of ['/health', '/nowhere', '/api/status']) {
       const hostless = await raw(`GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`)
-      expect(hostless).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request","message":"[^"]* Host header\./)
+      expect(hostless).toMatch(
+        /^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request","message":"[^"]* Host header\./,
+      )
     }
     expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
     const address = await fetch(`${url}/%zz`)

@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unlessMissing } from './disk.ts'
+import { unlessMissing } from '../../../base/files/disk.ts'
 
 /** Folder of a table in which the engine logs its inserts, with an operation, a part and a token on each line. */
 export const insertLogFolder = 'deduplication_logs'

@@ -1,10 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { exceptions } from '../exceptions.ts'
 import type { SqlSession } from '../session.ts'
 import { quote } from '../statement.ts'
-import { syncPath, unlessMissing } from './disk.ts'
 import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 

@@ -1,6 +1,6 @@
 import { appendFile, mkdir, open, readdir, readFile, rename, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { syncPath, unlessMissing } from './disk.ts'
+import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { type InsertLog, insertLogFiles, insertLogFolder, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
