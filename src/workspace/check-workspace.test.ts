@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { WarningCode } from '../sql/warnings/warning.ts'
 import { definitionShape } from '../endpoints/definition/definition.ts'
+import type { WarningCode } from '../sql/warnings/warning.ts'
 import { problemOf, warningOf } from './check-workspace.ts'
 
 const query = 'SELECT nothing,\n  file(1)\nFROM nosuch'
