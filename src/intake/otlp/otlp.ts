@@ -11,13 +11,13 @@ export function decodeOtlpLogs(body: Buffer, encoding: OtlpEncoding): OtlpRecord
   const budget = new OtlpBudget()
   const read = encoding === 'protobuf' ? readProtobufLogs : readJsonLogs
   const records: OtlpRecord[] = []
-  for (const { resource, scopeLogs } of read(body, budget)) {
-    const total = scopeLogs.reduce((count, { logRecords }) => count + logRecords.length, 0)
+  for (const { resource, scopes } of read(body, budget)) {
+    const total = scopes.reduce((count, { logs }) => count + logs.length, 0)
     budget.repeat(resource, total)
-    for (const { scope, logRecords } of scopeLogs) {
-      budget.repeat(scope, logRecords.length)
+    for (const { scope, logs } of scopes) {
+      budget.repeat(scope, logs.length)
       const toRecord = recordMaker(resource, scope)
-      for (const log of logRecords) records.push(toRecord(log))
+      for (const log of logs) records.push(toRecord(log))
     }
   }
   return records

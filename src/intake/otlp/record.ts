@@ -3,8 +3,8 @@ export type Attributes = Record<string, unknown>
 /** A log record without any fields. */
 export const emptyLog = {
   /** Nanoseconds since 1970; 0 if unknown, as in the protocol. */
-  timeUnixNano: 0n,
-  observedTimeUnixNano: 0n,
+  timeNanos: 0n,
+  observedTimeNanos: 0n,
   severityNumber: 0,
   severityText: '',
   /** null if there is none. */
@@ -27,13 +27,13 @@ export interface OtlpScope {
 
 export interface OtlpScopeLogs {
   scope: OtlpScope
-  logRecords: OtlpLog[]
+  logs: OtlpLog[]
 }
 
 export interface OtlpResourceLogs {
   /** Its attributes. */
   resource: Attributes | undefined
-  scopeLogs: OtlpScopeLogs[]
+  scopes: OtlpScopeLogs[]
 }
 
 export interface OtlpRecord {
@@ -70,10 +70,10 @@ export function recordMaker(
     if (log.flags !== 0) metadata.flags = log.flags
     if (log.eventName !== '') metadata.event_name = log.eventName
     if (log.droppedAttributesCount !== 0) metadata.dropped_attributes_count = log.droppedAttributesCount
-    if (log.observedTimeUnixNano !== 0n) metadata.observed_timestamp = iso(log.observedTimeUnixNano)
+    if (log.observedTimeNanos !== 0n) metadata.observed_timestamp = iso(log.observedTimeNanos)
 
     const entry: Record<string, unknown> = { event_message: message }
-    const time = log.timeUnixNano || log.observedTimeUnixNano
+    const time = log.timeNanos || log.observedTimeNanos
     if (time !== 0n) entry.timestamp = iso(time)
     const project =
       named('wellhead.project') ??
@@ -134,6 +134,17 @@ function isoMicros(): (nanos: bigint) => string {
   }
 }
 
+export function integerValue(value: bigint): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+/** Text for NaN, infinity, and doubles that JSON would write as an integer beyond 64 bits, which the engine cannot read. */
+export function doubleValue(value: number): number | string {
+  const size = Math.abs(value)
+  return Number.isFinite(value) && (size < 2 ** 63 || size >= 1e21) ? value : String(value)
+}
+
 /** Keys are data: __proto__ becomes a member like any other. */
 export function withMember(target: Attributes, key: string, value: unknown): Attributes {
   if (key === '__proto__') {
@@ -142,4 +153,9 @@ export function withMember(target: Attributes, key: string, value: unknown): Att
     target[key] = value
   }
   return target
+}
+
+/** An id of zeros means that there is none. */
+export function hexId(hex: string): string {
+  return /[^0]/.test(hex) ? hex.toLowerCase() : ''
 }
