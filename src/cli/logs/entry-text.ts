@@ -1,6 +1,6 @@
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/visible.ts'
-import type { LoggedEntry } from './entry-filter.ts'
+import type { LoggedEntry } from './logged-entry.ts'
 
 /** One line for people: time, project, and the message, or the metadata of an entry without a message. */
 export function entryText(

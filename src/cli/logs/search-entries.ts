@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ServiceClient } from '../service-client.ts'
-import type { LoggedEntry } from './entry-filter.ts'
+import type { LoggedEntry } from './logged-entry.ts'
 
 export interface EntrySearch {
   project?: string | undefined
