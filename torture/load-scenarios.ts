@@ -1,4 +1,5 @@
 import { clients } from './scenarios/clients.ts'
+import { conditions } from './scenarios/conditions.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
 import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { overload } from './scenarios/overload.ts'
@@ -8,4 +9,13 @@ import { tenants } from './scenarios/tenants.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** Load and hostile clients. The short forms share one service; `fuzz-http` comes last because it deletes endpoints and sources. */
-export const loadScenarios: readonly Scenario[] = [tenants, soak, overload, stall, clients, fuzzSql, fuzzHttp]
+export const loadScenarios: readonly Scenario[] = [
+  tenants,
+  soak,
+  overload,
+  stall,
+  conditions,
+  clients,
+  fuzzSql,
+  fuzzHttp,
+]

@@ -51,8 +51,8 @@ export class FailedAttempts {
 /** An IPv6 client usually has all addresses of a /64 network. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
-  const plain = address.replace(/%.*$/, '')
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1]
+  const [plain = ''] = address.split('%')
+  const mapped = /^::ffff:(\d[\d.]+)$/i.exec(plain)?.[1]
   if (mapped !== undefined) return mapped
   const [head = '', tail] = plain.split('::')
   const groups = head === '' ? [] : head.split(':')

@@ -1,3 +1,4 @@
+import { trimEndOf } from './text/trim-end.ts'
 /** A ClickHouse server, and who uses it. */
 export interface ServerAddress {
   /** Without user and password. */
@@ -36,7 +37,7 @@ export function serverAddresses(
     const { user, password } = first && !named ? first : written
     url.username = ''
     url.password = ''
-    url.pathname = url.pathname.replace(/\/+$/, '')
+    url.pathname = trimEndOf(url.pathname, '/')
     const address = { url, user: credentials.user ?? user, password: credentials.password ?? password }
     first ??= address
     if (!byUrl.has(url.href)) byUrl.set(url.href, address)

@@ -126,6 +126,6 @@ async function leftovers(node: NodeConnection): Promise<string[]> {
     'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})'
   const parameters = { database: node.database, prefix }
   const { body } = await node.query({ sql, parameters, format: 'TabSeparatedRaw' }, limits)
-  const names = body.toString().match(/^_barrier_\d+_[^_\n]+/gm) ?? []
+  const names = body.toString().match(/^_barrier_\d{1,20}_[^_\n]+/gm) ?? []
   return names.filter((name) => Number(name.split('_')[2]) < Date.now() - leftAfterMs)
 }

@@ -1,8 +1,63 @@
-/** The fields of an entry that a search reads. */
-export interface StoredEntry {
-  readonly project: string
-  readonly id: string
-  readonly event_message: string
-  /** As JSON. */
-  readonly metadata: string
+import type { JsonPaths } from '../base/json/json-paths.ts'
+import { JsonScanner } from '../base/json/json-scanner.ts'
+import { valueText } from '../base/json/value-text.ts'
+import { lowerCase } from '../base/text/lower-case.ts'
+
+/** Columns of every entry that a search can read. */
+export type OwnColumn = 'project' | 'id' | 'event_message'
+
+/** Values may contain each other, so that together they are longer than the entry. */
+const maxKeptLength = 2 ** 22
+
+/** What searches read of an entry: the values of all their paths are located in one pass, and each is read once. */
+export class StoredEntry {
+  /** Of the paths whose values are located. */
+  readonly version: number
+  readonly #own: (column: OwnColumn) => string
+  readonly #metadata: Buffer
+  readonly #located: ReturnType<JsonPaths['locate']>
+  readonly #kept = new Map<string, string | undefined>()
+  #keptLength = 0
+  readonly #results = new Map<string, boolean>()
+
+  constructor(own: (column: OwnColumn) => string, metadata: Buffer, paths: JsonPaths) {
+    this.version = paths.version
+    this.#own = own
+    this.#metadata = metadata
+    this.#located = paths.locate(new JsonScanner(metadata))
+  }
+
+  column(name: OwnColumn): string {
+    return this.#once(name, () => this.#own(name)) as string
+  }
+
+  /** The value at a path of metadata, as the engine reads it. Undefined if there is none, or null. */
+  at(path: string): string | undefined {
+    return this.#once(path, () => {
+      const span = this.#located.get(path)
+      return span && valueText(this.#metadata.toString('utf8', ...span))
+    })
+  }
+
+  /** A text of this entry in lower case. */
+  lower(name: string, text: string): string {
+    return this.#once(`lower ${name}`, () => lowerCase(text)) as string
+  }
+
+  /** The result of a test, which is the same for all searches. */
+  result(test: string, run: () => boolean): boolean {
+    const result = this.#results.get(test) ?? run()
+    this.#results.set(test, result)
+    return result
+  }
+
+  #once(name: string, read: () => string | undefined): string | undefined {
+    if (this.#kept.has(name)) return this.#kept.get(name)
+    const text = read()
+    if (this.#keptLength < maxKeptLength) {
+      this.#kept.set(name, text)
+      this.#keptLength += text?.length ?? 0
+    }
+    return text
+  }
 }

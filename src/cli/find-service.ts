@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { trimEndOf } from '../base/text/trim-end.ts'
 import { usageFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { readServiceFile, serviceFilePath } from './service-file.ts'
@@ -60,5 +61,5 @@ function normalizedUrl(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw usageFailure(`"${text}" is not a service URL. Use a URL such as ${defaultUrl}.`)
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  return `${url.origin}${trimEndOf(url.pathname, '/')}`
 }

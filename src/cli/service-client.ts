@@ -154,7 +154,7 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
-  const reason = /error_description="([^"]*)"/.exec(challenge)?.[1]
+  const reason = /error_description="([^"]*)/.exec(challenge)?.[1]
   const text = `${reason === undefined ? message : `${message} ${reason}`} (${details.filter(Boolean).join(', ')})`
   // Another program may listen there and send control characters.
   return new ServiceFailure(text.split('\n').map(visible).join('\n'), {

@@ -10,7 +10,7 @@ const maxUrlParameterBytes = 4096
 
 /** A server refuses fields of a URL or a form that are longer than 128 KiB. */
 const maxSettingBytes = 32 * 2 ** 10
-const maxFieldCharacters = 30_000
+const fieldTexts = /.{1,30000}/gsu
 
 interface ClientLimits {
   maxResultBytes: number
@@ -135,7 +135,7 @@ function messageOf(sql: string, parameters: Values = {}): Pick<HttpRequest, 'sea
   if (length <= maxUrlParameterBytes) return { search: Object.fromEntries(fields), body: Buffer.from(sql) }
   const boundary = `wellhead-${randomUUID()}`
   // A server joins the parts of the statement.
-  const texts = sql.match(new RegExp(`[^]{1,${maxFieldCharacters}}`, 'gu')) ?? []
+  const texts = sql.match(fieldTexts) ?? []
   const parts = [...texts.map((text) => ['query', text] as const), ...fields].map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   )

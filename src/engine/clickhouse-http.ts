@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as overHttps } from 'node:https'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { tooLarge } from '../base/errors.ts'
+import { trimEndOf } from '../base/text/trim-end.ts'
 
 export interface ClickHouseServer {
   url: URL
@@ -178,7 +179,7 @@ function findLateException(body: Buffer, headers: IncomingMessage['headers']): E
   const opening = `__exception__\r\n${tag}\r\n`
   const start = body.lastIndexOf(opening, end)
   const text = body.toString('utf8', start < 0 ? 0 : start + opening.length, end)
-  return toError(text.replace(/\s*\d+$/, ''), 200)
+  return toError(trimEndOf(text, '0123456789').trimEnd(), 200)
 }
 
 export class ClickHouseError extends Error {
@@ -195,15 +196,17 @@ export class ClickHouseError extends Error {
 
 /** Servers of a cluster wrap each other's exceptions, so both can occur several times. */
 const opening = /^\s*(?:Code|Error): (\d+)\.? \S*Exception: /
-const ending = /\s*\(([A-Z][A-Z0-9_]{2,})\)(?: \(version [^()]*(?:\([^()]*\))?\))?\.?\s*$/
+const ending = /\(([A-Z][A-Z0-9_]{2,99})\)(?: \(version [^()]{0,99}(?:\([^()]{0,99}\))?\))?\.?$/
+const maxWraps = 10
 
 /** Parses an exception of ClickHouse; other text comes from something else, such as a proxy. */
 function toError(text: string, status: number): Error {
   const code = opening.exec(text)?.[1]
   if (code === undefined) return new Error(`HTTP status ${status}: ${text.slice(0, 1000)}`)
-  const type = ending.exec(text)?.[1]
-  let message = text
-  while (opening.test(message)) message = message.replace(opening, '')
-  while (ending.test(message)) message = message.replace(ending, '')
+  let message = text.trimEnd()
+  const type = ending.exec(message)?.[1]
+  for (let wraps = 0; wraps < maxWraps; wraps++) {
+    message = message.replace(opening, '').replace(ending, '').trimEnd()
+  }
   return new ClickHouseError({ message: message.trim(), code: Number(code), type })
 }

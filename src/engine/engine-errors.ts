@@ -10,6 +10,7 @@ import {
   tooLarge,
   WellheadError,
 } from '../base/errors.ts'
+import { trimEndOf } from '../base/text/trim-end.ts'
 import { BrokenResponse, ClickHouseError } from './clickhouse-http.ts'
 
 export interface RequestOutcome {
@@ -71,22 +72,23 @@ export function toWellheadError(error: unknown, outcome: RequestOutcome): Wellhe
 }
 
 /** From here on, a message quotes the statement. */
-const quotation = /[\s:.(]*\b(?:while|when|in scope|in query)\b/i
+const quotation = /\b(?:while|when|in scope|in query)\b/i
 const maxCauseLength = 500
 
 /** The same error for the log, without values of the statement. It is a new error, because a stack has the message. */
 function withoutValues({ message, code, type }: ClickHouseError): ClickHouseError {
-  const end = quotation.exec(message)?.index ?? message.length
-  const safe = message.slice(0, end).replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
+  const end = quotation.exec(message)?.index
+  const own = end === undefined ? message : trimEndOf(message.slice(0, end), ' \n:.(')
+  const safe = own.replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
   return new ClickHouseError({ message: safe.slice(0, maxCauseLength), code, type })
 }
 
 /** Types of errors that come from the operating system. */
 const systemTypes =
-  /^(?:CANNOT_\w*(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK)\w*|SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$/
+  /^(?:CANNOT_\w*?(?:FILE|FSYNC|DIRECTORY|STAT|LINK|SEEK)|(?:SYSTEM_ERROR|STD_EXCEPTION|POCO_EXCEPTION)$)/
 
 /** The form in which any message quotes the operating system. */
-const systemMessage = /\berrno: \d+, strerror: /
+const systemMessage = /\berrno: \d{1,9}, strerror: /
 
 /** Messages of these types quote the statement, and so can contain anything. */
 const statementTypes = /^(?:FUNCTION_|UNKNOWN_|SYNTAX_|ILLEGAL_|BAD_|CANNOT_PARSE_)/

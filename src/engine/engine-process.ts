@@ -212,8 +212,13 @@ function send(child: ChildProcess, message: ToHost): void {
 
 /** Removes SQL and values from the output of a crash, because they must not be logged. */
 export function withoutStatements(output: string): string {
-  return output
-    .replace(/\(query: [\s\S]*?(?=\) Received signal|\n\d{4}\.\d\d\.\d\d |$)/g, '(query: …')
+  const [before, ...queries] = output.split('(query: ')
+  const after = queries.map((text) => {
+    const end = text.search(/\) Received signal|\n\d{4}\.\d\d\.\d\d /)
+    return `(query: …${end < 0 ? '' : text.slice(end)}`
+  })
+  return [before, ...after]
+    .join('')
     .replace(/'(?:[^'\\]|\\.)*'?/g, "'…'")
     .slice(-2000)
 }

@@ -23,7 +23,7 @@ export function maxConnections(maxStreams: number, openFiles = openFileLimit() ?
 /** Maximum number of open files and connections of this process; undefined if the system does not report it. */
 function openFileLimit(): number | undefined {
   try {
-    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    const limit = /^Max open files {1,99}(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
     return limit === undefined ? undefined : Number(limit)
   } catch {
     return undefined

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { tooLarge } from '../base/errors.ts'
-import { JsonScanner } from '../intake/json-scanner.ts'
+import { JsonScanner } from '../base/json/json-scanner.ts'
 
 /** Limits of a JSON body. Logs have their own. */
 export const jsonLimits = { maxBytes: 2 ** 20, maxDeploymentBytes: 4 * 2 ** 20, maxValues: 20_000 } as const

@@ -1,6 +1,13 @@
 import { v7 as uuidv7 } from 'uuid'
+import {
+  backslash,
+  type JsonProblem,
+  JsonScanner,
+  openArray,
+  openObject,
+  quote,
+} from '../base/json/json-scanner.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
-import { backslash, type JsonProblem, JsonScanner, openArray, openObject, quote } from './json-scanner.ts'
 import { LineWriter } from './lines.ts'
 
 export const entryLimits = {

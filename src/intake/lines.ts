@@ -1,4 +1,4 @@
-import { backslash, quote } from './json-scanner.ts'
+import { backslash, quote } from '../base/json/json-scanner.ts'
 
 /** Rows for the engine in one buffer, each followed by a newline. */
 export class Lines implements Iterable<Buffer> {

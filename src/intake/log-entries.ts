@@ -1,8 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { invalidBody, tooLarge } from '../base/errors.ts'
+import {
+  closeArray,
+  closeObject,
+  comma,
+  JsonScanner,
+  openArray,
+  openObject,
+} from '../base/json/json-scanner.ts'
 import { EntryReader, type EntryRules } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
-import { closeArray, closeObject, comma, JsonScanner, openArray, openObject } from './json-scanner.ts'
 
 /** A small body can hold millions of empty entries, each of which costs as much as a real one. */
 export const maxEntries = 50_000

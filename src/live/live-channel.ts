@@ -1,22 +1,18 @@
 import type { Timers } from '../base/clock.ts'
-import { lowerCase } from '../base/text/lower-case.ts'
+import { JsonPaths } from '../base/json/json-paths.ts'
 import type { StoredEntry } from '../catalog/stored-entry.ts'
 import type { EventIds } from './event-ids.ts'
 import { LiveEntry, projectInJson } from './live-entry.ts'
-import { batchesOf, LiveReader, LiveRing, type LiveSink } from './live-reader.ts'
+import { type EntryQuery, LiveGroup } from './live-group.ts'
+import { LiveReader, LiveRing, type LiveSink } from './live-reader.ts'
+import type { LiveTurns } from './live-turns.ts'
 
-/** An undefined field matches every entry. */
+/** What a reader wants. An undefined field matches every entry. */
 export interface LiveFilter {
+  /** The token that reads. */
+  caller: string
   project?: string | undefined
-  /** Part of the message, ignoring case. */
-  text?: string | undefined
   query?: EntryQuery | undefined
-}
-
-/** A condition on entries. Queries with the same key match the same entries. */
-export interface EntryQuery {
-  key: string
-  matches: (entry: StoredEntry) => boolean
 }
 
 export interface LiveSubscription {
@@ -30,38 +26,47 @@ export interface LiveSubscription {
 interface LiveChannelOptions {
   time: Timers
   ids: EventIds
+  turns: LiveTurns
   maxRingBytes: () => number
   maxPendingBytes: number
   /** Called a while after the last reader has left. */
   onUnused: () => void
 }
 
-/** Readers with the same filter get the same bytes. */
-interface Group {
-  matches: (entry: LiveEntry) => boolean
-  readers: Set<LiveReader>
-  entries: LiveEntry[]
-}
-
 /** Entries that arrive within this time are sent together, since each write to each reader has a cost. */
 const gatherMs = 40
-/** Delivered in one turn of the event loop, so that a large batch does not delay requests. */
-const turn = { maxLines: 2_000, maxBytes: 2 * 2 ** 20 }
-/** If more bytes wait, they are all delivered at once. */
+/** Read in one turn of the event loop, so that a large batch does not delay requests. */
+const turn = { maxLines: 2_000, maxBytes: 512 * 2 ** 10 }
+/** If more bytes wait, all of them are dropped, and readers are told. */
 const maxWaitingBytes = 256 * 2 ** 20
 /** A channel stays open after its last reader has left, so that a broken connection can resume. */
 const keepMs = 60_000
+/** Entries that several groups read in turn. */
+const maxStored = 4
+
+/** Where a reader gets its entries. */
+interface Seat {
+  key: string
+  group: LiveGroup
+}
+
+const unknownId = 'Entries may be missing here: the id to resume from is unknown or too old.'
 
 /** One source and its readers. */
 export class LiveChannel {
   readonly #options: LiveChannelOptions
   readonly #ring: LiveRing
-  /** By project, then by text and query. The project is undefined for readers of all projects. */
-  readonly #groups = new Map<string | undefined, Map<string, Group>>()
+  /** By project, then by token and query. The project is undefined for readers of all projects. */
+  readonly #groups = new Map<string | undefined, Map<string, LiveGroup>>()
+  /** The paths that all queries read. */
+  readonly #paths = new JsonPaths()
+  readonly #stored = new Map<LiveEntry, StoredEntry>()
+  /** Of the last line. */
   #cursor: number
-  /** Stored and not yet delivered. */
-  #lines: Buffer[] = []
+  /** Stored and not yet in the ring. */
+  #lines: { line: Buffer; cursor: number }[] = []
   #bytes = 0
+  #seats = 0
   #flushedAtMs = Number.NEGATIVE_INFINITY
   #cancelFlush: (() => void) | undefined
   #cancelEnd = () => {}
@@ -73,11 +78,13 @@ export class LiveChannel {
   }
 
   publish(lines: Iterable<Buffer>): void {
+    const now = cursorAt(this.#options.time.now())
     for (const line of lines) {
-      this.#lines.push(line)
+      this.#cursor = Math.max(this.#cursor + 1, now)
+      this.#lines.push({ line, cursor: this.#cursor })
       this.#bytes += line.length
     }
-    if (this.#bytes > maxWaitingBytes) this.#flush()
+    if (this.#bytes > maxWaitingBytes) this.#dropLines()
     else if (this.#bytes > 0) this.#flushLater(gatherMs)
   }
 
@@ -87,30 +94,19 @@ export class LiveChannel {
     const now = this.#mark()
     const last = lastEventId ? this.#resumableCursor(lastEventId) : now
     const project = filter.project === undefined ? undefined : projectInJson(filter.project)
-    const { query } = filter
-    const text = lowerCase(filter.text ?? '')
-    const key = JSON.stringify([text, query?.key])
-    const isWanted = (entry: LiveEntry) =>
-      (text === '' || entry.searched.includes(text)) && (query?.matches(entry.stored()) ?? true)
-    const matches = (entry: LiveEntry) =>
-      (project === undefined || project === entry.projectInJson) && isWanted(entry)
-    const cursor = last ?? Number.NEGATIVE_INFINITY
-    const reader = new LiveReader({ sink, ring: this.#ring, matches, maxPendingBytes, cursor })
-    if (last === undefined) {
-      reader.say('reset', {
-        reason: 'Entries may be missing here: the id to resume from is unknown or too old.',
-      })
-    }
-    if (lastEventId) reader.resume()
-    const group = this.#groupOf(project, key, isWanted)
-    group.readers.add(reader)
+    const reader = new LiveReader({ sink, ring: this.#ring, maxPendingBytes })
+    if (last === undefined) reader.reset(unknownId)
+    const seat = this.#seatFor(filter, project, last ?? Number.NEGATIVE_INFINITY)
+    seat.group.readers.add(reader)
+    if (seat.group.hasWork) this.#options.turns.add(seat.group)
+    else seat.group.flush()
     return {
       // Moves on even if no entry matches, so that the reader does not fall out of the ring.
-      place: () => (reader.isBehind ? undefined : ids.idOf(this.#mark())),
+      place: () => (reader.isBehind || !seat.group.isIdle ? undefined : ids.idOf(this.#reached())),
       drained: () => reader.catchUp(),
       close: () => {
-        if (!group.readers.delete(reader)) return
-        if (group.readers.size === 0) this.#removeGroup(project, key)
+        if (!seat.group.readers.delete(reader)) return
+        if (seat.group.readers.size === 0) this.#remove(project, seat)
         if (this.#groups.size === 0) this.#cancelEnd = time.after(keepMs, () => this.#options.onUnused())
       },
     }
@@ -118,9 +114,7 @@ export class LiveChannel {
 
   /** Ends the streams of all readers. */
   end(): void {
-    for (const groups of this.#groups.values()) {
-      for (const { readers } of groups.values()) for (const reader of readers) reader.end()
-    }
+    for (const group of this.#allGroups()) for (const reader of group.readers) reader.end()
   }
 
   stop(): void {
@@ -128,11 +122,20 @@ export class LiveChannel {
     this.#cancelEnd()
   }
 
+  *#allGroups(): Generator<LiveGroup> {
+    for (const groups of this.#groups.values()) yield* groups.values()
+  }
+
   /** A cursor after all entries that were stored before, and before all later ones. */
   #mark(): number {
-    this.#flush()
     this.#cursor = Math.max(this.#cursor, cursorAt(this.#options.time.now()))
     return this.#cursor
+  }
+
+  /** The cursor up to which all entries are in the ring. */
+  #reached(): number {
+    const [next] = this.#lines
+    return next === undefined ? this.#mark() : next.cursor - 1
   }
 
   /** Undefined if entries after it may have left the ring. */
@@ -141,17 +144,54 @@ export class LiveChannel {
     return cursor !== undefined && cursor >= this.#ring.since && cursor <= this.#cursor ? cursor : undefined
   }
 
-  #groupOf(project: string | undefined, key: string, matches: Group['matches']): Group {
-    const groups = this.#groups.get(project) ?? new Map<string, Group>()
-    const group = groups.get(key) ?? { matches, readers: new Set(), entries: [] }
-    this.#groups.set(project, groups.set(key, group))
-    return group
+  /** The group of its filter, or one of its own until it has read as far as that group. */
+  #seatFor({ caller, query }: LiveFilter, project: string | undefined, since: number): Seat {
+    const groups = this.#groups.get(project) ?? new Map<string, LiveGroup>()
+    this.#groups.set(project, groups)
+    const key = JSON.stringify([caller, query?.key])
+    const shared = groups.get(key)
+    const isNewest = this.#lines.length === 0 && this.#ring.after(since).length === 0
+    if (shared?.isIdle && isNewest) return { key, group: shared }
+    const group = new LiveGroup({
+      caller,
+      query,
+      since,
+      ring: this.#ring,
+      read: (entry) => this.#read(entry),
+      onIdle: () => this.#join(groups, seat, key),
+    })
+    const seat: Seat = { key: shared === undefined ? key : `${key} ${++this.#seats}`, group }
+    groups.set(seat.key, group)
+    for (const path of query?.paths ?? []) this.#paths.add(path)
+    for (const entry of this.#ring.after(since)) {
+      if (project === undefined || project === entry.projectInJson) group.offer(entry)
+    }
+    return seat
   }
 
-  #removeGroup(project: string | undefined, key: string): void {
+  #join(groups: Map<string, LiveGroup>, seat: Seat, key: string): void {
+    const shared = groups.get(key)
+    if (seat.key === key || shared?.isIdle === false || this.#lines.length > 0) return
+    groups.delete(seat.key)
+    seat.key = key
+    if (shared === undefined) {
+      groups.set(key, seat.group)
+      return
+    }
+    for (const reader of seat.group.readers) shared.readers.add(reader)
+    this.#removePaths(seat.group)
+    seat.group = shared
+  }
+
+  #remove(project: string | undefined, { group, key }: Seat): void {
     const groups = this.#groups.get(project)
-    groups?.delete(key)
+    if (groups?.delete(key)) this.#removePaths(group)
+    group.stop()
     if (groups?.size === 0) this.#groups.delete(project)
+  }
+
+  #removePaths({ query }: LiveGroup): void {
+    for (const path of query?.paths ?? []) this.#paths.remove(path)
   }
 
   #flushLater(pauseMs: number): void {
@@ -159,38 +199,51 @@ export class LiveChannel {
     const dueMs = this.#flushedAtMs + pauseMs - time.now()
     this.#cancelFlush ??= time.after(Math.max(0, dueMs), () => {
       this.#cancelFlush = undefined
-      this.#flush(linesOfTurn(this.#lines))
+      this.#flush()
       if (this.#lines.length > 0) this.#flushLater(0)
     })
   }
 
-  #flush(count = this.#lines.length): void {
-    const lines = this.#lines.splice(0, count)
-    this.#bytes -= lines.reduce((sum, line) => sum + line.length, 0)
-    this.#flushedAtMs = this.#options.time.now()
-    if (lines.length > 0) this.#deliver(lines, this.#flushedAtMs)
-  }
-
-  #deliver(lines: readonly Buffer[], nowMs: number): void {
-    const { ids, maxRingBytes } = this.#options
+  /** Moves lines to the ring, and offers them to the groups that may want them. */
+  #flush(): void {
+    const { ids, turns, maxRingBytes, time } = this.#options
     const ringBytes = maxRingBytes()
-    const touched = new Set<Group>()
-    for (const line of lines) {
-      this.#cursor = Math.max(this.#cursor + 1, cursorAt(nowMs))
-      const entry = new LiveEntry(line, this.#cursor, ids.idOf(this.#cursor))
+    const offered = new Set<LiveGroup>()
+    this.#flushedAtMs = time.now()
+    for (const { line, cursor } of this.#lines.splice(0, linesOfTurn(this.#lines))) {
+      this.#bytes -= line.length
+      const entry = new LiveEntry(line, cursor, ids.idOf(cursor))
       this.#ring.push(entry, ringBytes)
       for (const groups of [this.#groups.get(undefined), this.#groups.get(entry.projectInJson)]) {
         for (const group of groups?.values() ?? []) {
-          if (!group.matches(entry)) continue
-          group.entries.push(entry)
-          touched.add(group)
+          group.offer(entry)
+          offered.add(group)
         }
       }
     }
-    for (const group of touched) {
-      for (const batch of batchesOf(group.entries)) for (const reader of group.readers) reader.take(batch)
-      group.entries = []
+    for (const group of offered) {
+      if (group.hasWork) turns.add(group)
+      else group.flush()
     }
+  }
+
+  #dropLines(): void {
+    this.#lines = []
+    this.#bytes = 0
+    this.#ring.clear(this.#cursor)
+    for (const group of this.#allGroups()) group.loseAll()
+  }
+
+  /** Groups read an entry in turn, so a few entries are enough. */
+  #read(entry: LiveEntry): StoredEntry {
+    const known = this.#stored.get(entry)
+    if (known?.version === this.#paths.version) return known
+    const stored = entry.stored(this.#paths)
+    this.#stored.delete(entry)
+    this.#stored.set(entry, stored)
+    const [oldest] = this.#stored.keys()
+    if (oldest !== undefined && this.#stored.size > maxStored) this.#stored.delete(oldest)
+    return stored
   }
 }
 
@@ -199,10 +252,10 @@ function cursorAt(nowMs: number): number {
   return Math.floor(nowMs * 1000)
 }
 
-function linesOfTurn(lines: readonly Buffer[]): number {
+function linesOfTurn(lines: readonly { line: Buffer }[]): number {
   let [count, bytes] = [0, 0]
   while (count < Math.min(lines.length, turn.maxLines) && bytes < turn.maxBytes) {
-    bytes += (lines[count++] as Buffer).length
+    bytes += lines[count++]?.line.length ?? 0
   }
   return count
 }

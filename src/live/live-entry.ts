@@ -1,14 +1,11 @@
-import { lowerCase } from '../base/text/lower-case.ts'
-import type { StoredEntry } from '../catalog/stored-entry.ts'
+import type { JsonPaths } from '../base/json/json-paths.ts'
+import { type OwnColumn, StoredEntry } from '../catalog/stored-entry.ts'
 
 const beforeProject = '{"project":"'
 const beforeId = '","id":"'
 const beforeTimestamp = '","timestamp":"'
 const beforeMessage = '","event_message":"'
 const beforeMetadata = '","metadata":'
-
-/** Of the entry that was searched last: all queries search an entry in turn, and keeping those of all would take memory. */
-let latest: { entry: LiveEntry; stored: StoredEntry } | undefined
 
 /** Estimated size of an entry's objects. */
 const overheadBytes = 256
@@ -25,7 +22,6 @@ export class LiveEntry {
   readonly #idEnd: number
   readonly #messageAt: number
   readonly #messageEnd: number
-  #searched: string | undefined
 
   constructor(line: Buffer, cursor: number, id: string) {
     // Latin-1 copies bytes without decoding them. A JSON string never contains the separators, since its quotes are escaped.
@@ -53,27 +49,19 @@ export class LiveEntry {
   }
 
   get bytes(): number {
-    return this.frame.length + this.#messageEnd - this.#messageAt + overheadBytes
+    return this.frame.length + overheadBytes
   }
 
-  /** The message in lower case. */
-  get searched(): string {
-    this.#searched ??= lowerCase(this.#text(this.#messageAt, this.#messageEnd))
-    return this.#searched
+  /** For searches of these paths. */
+  stored(paths: JsonPaths): StoredEntry {
+    const metadata = this.frame.subarray(this.#messageEnd + beforeMetadata.length, this.frame.length - 3)
+    return new StoredEntry((column) => this.#read(column), metadata, paths)
   }
 
-  stored(): StoredEntry {
-    if (latest?.entry !== this) latest = { entry: this, stored: this.#read() }
-    return latest.stored
-  }
-
-  #read(): StoredEntry {
-    return {
-      project: JSON.parse(`"${Buffer.from(this.projectInJson, 'latin1').toString()}"`) as string,
-      id: this.#text(this.#idAt, this.#idEnd),
-      event_message: this.#text(this.#messageAt, this.#messageEnd),
-      metadata: this.frame.toString('utf8', this.#messageEnd + beforeMetadata.length, this.frame.length - 3),
-    }
+  #read(column: OwnColumn): string {
+    if (column === 'id') return this.#text(this.#idAt, this.#idEnd)
+    if (column === 'event_message') return this.#text(this.#messageAt, this.#messageEnd)
+    return JSON.parse(`"${Buffer.from(this.projectInJson, 'latin1').toString()}"`) as string
   }
 
   #text(start: number, end: number): string {

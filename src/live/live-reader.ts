@@ -34,22 +34,39 @@ export class LiveRing {
   }
 
   after(cursor: number): LiveEntry[] {
+    return this.#entries.slice(this.#indexAfter(cursor)) as LiveEntry[]
+  }
+
+  /** Undefined if it is no longer kept. */
+  find(cursor: number): LiveEntry | undefined {
+    const entry = cursor > this.since ? this.#entries[this.#indexAfter(cursor) - 1] : undefined
+    return entry?.cursor === cursor ? entry : undefined
+  }
+
+  /** Forgets all entries up to this cursor, with some that were never kept. */
+  clear(since: number): void {
+    this.since = since
+    this.#entries = []
+    this.#first = 0
+    this.#bytes = 0
+  }
+
+  #indexAfter(cursor: number): number {
     let [low, high] = [this.#first, this.#entries.length]
     while (low < high) {
       const middle = (low + high) >> 1
       if ((this.#entries[middle] as LiveEntry).cursor <= cursor) low = middle + 1
       else high = middle
     }
-    return this.#entries.slice(low) as LiveEntry[]
+    return low
   }
 }
 
 /** Events that are written together, to any number of readers. */
-export interface Batch {
+interface Batch {
   frames: Buffer
-  count: number
-  /** Of the last entry. */
-  cursor: number
+  /** Of its entries. */
+  cursors: readonly number[]
 }
 
 /** A batch exceeds this by less than one entry. */
@@ -58,72 +75,80 @@ const batchBytes = 64 * 1024
 interface LiveReaderOptions {
   sink: LiveSink
   ring: LiveRing
-  matches: (entry: LiveEntry) => boolean
   maxPendingBytes: number
-  cursor: number
 }
 
 /**
- * Reads a source without a queue of its own. A slow reader gets nothing until its connection drains. Then it catches up from
- * the ring, and is told how many entries it missed.
+ * Gets the entries of a group. A slow reader gets nothing until its connection drains. Then it catches up from the ring, and
+ * is told how many entries it missed.
  */
 export class LiveReader {
   readonly #options: LiveReaderOptions
-  #cursor: number
-  /** Number of entries that it has not got yet. */
-  #behind = 0
+  /** Cursors of entries that it has not got yet. */
+  #waiting: number[] = []
+  #missed = 0
+  /** Set if the number of missed entries is unknown. */
+  #resetReason: string | undefined
 
   constructor(options: LiveReaderOptions) {
     this.#options = options
-    this.#cursor = options.cursor
   }
 
   get isBehind(): boolean {
-    return this.#behind > 0
+    return this.#waiting.length > 0 || this.#missed > 0 || this.#resetReason !== undefined
   }
 
-  take({ frames, count, cursor }: Batch): void {
-    if (this.#behind > 0 || this.#isSlow()) {
-      this.#behind += count
+  take({ frames, cursors }: Batch): void {
+    if (!this.isBehind && !this.#isSlow()) {
+      this.#options.sink.write(frames)
       return
     }
-    this.#options.sink.write(frames)
-    this.#cursor = cursor
+    this.#waiting.push(...cursors)
+    this.#forgetMissed()
   }
 
-  /** Sends the entries in the ring after its cursor. */
-  resume(): void {
-    this.#behind += this.#waiting().length
+  /** Reports that an unknown number of entries is missing. */
+  reset(reason: string): void {
+    this.#waiting = []
+    this.#missed = 0
+    this.#resetReason = reason
     this.catchUp()
   }
 
   /** Called when the connection has drained. */
   catchUp(): void {
-    if (this.#behind === 0 || this.#isSlow()) return
-    const waiting = this.#waiting()
-    const missed = this.#behind - waiting.length
-    if (missed > 0) {
-      this.say('missed', { count: missed })
-      this.#behind = waiting.length
-    }
-    for (const { frames, count, cursor } of batchesOf(waiting)) {
-      if (this.#isSlow()) return
+    if (!this.isBehind || this.#isSlow()) return
+    if (this.#resetReason !== undefined) this.#say('reset', { reason: this.#resetReason })
+    this.#resetReason = undefined
+    this.#forgetMissed()
+    if (this.#missed > 0) this.#say('missed', { count: this.#missed })
+    this.#missed = 0
+    const entries = this.#waiting.map((cursor) => this.#options.ring.find(cursor) as LiveEntry)
+    let sent = 0
+    for (const { frames, cursors } of batchesOf(entries)) {
+      if (this.#isSlow()) break
       this.#options.sink.write(frames)
-      this.#behind -= count
-      this.#cursor = cursor
+      sent += cursors.length
     }
-  }
-
-  say(event: string, data: object): void {
-    this.#options.sink.write(Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
+    this.#waiting = this.#waiting.slice(sent)
   }
 
   end(): void {
     this.#options.sink.end()
   }
 
-  #waiting(): LiveEntry[] {
-    return this.#options.ring.after(this.#cursor).filter(this.#options.matches)
+  /** The first entries that wait may have left the ring. */
+  #forgetMissed(): void {
+    const { since } = this.#options.ring
+    const kept = this.#waiting.findIndex((cursor) => cursor > since)
+    const gone = kept === -1 ? this.#waiting.length : kept
+    if (gone === 0) return
+    this.#missed += gone
+    this.#waiting = this.#waiting.slice(gone)
+  }
+
+  #say(event: string, data: object): void {
+    this.#options.sink.write(Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
   }
 
   #isSlow(): boolean {
@@ -133,13 +158,16 @@ export class LiveReader {
 
 export function* batchesOf(entries: readonly LiveEntry[]): Generator<Batch> {
   let frames: Buffer[] = []
+  let cursors: number[] = []
   let bytes = 0
   for (const [index, { frame, cursor }] of entries.entries()) {
     frames.push(frame)
+    cursors.push(cursor)
     bytes += frame.length
     if (bytes < batchBytes && index < entries.length - 1) continue
-    yield { frames: Buffer.concat(frames, bytes), count: frames.length, cursor }
+    yield { frames: Buffer.concat(frames, bytes), cursors }
     frames = []
+    cursors = []
     bytes = 0
   }
 }

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock, manualTime } from '../base/clock.ts'
+import type { StoredEntry } from '../catalog/stored-entry.ts'
 import { readEntry } from '../intake/entry.ts'
+import type { EntryQuery } from './live-group.ts'
 import { LiveTail, type LiveTailOptions } from './live-tail.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
+const caller = 'token'
 
 /** Collects the events that it gets. */
 function reader() {
@@ -34,6 +37,15 @@ function openTail(choices: Partial<LiveTailOptions> = {}) {
     time.advance(100)
   }
   return { tail, advance: (ms: number) => time.advance(ms), store }
+}
+
+/** Entries whose metadata has this text at `a`. */
+function queryFor(text: string, onTest = (_: StoredEntry) => {}): EntryQuery {
+  const test = (entry: StoredEntry) => {
+    onTest(entry)
+    return entry.at('["a"]') === text
+  }
+  return { key: text, paths: [['a']], tests: [test], decide: (isMet) => isMet(0) }
 }
 
 function lineOf(entry: object | string): Buffer {
@@ -71,7 +83,7 @@ describe('the tail of a source', () => {
   ])('sends %j as it was stored', (entry) => {
     const { tail, store } = openTail()
     const one = reader()
-    tail.subscribe('edge_logs', {}, one.sink)
+    tail.subscribe('edge_logs', { caller }, one.sink)
     store(entry)
     const { line, micros } = readEntry(JSON.stringify(entry), { nowMs }) as { line: Buffer; micros: number }
     const { project, event_message, metadata } = JSON.parse(line.toString())
@@ -84,39 +96,39 @@ describe('the tail of a source', () => {
   test('keeps the digits of integers that do not fit into a double', () => {
     const { tail, advance } = openTail()
     const one = reader()
-    tail.subscribe('edge_logs', {}, one.sink)
+    tail.subscribe('edge_logs', { caller }, one.sink)
     tail.publish('edge_logs', [lineOf('{"metadata":{"big":18446744073709551615}}')])
     advance(100)
     expect(one.frames.join('')).toContain('"metadata":{"big":18446744073709551615}}\n\n')
   })
 
-  test('filters entries by project and text', () => {
+  test('filters entries by project and query', () => {
     const { tail, store } = openTail()
-    const [all, a, empty, text, both] = [reader(), reader(), reader(), reader(), reader()] as const
-    tail.subscribe('edge_logs', {}, all.sink)
-    tail.subscribe('edge_logs', { project: 'a"ü' }, a.sink)
-    tail.subscribe('edge_logs', { project: '' }, empty.sink)
-    tail.subscribe('edge_logs', { text: 'GRÜSSE "x"' }, text.sink)
-    tail.subscribe('edge_logs', { project: 'a"ü', text: 'grüsse' }, both.sink)
+    const [all, a, empty, x, both] = [reader(), reader(), reader(), reader(), reader()] as const
+    tail.subscribe('edge_logs', { caller }, all.sink)
+    tail.subscribe('edge_logs', { caller, project: 'a"ü' }, a.sink)
+    tail.subscribe('edge_logs', { caller, project: '' }, empty.sink)
+    tail.subscribe('edge_logs', { caller, query: queryFor('x') }, x.sink)
+    tail.subscribe('edge_logs', { caller, project: 'a"ü', query: queryFor('x') }, both.sink)
     store(
-      { project: 'a"ü', event_message: '1 Grüsse "X"' },
-      { project: 'a', event_message: '2 grüsse "x"' },
+      { project: 'a"ü', event_message: '1', metadata: { a: 'x' } },
+      { project: 'a', event_message: '2', metadata: { a: 'x' } },
       { event_message: '3' },
-      { project: 'a"ü', event_message: '4', metadata: { text: 'grüsse "x"' } },
+      { project: 'a"ü', event_message: '4', metadata: { a: 'y' } },
     )
     expect(messages(all)).toHaveLength(4)
-    expect(messages(a)).toEqual(['1 Grüsse "X"', '4'])
+    expect(messages(a)).toEqual(['1', '4'])
     expect(messages(empty)).toEqual(['3'])
-    expect(messages(text)).toEqual(['1 Grüsse "X"', '2 grüsse "x"'])
-    expect(messages(both)).toEqual(['1 Grüsse "X"'])
+    expect(messages(x)).toEqual(['1', '2'])
+    expect(messages(both)).toEqual(['1'])
   })
 
   test('sends the same bytes to readers with the same filter', () => {
     const { tail, store } = openTail()
     const got: Buffer[] = []
     const sink = { pendingBytes: 0, write: (frame: Buffer) => void got.push(frame), end: () => {} }
-    tail.subscribe('edge_logs', { project: 'a' }, sink)
-    tail.subscribe('edge_logs', { project: 'a' }, sink)
+    tail.subscribe('edge_logs', { caller, project: 'a' }, sink)
+    tail.subscribe('edge_logs', { caller, project: 'a' }, sink)
     store({ project: 'a' }, { project: 'a' })
     expect(got).toHaveLength(2)
     expect(got[0]).toBe(got[1])
@@ -126,7 +138,7 @@ describe('the tail of a source', () => {
     const { tail, advance, store } = openTail()
     store({ id: 'unseen' })
     expect(tail.isRead('edge_logs')).toBe(false)
-    const subscription = tail.subscribe('edge_logs', {}, reader().sink)
+    const subscription = tail.subscribe('edge_logs', { caller }, reader().sink)
     subscription.close()
     advance(59_000)
     expect(tail.isRead('edge_logs')).toBe(true)
@@ -137,7 +149,7 @@ describe('the tail of a source', () => {
   test('tells a slow reader how many matching entries it missed', () => {
     const { tail, store } = openTail({ maxRingBytes: 8 * 5_000 })
     const one = reader()
-    const subscription = tail.subscribe('edge_logs', { project: 'a' }, one.sink)
+    const subscription = tail.subscribe('edge_logs', { caller, project: 'a' }, one.sink)
     store({ project: 'a', event_message: 'before' })
     one.sink.pendingBytes = 1_000
     store({ project: 'a', event_message: 'late' }, { project: 'b', event_message: 'of others' })
@@ -162,8 +174,8 @@ describe('the tail of a source', () => {
   test('does not reveal by its ids how many entries others send', () => {
     const { tail, store } = openTail()
     const [one, other] = [reader(), reader()]
-    tail.subscribe('edge_logs', { project: 'a' }, one.sink)
-    tail.subscribe('edge_logs', { project: 'b' }, other.sink)
+    tail.subscribe('edge_logs', { caller, project: 'a' }, one.sink)
+    tail.subscribe('edge_logs', { caller, project: 'b' }, other.sink)
     const [a, b] = [{ project: 'a' }, { project: 'b' }]
     store(a, a, b, b, b, a)
     const ids = [...one.entries(), ...other.entries()].map(({ id }) => id)
@@ -174,51 +186,58 @@ describe('the tail of a source', () => {
   })
 
   test('resumes after the last event of a reader that reconnects', () => {
-    const { tail, store } = openTail()
+    const { tail, store, advance } = openTail()
     const [one, again, idle] = [reader(), reader(), reader()]
-    const subscription = tail.subscribe('edge_logs', { project: 'a' }, one.sink)
+    const subscription = tail.subscribe('edge_logs', { caller, project: 'a' }, one.sink)
     const beforeAll = subscription.place()
     store({ project: 'a', event_message: '1' }, { project: 'a', event_message: '2' })
     subscription.close()
     store({ project: 'a', event_message: '3' }, { project: 'b', event_message: 'of others' })
     const [first] = one.entries()
-    tail.subscribe('edge_logs', { project: 'a' }, again.sink, first?.id)
+    tail.subscribe('edge_logs', { caller, project: 'a' }, again.sink, first?.id)
+    advance(0)
     expect(again.events().map(({ event }) => event)).toEqual(['entry', 'entry'])
     expect(messages(again)).toEqual(['2', '3'])
     store({ project: 'a', event_message: '4' })
     expect(messages(again)).toEqual(['2', '3', '4'])
-    tail.subscribe('edge_logs', { project: 'a' }, idle.sink, beforeAll)
+    tail.subscribe('edge_logs', { caller, project: 'a' }, idle.sink, beforeAll)
+    advance(0)
     expect(messages(idle)).toEqual(['1', '2', '3', '4'])
   })
 
   test('sends entries of the same millisecond after an id', () => {
-    const { tail } = openTail()
-    const [one, again] = [reader(), reader()]
-    const place = tail.subscribe('edge_logs', {}, one.sink).place()
+    const { tail, advance } = openTail()
+    const [one, again, later] = [reader(), reader(), reader()]
+    const place = tail.subscribe('edge_logs', { caller }, one.sink).place()
     tail.publish('edge_logs', [lineOf({ event_message: 'at once' })])
-    tail.subscribe('edge_logs', {}, again.sink, place)
+    tail.subscribe('edge_logs', { caller }, again.sink, place)
+    tail.subscribe('edge_logs', { caller }, later.sink)
+    advance(100)
     expect(messages(again)).toEqual(['at once'])
     expect(messages(one)).toEqual(['at once'])
+    expect(messages(later)).toEqual([])
   })
 
   test.each(['nonsense', '0'.repeat(32), ' ', '0'.repeat(10_000)])(
     'sends a reset for an unknown id (%#)',
     (id) => {
-      const { tail, store } = openTail()
+      const { tail, store, advance } = openTail()
       const one = reader()
-      tail.subscribe('edge_logs', {}, reader().sink)
+      tail.subscribe('edge_logs', { caller }, reader().sink)
       store({ event_message: 'known' })
-      tail.subscribe('edge_logs', {}, one.sink, id)
+      tail.subscribe('edge_logs', { caller }, one.sink, id)
+      advance(0)
       expect(one.events().map(({ event }) => event)).toEqual(['reset', 'entry'])
     },
   )
 
   test('sends a reset if entries after the id are no longer kept', () => {
-    const { tail, store } = openTail({ maxRingBytes: 8 * 5_000 })
+    const { tail, store, advance } = openTail({ maxRingBytes: 8 * 5_000 })
     const [one, again] = [reader(), reader()]
-    const place = tail.subscribe('edge_logs', {}, one.sink).place()
+    const place = tail.subscribe('edge_logs', { caller }, one.sink).place()
     for (let i = 0; i < 100; i++) store({ event_message: `${i}` })
-    tail.subscribe('edge_logs', {}, again.sink, place)
+    tail.subscribe('edge_logs', { caller }, again.sink, place)
+    advance(0)
     expect(again.events()[0]?.event).toBe('reset')
     expect(messages(again).at(-1)).toBe('99')
     expect(messages(again).length).toBeLessThan(20)
@@ -234,7 +253,7 @@ describe('the tail of a source', () => {
       })
     const { tail } = openTail({ time: { ...time, after }, maxPendingBytes: 1e9 })
     const one = reader()
-    tail.subscribe('edge_logs', {}, one.sink)
+    tail.subscribe('edge_logs', { caller }, one.sink)
     const texts = Array.from({ length: 5_000 }, (_, i) => `${i}`)
     tail.publish(
       'edge_logs',
@@ -246,10 +265,117 @@ describe('the tail of a source', () => {
     expect(new Set(one.entries().map(({ id }) => id)).size).toBe(5_000)
   })
 
+  describe('with queries that take long', () => {
+    /** Each test of a query takes a while. */
+    function slowTail(testMs: number, choices: Partial<LiveTailOptions> = {}) {
+      const clock = manualClock(nowMs)
+      const time = manualTime(clock)
+      let tests = 0
+      const perSlice: number[] = []
+      const after = (ms: number, run: () => void) =>
+        time.after(ms, () => {
+          const before = tests
+          run()
+          perSlice.push(tests - before)
+        })
+      const tail = new LiveTail({
+        ...{ time: { ...time, after }, maxRingBytes: 8 * 2 ** 20, maxPendingBytes: 1e9 },
+        ...choices,
+      })
+      const slowly = (text: string, seen: StoredEntry[] = []) =>
+        queryFor(text, (entry) => {
+          seen.push(entry)
+          tests++
+          clock.advance(testMs)
+        })
+      const store = (...entries: object[]) => tail.publish('edge_logs', entries.map(lineOf))
+      return { tail, store, slowly, perSlice, advance: (ms: number) => time.advance(ms) }
+    }
+    const hit = (event_message: string) => ({ event_message, metadata: { a: 'x' } })
+
+    test('gives way to others between tests, also of one large entry and of a stream that resumes', () => {
+      const { tail, store, slowly, perSlice, advance } = slowTail(4)
+      const query = slowly('x')
+      const several = { ...query, tests: Array(20).fill(query.tests[0]) }
+      const [one, again] = [reader(), reader()]
+      const place = tail.subscribe('edge_logs', { caller, query: several }, one.sink).place()
+      store(hit('small'), { ...hit('large'), metadata: { a: 'x', long: 'x'.repeat(20_000) } })
+      advance(1_000)
+      expect(messages(one)).toEqual(['small', 'large'])
+      tail.subscribe('edge_logs', { caller, query: several }, again.sink, place)
+      advance(1_000)
+      expect(messages(again)).toEqual(['small', 'large'])
+      expect(perSlice.reduce((sum, tests) => sum + tests)).toBe(2 * 21)
+      expect(Math.max(...perSlice)).toBeLessThanOrEqual(3)
+    })
+
+    test('reads an entry once for all streams', () => {
+      const { tail, store, slowly, advance } = slowTail(1)
+      const seen: StoredEntry[] = []
+      for (let i = 0; i < 5; i++) {
+        tail.subscribe('edge_logs', { caller: `${i % 2}`, query: slowly(`${i}`, seen) }, reader().sink)
+      }
+      store(hit('1'), hit('2'))
+      advance(1_000)
+      expect([seen.length, new Set(seen).size]).toEqual([10, 2])
+    })
+
+    test('shares the time fairly among tokens', () => {
+      const { tail, store, slowly, advance } = slowTail(5)
+      const many = Array.from({ length: 20 }, (_, i) => slowly(`x${i}`))
+      for (const query of many) tail.subscribe('edge_logs', { caller: 'many', query }, reader().sink)
+      const one = reader()
+      tail.subscribe('edge_logs', { caller: 'one', query: slowly('x') }, one.sink)
+      store(...Array.from({ length: 10 }, (_, i) => hit(`${i}`)))
+      // The tests of all streams take more than a second, and the rests as long.
+      advance(300)
+      expect(messages(one)).toHaveLength(10)
+    })
+
+    test('tells a stream that cannot keep up', () => {
+      const { tail, store, slowly, advance } = slowTail(50, { maxRingBytes: 8 * 5_000 })
+      const [one, plain] = [reader(), reader()]
+      tail.subscribe('edge_logs', { caller, query: slowly('x') }, one.sink)
+      tail.subscribe('edge_logs', { caller: 'other' }, plain.sink)
+      for (let i = 0; i < 100; i++) {
+        store(hit(`${i}`))
+        if (i % 10 === 9) advance(100)
+      }
+      advance(10_000)
+      expect(messages(plain)).toHaveLength(100)
+      expect(one.events().some(({ event }) => event === 'reset')).toBe(true)
+      expect(messages(one).at(-1)).toBe('99')
+      expect(new Set(messages(one)).size).toBe(messages(one).length)
+    })
+
+    test('sends each entry once to streams that begin while others are behind', () => {
+      const { tail, store, slowly, advance } = slowTail(30)
+      const [one, again, fresh] = [reader(), reader(), reader()]
+      const query = slowly('x')
+      const place = tail.subscribe('edge_logs', { caller, query }, one.sink).place()
+      for (let i = 0; i < 30; i++) {
+        store(hit(`${i}`))
+        if (i === 15) {
+          tail.subscribe('edge_logs', { caller, query }, again.sink, place)
+          tail.subscribe('edge_logs', { caller, query }, fresh.sink)
+        }
+        if (i % 10 === 9) advance(1)
+      }
+      advance(10_000)
+      const expected = Array.from({ length: 30 }, (_, i) => `${i}`)
+      expect(messages(one)).toEqual(expected)
+      expect(messages(again)).toEqual(expected)
+      expect(messages(fresh)).toEqual(expected.slice(16))
+      store(hit('30'))
+      advance(1_000)
+      for (const stream of [one, again, fresh]) expect(messages(stream).slice(-2)).toEqual(['29', '30'])
+    })
+  })
+
   test('ends when its source is deleted', () => {
     const { tail } = openTail()
     const one = reader()
-    tail.subscribe('edge_logs', {}, one.sink)
+    tail.subscribe('edge_logs', { caller }, one.sink)
     tail.close('edge_logs')
     expect([one.sink.ended, tail.isRead('edge_logs')]).toEqual([true, false])
   })

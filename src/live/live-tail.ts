@@ -2,6 +2,7 @@ import type { Timers } from '../base/clock.ts'
 import { EventIds } from './event-ids.ts'
 import { LiveChannel, type LiveFilter, type LiveSubscription } from './live-channel.ts'
 import type { LiveSink } from './live-reader.ts'
+import { LiveTurns } from './live-turns.ts'
 
 export interface LiveTailOptions {
   time: Timers
@@ -19,9 +20,11 @@ export class LiveTail {
   readonly #options: LiveTailOptions
   readonly #channels = new Map<string, LiveChannel>()
   readonly #ids = new EventIds()
+  readonly #turns: LiveTurns
 
   constructor(options: LiveTailOptions) {
     this.#options = options
+    this.#turns = new LiveTurns(options.time)
   }
 
   isRead(source: string): boolean {
@@ -52,6 +55,7 @@ export class LiveTail {
     const channel: LiveChannel = new LiveChannel({
       time,
       ids: this.#ids,
+      turns: this.#turns,
       maxRingBytes: () => Math.min(maxShare, 1 / this.#channels.size) * maxRingBytes,
       maxPendingBytes,
       onUnused: () => this.#remove(source, channel),

@@ -182,7 +182,7 @@ const facts = [
   /^Parts: \d+ \| Granules: \d+$/,
   /^(?:Parts|Granules): \d+\/\d+$/,
   /^Ranges: \d+$/,
-  /^Type: \w+ \| Strictness: \w+ \| Algorithm: [\w()]+$/,
+  /^Type: \w{1,40} \| Strictness: \w{1,40} \| Algorithm: [\w()]+$/,
   /^(?:Indexes|Keys):$/,
   /^Min-Max$/,
   /^Name: \w+$/,

@@ -35,10 +35,8 @@ const namesType = /^(_?cast|accuratecast\w*|reinterpret)$/i
 const boundValue = '_CAST'
 
 /** Columns that the engine adds to a table. They reveal rows of other tenants, such as how many precede one's own. */
-const engineColumns = new RegExp(
-  '^_(part(_index|_starting_offset|_uuid|_offset|_granule_offset|_data_version)?|partition_(id|value)|sample_factor|' +
-    'disk_name|distance|table|database|row_exists|block_(number|offset)|shard_num|time)$',
-)
+const engineColumns =
+  /^_(part(_index|_starting_offset|_uuid|_offset|_granule_offset|_data_version)?|partition_(id|value)|sample_factor|disk_name|distance|table|database|row_exists|block_(number|offset)|shard_num|time)$/
 
 interface SourceNames {
   has(name: string): boolean
@@ -128,7 +126,7 @@ function checkFunction(node: SqlNode, sql: string): string[] {
   const called = [node.name]
   const values = argumentsOf(node)
   if (namesAggregate.test(node.name)) {
-    const name = literalText(values[0])?.replace(/\(.*\)$/, '')
+    const name = literalText(values[0])?.replace(/^(\w+)\(.*\)$/, '$1')
     if (name === undefined || !isAggregate(name)) {
       throw invalidQuery(`${node.name} needs the name of an aggregate function as a string literal.`)
     }

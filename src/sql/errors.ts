@@ -50,22 +50,21 @@ const maxExpected = 90
 const maxToken = 100
 
 function authorMessage(message: string, isEnd: boolean): string {
-  const [, token] = /failed at position \d+ \(([\s\S]*?)\) \(line \d+, col \d+\)/.exec(message) ?? []
-  if (message.includes('failed at position')) {
-    const [expected] = /Expected [\s\S]*$/.exec(message) ?? ['']
+  const [, refused] = message.split('failed at position ', 2)
+  if (refused !== undefined) {
+    const [, token] = /^\d{1,9} \(([\s\S]*?)\) \(line \d{1,9}, col \d{1,9}\)/.exec(refused) ?? []
+    const [expected] = /Expected [\s\S]*/.exec(message) ?? ['']
     // After the end comes the statement around it, which the author has not written.
     const [own = ''] = token?.slice(0, maxToken).split('\n') ?? []
     const where = isEnd ? ' at the end of the query' : own === '' ? '' : ` at "${own}"`
     return `Syntax error${where}. ${expected.length > maxExpected ? '' : expected}`.trim()
   }
   // The scope quotes the whole statement, and "while executing" names internal steps of the engine.
-  return short(
-    message
-      .replace(/: [Ww]hile executing [\s\S]*$/, '')
-      .replace(/\.? In query [\s\S]*$/, '')
-      .replace(/ ?:? ?(?:While processing|[Ii]n scope) [\s\S]*?(?=\. Maybe you meant|$)/, '')
-      .replace(/([^.?])$/, '$1.'),
-  )
+  const whole = message.replace(/: [Ww]hile executing [\s\S]*/, '').replace(/\.? In query [\s\S]*/, '')
+  const scope = whole.search(/ ?:? ?(?:While processing|[Ii]n scope) /)
+  const meant = scope < 0 ? 0 : whole.indexOf('. Maybe you meant', scope)
+  const own = scope < 0 ? whole : whole.slice(0, scope) + (meant < 0 ? '' : whole.slice(meant))
+  return short(own.replace(/([^.?])$/, '$1.'))
 }
 
 function short(text: string): string {

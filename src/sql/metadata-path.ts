@@ -139,7 +139,7 @@ function extract(from: string, keys: readonly string[], type: string): string {
 
 /** The table that qualifies a path, as the author wrote it. */
 export function tableNameOf({ qualifier }: MetadataPath): string {
-  return qualifier.replace(/\s*\.$/, '')
+  return qualifier.replace(/\.$/, '').trimEnd()
 }
 
 /** The name that the engine gives to a result column. The table is part of it only for later tables of a join. */

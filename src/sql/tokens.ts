@@ -64,7 +64,9 @@ function quotedEnd(sql: string, at: number, close: string): number | undefined {
 /** The last position of each heredoc tag, found in one pass: a search per unclosed tag would be quadratic. */
 function lastHeredocTags(sql: string): Map<string, number> {
   const last = new Map<string, number>()
-  for (const match of sql.matchAll(/(?=(\$[A-Za-z0-9_]*\$))/g)) last.set(match[1] as string, match.index)
+  for (const { 0: tag, index } of sql.matchAll(/\$[A-Za-z0-9_]*/g)) {
+    if (sql[index + tag.length] === '$') last.set(`${tag}$`, index)
+  }
   return last
 }
 

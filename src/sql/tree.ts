@@ -83,7 +83,7 @@ export function readTree(text: string): SqlNode[] {
   const open: SqlNode[] = []
   for (const line of text.split('\n')) {
     if (line === '') continue
-    const [, indent = '', kind = '', rest = ''] = /^( *)(\S*) ?(.*)$/.exec(line) ?? []
+    const [, indent = '', kind = '', rest = ''] = /^( *)(\S*) ?(.*)/s.exec(line) ?? []
     open.length = Math.min(open.length, indent.length)
     const parent = open.at(-1)
     const node: SqlNode = { depth: indent.length, kind, ...nameAndAlias(rest), parent, children: [] }

@@ -59,7 +59,7 @@ export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning
 
 /** Where the engine reports a name without a position, its first use in the SQL is the most likely position. */
 function findPosition(message: string, query: string): TextPosition {
-  const names = [...message.matchAll(/[`"]([^`"\s]+)[`"]|\b(?:function|column) (\w+)/g)].map(
+  const names = [...message.matchAll(/[`"]([^`"\s]{1,200})[`"]|\b(?:function|column) (\w+)/g)].map(
     ([, quoted, plain]) => quoted ?? plain,
   )
   for (const name of names) {

@@ -148,6 +148,8 @@ export function updateRows({ yaml, tests }: TestFile, text: string, updates: rea
     else document.setIn([...path, 'rows'], node)
   }
   // Keeps list items at the indentation of their key if the file has them there.
-  const indentSeq = !/^tests:[^\n]*\n(?:\s*(?:#[^\n]*)?\n)*- /m.test(text)
+  const lines = text.split('\n')
+  const below = lines.slice(lines.findIndex((line) => line.startsWith('tests:')) + 1)
+  const indentSeq = !below.find((line) => !/^\s*(?:#|$)/.test(line))?.startsWith('- ')
   return document.toString({ lineWidth: 0, indentSeq })
 }

@@ -84,7 +84,7 @@ function readLimits(): string {
 
 /** Empty if the system does not report its limits. */
 export function checkOpenFiles(limits: string): Finding[] {
-  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1]
+  const soft = /^Max open files {1,99}(unlimited|\d+)/m.exec(limits)?.[1]
   if (soft === undefined) return []
   if (soft === 'unlimited') return [ok('open files', soft)]
   const count = formatCount(Number(soft))

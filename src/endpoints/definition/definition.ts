@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { invalidBody, invalidParameter } from '../../base/errors.ts'
+import { trimEndOf } from '../../base/text/trim-end.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
 import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
@@ -33,8 +34,8 @@ function withUnixLines(query: string): string {
     const text = query.slice(start, end)
     if (kind !== 'space' && kind !== 'comment') return text
     // A line comment ends before its line break.
-    const kept = query[end] === '\n' ? text.replace(/(?<!\r)\r+$/, '') : text
-    return kept.replace(/(?<!\r)\r+\n/g, '\n')
+    const kept = query[end] === '\n' ? trimEndOf(text, '\r') : text
+    return kept.replace(/\r+(\n?)/g, (run, newline) => newline || run)
   })
   return texts.join('')
 }

@@ -22,7 +22,7 @@ export async function readResultRows(body: Buffer): Promise<ResultRows> {
   return { columns, rows }
 }
 
-const stringOrMark = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g
+const stringOrMark = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],]/g
 
 /** Names and texts of the members of a JSON object. Parsing would round long numbers. */
 function membersOf(line: string): [name: string, text: string][] {
@@ -47,7 +47,7 @@ function membersOf(line: string): [name: string, text: string][] {
   return members
 }
 
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** The last digits of a sum of floating-point numbers depend on the order in which threads add them. */
 const significantDigits = 14

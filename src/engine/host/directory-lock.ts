@@ -1,8 +1,5 @@
 import { type BigIntStats, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 
-/** Process, device and inode of a lock that is held; lines of waiting processes do not match. */
-const lockLine = /^\d+: (?:FLOCK|POSIX|OFDLCK)\s+\S+\s+\S+\s+(-?\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) /gm
-
 /**
  * Whether an engine has the data directory open: it keeps its status file locked.
  *
@@ -14,9 +11,12 @@ export function isLocked(statusFile: string, locksFile = '/proc/locks'): boolean
   if (file === undefined) return false
   // Only Linux lists locks.
   if (!existsSync(locksFile)) return ownerOf(statusFile) !== undefined
-  for (const [, pid, major, minor, inode] of readFileSync(locksFile, 'utf8').matchAll(lockLine)) {
-    if (BigInt(inode as string) !== file.ino) continue
-    if (isDevice(file.dev, major as string, minor as string)) return true
+  for (const line of readFileSync(locksFile, 'utf8').split('\n')) {
+    // In lines of waiting processes, an arrow precedes the kind.
+    const [, kind = '', , , pid, place = ''] = line.split(/\s+/)
+    const [major = '', minor = '', inode = ''] = place.split(':')
+    if (!/^(?:FLOCK|POSIX|OFDLCK)$/.test(kind) || inode !== String(file.ino)) continue
+    if (isDevice(file.dev, major, minor)) return true
     if (hasOpen(Number(pid), file) !== 'no') return true
   }
   const owner = ownerOf(statusFile)

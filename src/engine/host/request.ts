@@ -47,7 +47,7 @@ function readBody(message: IncomingMessage): Promise<Buffer> {
 
 /** The client uses this form if the parameters are too long for a URL. */
 function* multipartFields(body: Buffer, contentType: string): Generator<[string, string]> {
-  const boundary = /boundary=("?)([^";]+)\1/.exec(contentType)?.[2]
+  const boundary = /boundary="?([^";]+)/.exec(contentType)?.[1]
   if (boundary === undefined) throw exceptions.badRequest('The multipart body has no boundary.')
   const delimiter = Buffer.from(`--${boundary}`)
   let at = body.indexOf(delimiter)

@@ -1,5 +1,6 @@
 import { diskFull, engineUnavailable, queryTimeout, WellheadError } from '../../base/errors.ts'
 import { StartProblem } from '../../base/files/data-directory.ts'
+import { trimEndOf } from '../../base/text/trim-end.ts'
 import { ClickHouseError } from '../clickhouse-http.ts'
 import { grantStatement } from './needed-grants.ts'
 
@@ -166,7 +167,10 @@ export function unknownCluster(cluster = '', known?: readonly string[]): Explana
 }
 
 function lackingGrant(message: string, user: string): Explanation {
-  const grant = /necessary to have the grant (.+?)(?:\. \(Missing permissions: |\.?$)/s.exec(message)?.[1]
+  const grant = message
+    .split('necessary to have the grant ')[1]
+    ?.split('. (Missing permissions: ')[0]
+    ?.replace(/\.$/, '')
   return missingGrants(grant === undefined ? [] : [grant.replace(/\([^()]*\)/g, '')], user)
 }
 
@@ -210,7 +214,7 @@ function explain(error: unknown, server: ServerIdentity): Explanation | undefine
 }
 
 function explainRefusal(code: number, message: string, server: ServerIdentity): Explanation | undefined {
-  const quoted = (message.split('\n')[0] ?? '').slice(0, maxQuotedLength).replace(/[\s.]+$/, '')
+  const quoted = trimEndOf((message.split('\n')[0] ?? '').slice(0, maxQuotedLength), ' .')
   return refusals[code]?.(server, code === 497 ? message.trim() : quoted)
 }
 

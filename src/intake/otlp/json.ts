@@ -1,5 +1,5 @@
 import { invalidBody, WellheadError } from '../../base/errors.ts'
-import { JsonScanner } from '../json-scanner.ts'
+import { JsonScanner } from '../../base/json/json-scanner.ts'
 import { type OtlpBudget, otlpLimits } from './budget.ts'
 import {
   type Attributes,

@@ -1,73 +1,82 @@
+import { pathName } from '../../base/json/json-paths.ts'
+import { contains } from '../../base/text/contains.ts'
 import { lowerCase } from '../../base/text/lower-case.ts'
 import type { StoredEntry } from '../../catalog/stored-entry.ts'
-import { metadataText } from './metadata-text.ts'
-import { type FieldTest, numberPattern } from './parse-query.ts'
-import type { SearchCondition } from './search-condition.ts'
-import type { SearchField } from './search-field.ts'
+import { numberPattern } from './parse-query.ts'
+import type { FieldCondition, SearchCondition } from './search-condition.ts'
 
-/** What queries have read of an entry. Many may read the same, and each reads in the event loop. */
-const reads = new WeakMap<StoredEntry, { texts: Map<string, string | undefined>; length: number }>()
-/** Values may contain each other, so that they are longer than the entry. */
-const maxKept = { texts: 1_000, length: 2 ** 24 }
+/** A condition that is decided test by test. */
+export interface EntryMatch {
+  /** The paths of metadata that its tests read. */
+  paths: readonly (readonly string[])[]
+  tests: readonly ((entry: StoredEntry) => boolean)[]
+  /** Combines the results of the tests, which are called by their index. */
+  decide: (isMet: (test: number) => boolean) => boolean
+}
 
 /** Decides like the SQL of the condition, for entries that no query reads. */
-export function matches(entry: StoredEntry, condition: SearchCondition): boolean {
-  switch (condition.kind) {
-    case 'and':
-      return condition.parts.every((part) => matches(entry, part))
-    case 'or':
-      return condition.parts.some((part) => matches(entry, part))
-    case 'not':
-      return !matches(entry, condition.part)
-    case 'test':
-      return isMet(entry, condition.field, condition.test)
+export function entryMatch(condition: SearchCondition): EntryMatch {
+  const found: FieldCondition[] = []
+  const decide = decisionOf(condition, found)
+  const paths = found.flatMap(({ field }) => (field.kind === 'own' ? [] : [field.keys]))
+  return { paths, tests: found.map(testOf), decide }
+}
+
+function decisionOf(condition: SearchCondition, found: FieldCondition[]): EntryMatch['decide'] {
+  if (condition.kind === 'test') {
+    const index = found.push(condition) - 1
+    return (isMet) => isMet(index)
   }
+  if (condition.kind === 'not') {
+    const part = decisionOf(condition.part, found)
+    return (isMet) => !part(isMet)
+  }
+  const parts = condition.parts.map((part) => decisionOf(part, found))
+  return condition.kind === 'and'
+    ? (isMet) => parts.every((part) => part(isMet))
+    : (isMet) => parts.some((part) => part(isMet))
 }
 
-function textOf(entry: StoredEntry, field: SearchField): string | undefined {
-  if (field.kind === 'own') return entry[field.column]
-  return once(entry, nameOf(field), () => metadataText(entry.metadata, field.keys))
+function testOf({ field, test }: FieldCondition): (entry: StoredEntry) => boolean {
+  const name = field.kind === 'own' ? field.column : pathName(field.keys)
+  const holds = comparisonOf({ field, test }, name)
+  const key = JSON.stringify([name, field.kind === 'typed' && field.type, test])
+  return (entry) =>
+    entry.result(key, () => {
+      const text = field.kind === 'own' ? entry.column(field.column) : entry.at(name)
+      return text !== undefined && holds(text, entry)
+    })
 }
 
-function isMet(entry: StoredEntry, field: SearchField, test: FieldTest): boolean {
-  const text = textOf(entry, field)
-  if (text === undefined) return false
+function comparisonOf(
+  { field, test }: Pick<FieldCondition, 'field' | 'test'>,
+  name: string,
+): (text: string, entry: StoredEntry) => boolean {
   switch (test.is) {
     case 'exists':
-      return field.kind === 'typed' && field.type === 'number' ? numberOf(text) !== undefined : text !== ''
+      return field.kind === 'typed' && field.type === 'number'
+        ? (text) => numberOf(text) !== undefined
+        : (text) => text !== ''
     case 'eq':
-      return text === test.value
+      return (text) => text === test.value
     case 'prefix':
-      return text.startsWith(test.value)
+      return (text) => text.startsWith(test.value)
     case 'suffix':
-      return text.endsWith(test.value)
-    case 'contains':
-      return once(entry, `lower ${nameOf(field)}`, () => lowerCase(text)).includes(lowerCase(test.value))
+      return (text) => text.endsWith(test.value)
+    case 'contains': {
+      const wanted = lowerCase(test.value)
+      return (text, entry) => contains(entry.lower(name, text), wanted)
+    }
     case 'number': {
-      const number = numberOf(text)
-      if (number === undefined) return false
       const { min, max } = test
-      if (min && (min.inclusive ? number < min.value : number <= min.value)) return false
-      return !(max && (max.inclusive ? number > max.value : number >= max.value))
+      return (text) => {
+        const number = numberOf(text)
+        if (number === undefined) return false
+        if (min && (min.inclusive ? number < min.value : number <= min.value)) return false
+        return !(max && (max.inclusive ? number > max.value : number >= max.value))
+      }
     }
   }
-}
-
-function nameOf(field: SearchField): string {
-  return field.kind === 'own' ? field.column : JSON.stringify(field.keys)
-}
-
-function once<Text extends string | undefined>(entry: StoredEntry, name: string, read: () => Text): Text {
-  const known = reads.get(entry) ?? { texts: new Map<string, string | undefined>(), length: 0 }
-  reads.set(entry, known)
-  const { texts } = known
-  if (texts.has(name)) return texts.get(name) as Text
-  const text = read()
-  if (texts.size < maxKept.texts && known.length < maxKept.length) {
-    texts.set(name, text)
-    known.length += text?.length ?? 0
-  }
-  return text
 }
 
 function numberOf(text: string): number | undefined {

@@ -33,8 +33,8 @@ export const queryLimits = { maxLength: 5_000, maxConditions: 50, maxDepth: 20 }
 
 /** A field before its colon. What follows `https` in an address is not a value. */
 const fieldName = /([\p{L}_@$][^\s":()]*):(?!\/\/)/uy
-export const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
-const range = /^([+-]?(?:\d+\.?\d*?|\.\d+)?)\.\.([+-]?(?:\d+\.?\d*|\.\d+)?)$/
+export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
+const rangeEnd = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+))?$/
 /** What other languages write, and the operator that it means. */
 const writtenOperators = new Map(
   Object.entries({ or: 'OR', '||': 'OR', '|': 'OR', and: 'AND', '&&': 'AND', '&': 'AND', not: 'NOT' }),
@@ -274,8 +274,13 @@ function testOf(value: string, at: number): FieldTest {
     const bound = { value: numberOf(compared, sign, at), inclusive: sign.endsWith('=') }
     return { is: 'number', ...(sign.startsWith('>') ? { min: bound } : { max: bound }) }
   }
-  const [, low, high] = range.exec(value) ?? []
-  if (low !== undefined && high !== undefined && low + high !== '') return between(low, high, value, at)
+  // A dot before or after the two may belong to a number.
+  for (const dots of new Set([value.lastIndexOf('..'), value.indexOf('..')])) {
+    const [low, high] = [value.slice(0, dots), value.slice(dots + 2)]
+    if (dots >= 0 && value !== '..' && rangeEnd.test(low) && rangeEnd.test(high)) {
+      return between(low, high, value, at)
+    }
+  }
   const stars = value.replaceAll('*', '').length
   if (stars === value.length) return { is: 'eq', value }
   const inner = withoutStars(value, at)

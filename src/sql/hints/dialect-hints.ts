@@ -286,17 +286,17 @@ export const messageHints: readonly MessageHint[] = [
     hint: 'The unit is not text. Write `dateAdd(DAY, 1, timestamp)`.',
   },
   {
-    says: /function 'trunc'.*DateTime/,
+    says: /function 'trunc'.{0,200}DateTime/,
     words: 'trunc truncate',
     hint: "Write `date_trunc('hour', timestamp)`.",
   },
   {
-    says: /Illegal type \w+ of 1st argument of function toStartOfInterval/,
+    says: /Illegal type \w{1,60} of 1st argument of function toStartOfInterval/,
     words: 'time_bucket date_bin tostartofinterval',
     hint: 'The time comes first. Write `toStartOfInterval(timestamp, INTERVAL 5 MINUTE)`.',
   },
   {
-    says: /^\d+ \w+ doesn't look like datepart name/,
+    says: /^\d{1,20} \w{1,60} doesn't look like datepart name/,
     words: 'date_trunc datetrunc',
     hint: 'Write `toStartOfInterval(timestamp, INTERVAL 5 MINUTE)`.',
   },

@@ -36,7 +36,7 @@ const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
   ],
   [/^ARRAY JOIN[\s\S]*with Array or Map type/, (_, text) => untyped(text, 'Array(String)')],
   [/^ARRAY JOIN requires array argument/, (_, text) => untyped(text, 'Array(String)')],
-  [/converting '(?:\{\{ ?(\w+) ?\}\}|\$\{(\w+)\}|[@:](\w+))' to/, quotedParameter],
+  [/converting '(?:\{\{ ?(\w{1,99}) ?\}\}|\$\{(\w{1,99})\}|[@:](\w{1,99}))' to/, quotedParameter],
   [/^First argument for function 'arrayElement' must be array, got 'String'/, (_, text) => indexedText(text)],
   [/^Column '?(.+?)'? is not under aggregate function/, notGrouped],
 ]
@@ -80,7 +80,7 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
     const write = sqlText(name.replace(/^"(.*)"$/, '$1'))
     return { message: `Text needs single quotes. Write ${write} instead of ${token.text}.`, at }
   }
-  const [, closest] = /Maybe you meant: \['(.+?)'/.exec(input) ?? []
+  const [, closest] = /Maybe you meant: \['(.{1,200}?)'/.exec(input) ?? []
   const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
   if (closest === undefined && name.includes('.') && input.startsWith('Unknown')) {
     return { message: `There is no column ${name}. ${pathOf(name)}`, at }

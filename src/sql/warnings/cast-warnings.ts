@@ -22,7 +22,7 @@ const conversions =
 
 /** What a missing value becomes in this type; undefined if the type can be null or has no such value. */
 function defaultOf(type: string): string | undefined {
-  const bare = type.replace(/^LowCardinality\((.*)\)$/i, '$1').replace(/\(.*$/s, '')
+  const bare = type.replace(/^LowCardinality\((.*)\)$/i, '$1').replace(/\(.*/s, '')
   if (texts.test(bare)) return "''"
   if (numbers.test(bare)) return '0'
   if (booleans.test(bare)) return 'false'

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { JsonPaths } from '../../../src/base/json/json-paths.ts'
 import type { TypedColumn } from '../../../src/catalog/source.ts'
 import { readEntry } from '../../../src/intake/entry.ts'
 import { LiveEntry } from '../../../src/live/live-entry.ts'
-import { matches } from '../../../src/sources/search/condition-match.ts'
+import { entryMatch } from '../../../src/sources/search/condition-match.ts'
 import { readQuery } from '../../../src/sources/search/search-condition.ts'
 import { ask } from '../../support/callers.ts'
 import { many } from '../../support/engines.ts'
@@ -83,7 +84,7 @@ const texts = [
     '[]',
   ],
 ]
-const tests = [
+const comparisons = [
   ...[
     '*',
     '>=500',
@@ -129,7 +130,7 @@ function queryMaker(random: () => number) {
   const condition = () => {
     const kind = random()
     if (kind < 0.2) return quoted(one(words))
-    return `${quoted(one(fields))}:${kind < 0.6 ? quoted(one(texts)) : one(tests)}`
+    return `${quoted(one(fields))}:${kind < 0.6 ? quoted(one(texts)) : one(comparisons)}`
   }
   const make = (depth: number): string => {
     if (depth === 0 || random() < 0.3) return condition()
@@ -147,7 +148,7 @@ export function searchAgreement(running: () => RunningService): void {
   const stored = entries.map((entry) => {
     const reading = readEntry(entry, { nowMs: Date.now() })
     if ('reason' in reading) throw new Error(`${reading.reason}: ${entry}`)
-    return new LiveEntry(reading.line, 0, '0').stored()
+    return new LiveEntry(reading.line, 0, '0')
   })
 
   describe('the engine and the live tail understand a query in the same way', () => {
@@ -164,8 +165,13 @@ export function searchAgreement(running: () => RunningService): void {
         return 'refused'
       }
       const ids = found.body.map(({ id }: { id: string }) => id).sort()
-      const condition = readQuery(query, columns)
-      const matching = stored.filter((entry) => matches(entry, condition)).map(({ id }) => id)
+      const { paths, tests, decide } = entryMatch(readQuery(query, columns))
+      const wanted = new JsonPaths()
+      for (const path of paths) wanted.add(path)
+      const matching = stored
+        .map((entry) => entry.stored(wanted))
+        .filter((entry) => decide((test) => tests[test]?.(entry) ?? false))
+        .map((entry) => entry.column('id'))
       expect({ query, ids: matching.sort() }).toEqual({ query, ids })
       return ids.length
     }
@@ -173,8 +179,8 @@ export function searchAgreement(running: () => RunningService): void {
     test('for each operator on each kind of field', async () => {
       const exact = texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`)
       const queries = [
-        ...[...tests, ...exact].map((value) => `plain:${value}`),
-        ...['status', 'url', 'level'].flatMap((field) => tests.map((value) => `${field}:${value}`)),
+        ...[...comparisons, ...exact].map((value) => `plain:${value}`),
+        ...['status', 'url', 'level'].flatMap((field) => comparisons.map((value) => `${field}:${value}`)),
         ...words.map((word) => `"${word.replaceAll('\\', '\\\\')}"`),
       ]
       // Several at once, because most of the time is spent waiting.

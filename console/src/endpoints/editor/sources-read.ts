@@ -1,7 +1,7 @@
 /** Words and brackets of SQL outside comments and strings. */
 export function wordsOf(query: string): string[] {
-  const bare = query.replace(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\]|\\[\s\S])*'/g, ' ')
-  return bare.match(/[\w.]+|[`"][^`"]*[`"]|[(),]/g) ?? []
+  const bare = query.replace(/--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^'\\]|\\[\s\S])*'?/g, ' ')
+  return bare.match(/[\w.]+|[`"][^`"]*[`"]?|[(),]/g) ?? []
 }
 
 /**

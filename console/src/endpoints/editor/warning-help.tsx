@@ -27,9 +27,9 @@ export function WarningHelp({ code, onClose }: { code: string; onClose: () => vo
 /** Paragraphs and code between the heading and the next one. */
 function sectionOf(page: string, code: string): string[] {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${code}\n`)) ?? ''
-  const pieces = section.slice(code.length).split(/^(```[\s\S]*?^```)$/m)
+  const pieces = section.slice(code.length).split(/^```/m)
   return pieces
-    .flatMap((piece) => (piece.startsWith('```') ? [piece] : piece.split(/\n{2,}/)))
+    .flatMap((piece, index) => (index % 2 === 1 ? [`\`\`\`${piece}\`\`\``] : piece.split(/\n{2,}/)))
     .map((piece) => piece.trim())
     .filter((piece) => piece !== '')
 }
@@ -47,7 +47,7 @@ function block(text: string): ReactNode {
 
 /** Code in backticks; links are only their text, because the service does not serve the other pages. */
 export function inline(text: string): ReactNode[] {
-  const plain = text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+  const plain = text.replace(/\[([^[\]]+)\]\([^()]+\)/g, '$1')
   // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name
   return plain.split('`').map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece))
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Source } from '../../../catalog/source.ts'
-import type { EntryQuery } from '../../../live/live-channel.ts'
+import type { EntryQuery } from '../../../live/live-group.ts'
 import type { LiveTail } from '../../../live/live-tail.ts'
-import { matches } from '../../../sources/search/condition-match.ts'
+import { entryMatch } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/search-condition.ts'
 import type { SourceAdmin } from '../../../sources/source-admin.ts'
 import { eventStream } from '../../openapi/call.ts'
@@ -18,7 +18,6 @@ interface TailRoutes {
   streams: EventStreams
 }
 
-const maxTextLength = 1_000
 /** Each is checked for every new entry, in the event loop. */
 const maxConditions = 20
 const once = z.string('was sent twice')
@@ -34,10 +33,6 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     params: sourceName,
     query: z.object({
       project: once.optional().describe('Only entries of this project.'),
-      text: once
-        .max(maxTextLength, `must be at most ${maxTextLength} characters long`)
-        .optional()
-        .describe('Only entries whose message contains this text. Case-insensitive.'),
       query: once
         .optional()
         .describe('A search such as `status:>=500 timeout`, at most 5,000 characters and 20 conditions.'),
@@ -53,7 +48,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     },
     errors: [400],
     handler: async (request, reply) => {
-      const { project: wanted, text, query } = request.query
+      const { project: wanted, query } = request.query
       const project = readableProject(request, wanted)
       const source = sources.get(request.params.name)
       const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
@@ -61,14 +56,14 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
       if (stream === undefined) return reply
       const { 'last-event-id': last } = request.headers
       const lastId = typeof last === 'string' ? last : undefined
-      stream.follow(tail.subscribe(source.name, { project, text, query: wantedEntries }, stream, lastId))
+      const filter = { caller: stream.callerId, project, query: wantedEntries }
+      stream.follow(tail.subscribe(source.name, filter, stream, lastId))
       return reply
     },
   })
 }
 
 function entryQuery(query: string, { hot_fields, version }: Source): EntryQuery {
-  const condition = readQuery(query, hot_fields, maxConditions)
   // Another version of the source may read the same query from other columns.
-  return { key: `${version} ${query}`, matches: (entry) => matches(entry, condition) }
+  return { key: `${version} ${query}`, ...entryMatch(readQuery(query, hot_fields, maxConditions)) }
 }

@@ -1,0 +1,130 @@
+import type { StoredEntry } from '../catalog/stored-entry.ts'
+import type { LiveEntry } from './live-entry.ts'
+import { batchesOf, type LiveReader, type LiveRing } from './live-reader.ts'
+
+/** A condition on entries. Queries with the same key match the same entries. */
+export interface EntryQuery {
+  key: string
+  /** The paths of metadata that its tests read. */
+  paths: readonly (readonly string[])[]
+  tests: readonly ((entry: StoredEntry) => boolean)[]
+  /** Combines the results of the tests, which are called by their index. */
+  decide: (isMet: (test: number) => boolean) => boolean
+}
+
+interface LiveGroupOptions {
+  caller: string
+  query: EntryQuery | undefined
+  ring: LiveRing
+  /** Only entries after this cursor. */
+  since: number
+  read: (entry: LiveEntry) => StoredEntry
+  /** Called when all entries are matched and written. */
+  onIdle: () => void
+}
+
+/** For larger entries, each test is a step of its own. */
+const largeBytes = 16 * 1024
+
+/** Readers of one token with the same filter: each entry is matched once for all of them, and they get the same bytes. */
+export class LiveGroup {
+  readonly readers = new Set<LiveReader>()
+  readonly #options: LiveGroupOptions
+  /** Cursors of entries that are not matched yet. The ring has the entries, so they take no more memory. */
+  #waiting: number[] = []
+  #next = 0
+  /** Of the first waiting entry. */
+  #results: boolean[] = []
+  #matched: LiveEntry[] = []
+  #hasLost = false
+
+  constructor(options: LiveGroupOptions) {
+    this.#options = options
+  }
+
+  get caller(): string {
+    return this.#options.caller
+  }
+
+  get query(): EntryQuery | undefined {
+    return this.#options.query
+  }
+
+  get hasWork(): boolean {
+    return this.#next < this.#waiting.length
+  }
+
+  /** Whether every entry that it was offered is matched and written. */
+  get isIdle(): boolean {
+    return !this.hasWork && this.#matched.length === 0 && !this.#hasLost
+  }
+
+  /** Without a query there is nothing to match. */
+  offer(entry: LiveEntry): void {
+    const { query, ring, since } = this.#options
+    if (entry.cursor <= since) return
+    while (this.hasWork && (this.#waiting[this.#next] as number) <= ring.since) this.#lose()
+    if (query === undefined) this.#matched.push(entry)
+    else this.#waiting.push(entry.cursor)
+  }
+
+  /** Matches the next entry, or a part of it. */
+  step(): void {
+    const { query, ring } = this.#options
+    const entry = ring.find(this.#waiting[this.#next] as number)
+    const isMatch = entry && query && this.#matches(entry, query)
+    if (entry === undefined) this.#lose()
+    else if (isMatch !== undefined) {
+      if (isMatch) this.#matched.push(entry)
+      this.#advance()
+    }
+  }
+
+  flush(): void {
+    if (this.#hasLost) for (const reader of this.readers) reader.reset(tooMuch)
+    this.#hasLost = false
+    for (const batch of batchesOf(this.#matched)) for (const reader of this.readers) reader.take(batch)
+    this.#matched = []
+    if (!this.hasWork) this.#options.onIdle()
+  }
+
+  /** The waiting entries are gone. */
+  loseAll(): void {
+    this.stop()
+    this.#hasLost = true
+    this.flush()
+  }
+
+  stop(): void {
+    this.#waiting = []
+    this.#next = 0
+    this.#results = []
+  }
+
+  /** Undefined if more steps are needed. */
+  #matches(entry: LiveEntry, { tests, decide }: EntryQuery): boolean | undefined {
+    const stored = this.#options.read(entry)
+    if (entry.frame.length < largeBytes) return decide((test) => tests[test]?.(stored) ?? false)
+    const next = tests[this.#results.length]
+    if (next !== undefined) this.#results.push(next(stored))
+    const isDone = this.#results.length === tests.length
+    return isDone ? decide((test) => this.#results[test] ?? false) : undefined
+  }
+
+  /** Whether the entry matches is unknown, so readers cannot be told how many they missed. */
+  #lose(): void {
+    this.#hasLost = true
+    this.#matched = []
+    this.#advance()
+  }
+
+  #advance(): void {
+    this.#results = []
+    if (++this.#next * 2 < this.#waiting.length) return
+    this.#waiting = this.#waiting.slice(this.#next)
+    this.#next = 0
+  }
+}
+
+const tooMuch =
+  'Entries are missing here: they arrived faster than the conditions of this stream can be checked.'

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { checkSync } from 'recheck'
+import ts from 'typescript-for-openapi'
+import { beforeAll, expect, test } from 'vitest'
+
+interface Pattern {
+  source: string
+  flags: string
+  file: string
+}
+
+/** Every regular expression of the service and the console; those that are created from text have no source. */
+function patternsOf(file: string): Pattern[] {
+  const found: Pattern[] = []
+  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf('/')
+      found.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), file })
+    } else if (ts.isIdentifier(node) && node.text === 'RegExp' && isUsed(node)) {
+      found.push({ source: '', flags: '', file })
+    }
+    ts.forEachChild(node, visit)
+  }
+  const isUsed = ({ parent }: ts.Node) =>
+    (ts.isNewExpression(parent) || ts.isCallExpression(parent)) && ts.isIdentifier(parent.expression)
+  visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true, kind))
+  return found
+}
+
+const loop = '\x01'
+const loopsIn = (text: string) => text.split(loop).length - 1
+
+/**
+ * Whether a pattern is linear by its form, which is quicker than the checker: each of its alternatives has at most one
+ * unbounded quantifier, of a single character, and begins at a fixed position or ends with the quantifier.
+ */
+function isLinearByForm({ source, flags }: Pattern): boolean {
+  // Classes and escapes stand for one character. Backreferences are left to the checker.
+  const plain = source.replace(/\\[pP]\{[^}]*\}|\\[^1-9k]|\[(?:\\.|[^\]\\])*\]/g, 'x')
+  if (plain.includes('\\') || plain.split(/\{\d+,\d+\}/).length > 4) return false
+  let text = plain.replace(/([^)])(?:[*+]|\{\d+,\})\??/g, loop)
+  while (text.includes('(')) {
+    text = text.replace(
+      /\((\?<?[=!])?(?:\?:|\?<\w+>)?([^()]*)\)([*+?]|\{[\d,]+\})?\??/g,
+      (_, around: string | undefined, inner: string, quantifier) => {
+        if (quantifier !== undefined && quantifier !== '?') return loop + loop
+        const parts = inner.split('|')
+        const most = Math.max(...parts.map(loopsIn))
+        if (around !== undefined) return most === 0 ? 'x' : loop + loop
+        if (most === 0) return quantifier === '?' ? '' : 'x'
+        const isLast = parts.every((part) => loopsIn(part) === 0 || part.endsWith(loop))
+        return loop.repeat(most) + (isLast ? '' : 'x')
+      },
+    )
+  }
+  return text.split('|').every((part) => {
+    const isFixed = flags.includes('y') || (part.startsWith('^') && !flags.includes('m'))
+    return loopsIn(part) === 0 || (loopsIn(part) === 1 && (isFixed || part.endsWith(loop)))
+  })
+}
+
+function isSafe({ source, flags }: Pattern): boolean {
+  return checkSync(source, flags, { timeout: 60_000 }).status === 'safe'
+}
+
+// Needs neither Java nor a binary of the platform.
+beforeAll(() => {
+  process.env.RECHECK_BACKEND = 'pure'
+})
+
+test('the time of every regular expression is linear in the length of the text', () => {
+  const files = ['src', 'console/src'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+  )
+  const code = files.filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+  const patterns = new Map(
+    code.flatMap(patternsOf).map((one) => [`/${one.source || one.file}/${one.flags}`, one]),
+  )
+  expect(patterns.size).toBeGreaterThan(300)
+  const slow = [...patterns.values()].filter((pattern) => !isLinearByForm(pattern) && !isSafe(pattern))
+  expect(slow).toEqual([])
+})
+
+test.each([
+  [String.raw`^[+-]?(?:\d+\.?\d*|\.\d+)$`, ''],
+  [String.raw`\s+$`, ''],
+  ['^(?:a|a)*$', ''],
+  [String.raw`x(\w+y)`, ''],
+  [String.raw`^\s+x`, 'm'],
+  [String.raw`"(?:[^"\\]|\\.)*"`, 'g'],
+])('finds that /%s/%s is not', (source, flags) => {
+  const pattern = { source, flags, file: '' }
+  expect(isLinearByForm(pattern) || isSafe(pattern)).toBe(false)
+})
