@@ -1,4 +1,5 @@
 import { clients } from './scenarios/clients.ts'
+import { conditions } from './scenarios/conditions.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
 import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { overload } from './scenarios/overload.ts'
@@ -17,6 +18,7 @@ export const loadScenarios: readonly Scenario[] = [
   stall,
   unreadLogs,
   results,
+  conditions,
   clients,
   fuzzSql,
   fuzzHttp,

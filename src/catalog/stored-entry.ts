@@ -18,6 +18,7 @@ export class StoredEntry {
   readonly #located: ReturnType<JsonPaths['locate']>
   readonly #kept = new Map<string, string | undefined>()
   #keptLength = 0
+  readonly #results = new Map<string, boolean>()
 
   constructor(own: (column: OwnColumn) => string, metadata: Buffer, paths: JsonPaths) {
     this.version = paths.version
@@ -41,6 +42,13 @@ export class StoredEntry {
   /** A text of this entry in lower case. */
   lower(name: string, text: string): string {
     return this.#once(`lower ${name}`, () => lowerCase(text)) as string
+  }
+
+  /** The result of a test, which is the same for all searches. */
+  result(test: string, run: () => boolean): boolean {
+    const result = this.#results.get(test) ?? run()
+    this.#results.set(test, result)
+    return result
   }
 
   #once(name: string, read: () => string | undefined): string | undefined {

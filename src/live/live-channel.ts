@@ -36,7 +36,7 @@ interface LiveChannelOptions {
 /** Entries that arrive within this time are sent together, since each write to each reader has a cost. */
 const gatherMs = 40
 /** Read in one turn of the event loop, so that a large batch does not delay requests. */
-const turn = { maxLines: 2_000, maxBytes: 2 * 2 ** 20 }
+const turn = { maxLines: 2_000, maxBytes: 512 * 2 ** 10 }
 /** If more bytes wait, all of them are dropped, and readers are told. */
 const maxWaitingBytes = 256 * 2 ** 20
 /** A channel stays open after its last reader has left, so that a broken connection can resume. */
@@ -98,6 +98,8 @@ export class LiveChannel {
     if (last === undefined) reader.reset(unknownId)
     const seat = this.#seatFor(filter, project, last ?? Number.NEGATIVE_INFINITY)
     seat.group.readers.add(reader)
+    if (seat.group.hasWork) this.#options.turns.add(seat.group)
+    else seat.group.flush()
     return {
       // Moves on even if no entry matches, so that the reader does not fall out of the ring.
       place: () => (reader.isBehind || !seat.group.isIdle ? undefined : ids.idOf(this.#reached())),
@@ -148,7 +150,8 @@ export class LiveChannel {
     this.#groups.set(project, groups)
     const key = JSON.stringify([caller, query?.key])
     const shared = groups.get(key)
-    if (shared?.isIdle && since === this.#reached()) return { key, group: shared }
+    const isNewest = this.#lines.length === 0 && this.#ring.after(since).length === 0
+    if (shared?.isIdle && isNewest) return { key, group: shared }
     const group = new LiveGroup({
       caller,
       query,
@@ -160,8 +163,9 @@ export class LiveChannel {
     const seat: Seat = { key: shared === undefined ? key : `${key} ${++this.#seats}`, group }
     groups.set(seat.key, group)
     for (const path of query?.paths ?? []) this.#paths.add(path)
-    for (const cursor of this.#ring.cursorsAfter(since, project)) group.offer(cursor)
-    if (group.hasWork) this.#options.turns.add(group)
+    for (const entry of this.#ring.after(since)) {
+      if (project === undefined || project === entry.projectInJson) group.offer(entry)
+    }
     return seat
   }
 
@@ -204,6 +208,7 @@ export class LiveChannel {
   #flush(): void {
     const { ids, turns, maxRingBytes, time } = this.#options
     const ringBytes = maxRingBytes()
+    const offered = new Set<LiveGroup>()
     this.#flushedAtMs = time.now()
     for (const { line, cursor } of this.#lines.splice(0, linesOfTurn(this.#lines))) {
       this.#bytes -= line.length
@@ -211,10 +216,14 @@ export class LiveChannel {
       this.#ring.push(entry, ringBytes)
       for (const groups of [this.#groups.get(undefined), this.#groups.get(entry.projectInJson)]) {
         for (const group of groups?.values() ?? []) {
-          group.offer(cursor)
-          turns.add(group)
+          group.offer(entry)
+          offered.add(group)
         }
       }
+    }
+    for (const group of offered) {
+      if (group.hasWork) turns.add(group)
+      else group.flush()
     }
   }
 

@@ -25,8 +25,6 @@ interface LiveGroupOptions {
 
 /** For larger entries, each test is a step of its own. */
 const largeBytes = 16 * 1024
-/** Entries that are passed on in one step if there is no query. */
-const unmatchedPerStep = 500
 
 /** Readers of one token with the same filter: each entry is matched once for all of them, and they get the same bytes. */
 export class LiveGroup {
@@ -61,25 +59,24 @@ export class LiveGroup {
     return !this.hasWork && this.#matched.length === 0 && !this.#hasLost
   }
 
-  offer(cursor: number): void {
-    if (cursor <= this.#options.since) return
-    const { ring } = this.#options
+  /** Without a query there is nothing to match. */
+  offer(entry: LiveEntry): void {
+    const { query, ring, since } = this.#options
+    if (entry.cursor <= since) return
     while (this.hasWork && (this.#waiting[this.#next] as number) <= ring.since) this.#lose()
-    this.#waiting.push(cursor)
+    if (query === undefined) this.#matched.push(entry)
+    else this.#waiting.push(entry.cursor)
   }
 
   /** Matches the next entry, or a part of it. */
   step(): void {
-    const { query } = this.#options
-    const maxEntries = query === undefined ? unmatchedPerStep : 1
-    for (let count = 0; count < maxEntries && this.hasWork; count++) {
-      const entry = this.#options.ring.find(this.#waiting[this.#next] as number)
-      const isMatch = entry && (query === undefined || this.#matches(entry, query))
-      if (entry === undefined) this.#lose()
-      else if (isMatch !== undefined) {
-        if (isMatch) this.#matched.push(entry)
-        this.#advance()
-      }
+    const { query, ring } = this.#options
+    const entry = ring.find(this.#waiting[this.#next] as number)
+    const isMatch = entry && query && this.#matches(entry, query)
+    if (entry === undefined) this.#lose()
+    else if (isMatch !== undefined) {
+      if (isMatch) this.#matched.push(entry)
+      this.#advance()
     }
   }
 

@@ -33,12 +33,8 @@ export class LiveRing {
     this.#first = 0
   }
 
-  /** Cursors of the entries after a cursor, of one project or of all. */
-  *cursorsAfter(cursor: number, project: string | undefined): Generator<number> {
-    for (let index = this.#indexAfter(cursor); index < this.#entries.length; index++) {
-      const entry = this.#entries[index] as LiveEntry
-      if (project === undefined || project === entry.projectInJson) yield entry.cursor
-    }
+  after(cursor: number): LiveEntry[] {
+    return this.#entries.slice(this.#indexAfter(cursor)) as LiveEntry[]
   }
 
   /** Undefined if it is no longer kept. */

@@ -3,7 +3,6 @@ import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import type { EntryReader, LogSearch } from '../sources/log-search.ts'
-import { searchShape } from '../sources/search-shape.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
 import { type BuiltInTool, inputSchema, readOnly, type ToolCall } from './tool.ts'
@@ -32,9 +31,6 @@ const tenantSearch = z.strictObject({
     .optional()
     .describe('Start of the time range, ISO 8601. Default: one hour before the end, or before now.'),
   to: z.string().optional().describe('End of the time range, ISO 8601, exclusive. Default: no end.'),
-  filters: searchShape.shape.filters.describe(
-    'More conditions that an entry must meet, on `project`, `id`, `event_message` or a path of `metadata`.',
-  ),
   limit: z.int().min(1).max(500).default(50).describe('Maximum number of entries.'),
   before: z
     .strictObject({ timestamp: z.string(), id: z.string() })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { conditionsOf, rangeOf } from './entry-sql.ts'
+import { readQuery } from './search/search-condition.ts'
 import { entryFilterShape } from './search-shape.ts'
 
 const now = 1_800_000_000_000_000n
@@ -24,65 +25,30 @@ describe('rangeOf', () => {
 })
 
 describe('conditionsOf', () => {
+  const conditions = (query: string, project?: string) =>
+    conditionsOf(filterOf({ query, project }), now, readQuery(query, []))
+  const term = (query: string) => conditions(query).sql.replace(/^[^(]* AND \((.*)\)$/, '$1')
+
   test('never puts a value into the SQL', () => {
     const secret = "x' OR 1=1"
-    const { sql, parameters } = conditionsOf(
-      filterOf({
-        project: secret,
-        text: [secret],
-        filters: [
-          { path: 'a', value: secret },
-          { path: 'b', is: 'ne', value: secret },
-          { path: 'event_message', is: 'contains', not: true, value: secret },
-        ],
-      }),
-      now,
-    )
+    const query = `"${secret}" a:"${secret}" NOT b:"${secret}" c:"${secret}"`
+    const { sql, parameters } = conditions(query, secret)
     expect(sql).not.toContain('OR')
     expect(Object.values(parameters).filter((value) => value === secret)).toHaveLength(5)
   })
 
-  const term = (condition: object) =>
-    conditionsOf(filterOf({ filters: [condition] }), now).sql.replace(/.* AND \((.*)\)$/, '$1')
-
   test('counts absent values as not matching', () => {
     const a = "JSONExtract(metadata, 'a', 'Nullable(String)')"
-    expect(term({ path: 'a', is: 'exists', not: true })).toBe(`NOT (ifNull(${a}, '') != '')`)
-    expect(term({ path: 'a', is: 'contains', not: true })).toContain(
-      'NOT (positionCaseInsensitiveUTF8(ifNull(',
-    )
-    expect(term({ path: 'a', is: 'gte', not: true, value: 400 })).toMatch(
-      /^NOT \(ifNull\(.* >= \{.*:Float64\}, 0\)\)$/,
-    )
-    expect(term({ path: 'a', is: 'ne' })).toBe(term({ path: 'a', not: true }))
-    expect(term({ path: 'a', is: 'ne', not: true })).toBe(term({ path: 'a' }))
-  })
-
-  test('compares with the operator of the condition', () => {
-    const sign = (is: string) => / ([<>]=?) \{/.exec(term({ path: 'a', is, value: 1 }))?.[1]
-    expect(['gt', 'gte', 'lt', 'lte'].map(sign)).toEqual(['>', '>=', '<', '<='])
-  })
-
-  test('compares numbers with numbers only', () => {
-    const compare = (value: unknown) =>
-      Object.values(
-        conditionsOf(filterOf({ filters: [{ path: 'n', is: 'gte', value }] }), now).parameters,
-      ).at(-1)
-    expect([compare(400), compare('4e2')]).toEqual([400, 400])
-    for (const value of ['', ' ', 'many', 'NaN', 'Infinity'])
-      expect(() => compare(value)).toThrow('Compare n with a number')
+    expect(term('NOT a:*')).toContain(`NOT (ifNull(${a}, '') != '')`)
+    expect(term('NOT a:*x*')).toContain('NOT (positionCaseInsensitiveUTF8(ifNull(')
+    expect(term('NOT a:>=400')).toMatch(/NOT \(ifNull\(.* >= \{.*:Float64\}, 0\)\)/)
   })
 
   test('quotes everything that is not a column as a path of metadata', () => {
-    expect(term({ path: 'project' })).toMatch(/^project = /)
-    expect(term({ path: 'message' })).toContain("JSONExtract(metadata, 'message', 'Nullable(String)')")
-    expect(term({ path: 'a.b' })).toContain("JSONExtract(metadata, 'a', 'b', 'Nullable(String)')")
-    expect(term({ path: 'metadata.a%2Eb' })).toContain("JSONExtract(metadata, 'a.b', 'Nullable(String)')")
-    expect(term({ path: "a'b\\" })).toContain("JSONExtract(metadata, 'a\\'b\\\\', 'Nullable(String)')")
-  })
-
-  test('rejects a path with an empty name', () => {
-    for (const path of ['.', 'a.', '.a', 'a..b', 'a.\0'])
-      expect(() => term({ path })).toThrow('is not a path')
+    expect(term('project:x')).toMatch(/project = /)
+    expect(term('metadata.message:x')).toContain("JSONExtract(metadata, 'message', 'Nullable(String)')")
+    expect(term('a.b:x')).toContain("JSONExtract(metadata, 'a', 'b', 'Nullable(String)')")
+    expect(term('metadata.a%2Eb:x')).toContain("JSONExtract(metadata, 'a.b', 'Nullable(String)')")
+    expect(term('"a\'b\\\\":x')).toContain("JSONExtract(metadata, 'a\\'b\\\\', 'Nullable(String)')")
   })
 })

@@ -2,10 +2,8 @@ import { invalidParameter } from '../base/errors.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { jsonRowSql } from '../engine/json-rows.ts'
 import { type BoundValues, conditionSql } from './search/condition-sql.ts'
-import type { FieldTest } from './search/parse-query.ts'
-import { fieldTest, message, type SearchCondition } from './search/search-condition.ts'
-import { requiredField } from './search/search-field.ts'
-import type { Condition, EntryFilter } from './search-shape.ts'
+import type { SearchCondition } from './search/search-condition.ts'
+import type { EntryFilter } from './search-shape.ts'
 
 function rowWith(timestamp: string): string {
   return jsonRowSql([
@@ -69,31 +67,5 @@ export function conditionsOf(
   query?: SearchCondition,
 ): BoundConditions {
   const { sql, parameters } = rangeConditions(filter, nowMicros)
-  const parts = [
-    ...filter.text.map((value) => fieldTest(message, { is: 'contains', value })),
-    ...filter.filters.map(filterCondition),
-    ...(query ? [query] : []),
-  ]
-  const terms = parts.map((part) => `(${conditionSql(part, parameters)})`)
-  return { sql: [sql, ...terms].join(' AND '), parameters }
-}
-
-function filterCondition(condition: Condition): SearchCondition {
-  const { path, is, not } = condition
-  // Filters have no short names, and `message` is one for `event_message`.
-  const field = requiredField(path === 'message' ? 'metadata.message' : path, [], 'path')
-  const part = fieldTest(field, testOf(condition))
-  return not === (is === 'ne') ? part : { kind: 'not', part }
-}
-
-function testOf({ path, is, value }: Condition): FieldTest {
-  if (is === 'exists' || is === 'contains') return { is, value }
-  if (is === 'eq' || is === 'ne') return { is: 'eq', value }
-  const number = value.trim() === '' ? Number.NaN : Number(value)
-  if (!Number.isFinite(number)) {
-    const message = `Compare ${path} with a number; "${value.slice(0, 60)}" is not a number.`
-    throw invalidParameter('filters', message)
-  }
-  const bound = { value: number, inclusive: is.endsWith('e') }
-  return { is: 'number', ...(is.startsWith('g') ? { min: bound } : { max: bound }) }
+  return { sql: query ? `${sql} AND (${conditionSql(query, parameters)})` : sql, parameters }
 }

@@ -7,30 +7,12 @@ const instant = z
 
 const path = z.string().min(1).max(500)
 
-const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists', 'contains'] as const
-
-const condition = z.strictObject({
-  /** `project`, `id`, `event_message`, or a path of `metadata`. */
-  path,
-  is: z.enum(comparisons).default('eq'),
-  /** Negates the condition. */
-  not: z.boolean().default(false),
-  value: z
-    .union([z.string().max(10_000), z.number(), z.boolean()])
-    .transform(String)
-    .default(''),
-})
-
-export type Condition = z.output<typeof condition>
-
 const range = {
   /** In the search language. Its length is checked by its parser. */
   query: z.string().default(''),
   project: z.string().max(1000).optional(),
   from: instant.optional(),
   to: instant.optional(),
-  text: z.array(z.string().min(1).max(1000)).max(10).default([]),
-  filters: z.array(condition).max(20).default([]),
 }
 
 export const entryFilterShape = z.strictObject(range)

@@ -1,17 +1,12 @@
 import { gzipSync } from 'node:zlib'
-import { natively } from '../../test/support/engines.ts'
 import { HttpClient, type HttpRequest } from '../load/http-client.ts'
-import { loadTarget, percentile } from '../load/load-target.ts'
+import { loadTarget } from '../load/load-target.ts'
+import { allowedDelayMs, cached, longestDelay, quietDelay } from '../load/longest-delay.ts'
 import type { Scenario } from '../support/scenario.ts'
-import { adminToken, type Target } from '../support/target.ts'
+import { adminToken } from '../support/target.ts'
 
 /** Uncompressed size of a body. The short form sends less, which is refused or stored for the same reasons. */
 const uncompressedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
-const name = 'torture.stall'
-const cached = `/api/endpoints/query/${name}`
-
-/** Allowed additional delay of other requests. An emulated engine takes more of the CPU. */
-const allowedDelayMs = natively(50, 1_000)
 
 /** A hostile body and the allowed statuses. */
 interface Hostile {
@@ -100,13 +95,9 @@ export const stall: Scenario = {
   title: 'no request body delays other requests',
   async run(run) {
     const target = await loadTarget(run)
-    await createEndpoint(target)
     const faults: string[] = []
     const url = await target.url()
-    const quiet = await longestDelay(
-      url,
-      () => new Promise((resolve) => setTimeout(resolve, run.size(3_000, 300))),
-    )
+    const quiet = await quietDelay(run, target)
     const counts: Record<string, number> = { 'without a body, slowest ms': quiet }
     for (const [name, hostile] of Object.entries(bodies)) {
       const request = requestOf(hostile, run.size(uncompressedBytes.long, uncompressedBytes.short))
@@ -128,15 +119,6 @@ export const stall: Scenario = {
   },
 }
 
-/** Cached for longer than the scenario takes. */
-async function createEndpoint(target: Target): Promise<void> {
-  await target.json('/api/endpoints', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ name, query: 'SELECT 1 AS n', cache_seconds: 86_400 }),
-  })
-}
-
 /** Logs are sent with gzip; queries accept no compressed bodies. */
 function requestOf({ path, body, type = 'application/json' }: Hostile, bytes: number): HttpRequest {
   const sent = body(bytes)
@@ -144,29 +126,4 @@ function requestOf({ path, body, type = 'application/json' }: Hostile, bytes: nu
   const compressed = gzipSync(sent, { level: 6 })
   const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' }
   return { path, token: adminToken, body: compressed, headers }
-}
-
-/** Sends cached queries and health checks during the work and returns the slowest time in ms. */
-async function longestDelay(url: string, work: () => Promise<unknown>): Promise<number> {
-  const http = new HttpClient(url, 2)
-  // Fills the cache.
-  await http.send({ path: cached, token: adminToken })
-  let over = false
-  const delays: number[] = []
-  const watch = async (path: string) => {
-    while (!over) {
-      const { ms } = await http.send({ path, token: adminToken })
-      delays.push(ms)
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
-  }
-  const watching = Promise.all([watch(cached), watch('/health')])
-  try {
-    await work()
-  } finally {
-    over = true
-    await watching
-    http.close()
-  }
-  return Math.ceil(percentile(delays, 100))
 }

@@ -2,17 +2,12 @@ import type { Command } from 'commander'
 import { instant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import {
-  addFilterOptions,
-  entryText,
-  type FilterOptions,
-  joinedQuery,
-  queryArgument,
-} from '../logs/entry-filter.ts'
+import { entryText, queryArgument } from '../logs/logged-entry.ts'
 import { emptyReasons, searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-interface SearchOptions extends FilterOptions {
+interface SearchOptions {
+  project?: string
   since?: string
   from?: string
   to?: string
@@ -25,7 +20,7 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
   const search = addServiceCommand(logs, 'search', 'show stored entries that match, newest first')
     .argument('<source>', 'source to search')
     .argument('[query...]', queryArgument)
-  addFilterOptions(search)
+    .option('--project <project>', 'only entries of this project')
     .option(
       '--since <time>',
       'start: a duration before now such as 30m, 12h or 7d, or ISO 8601 (default: 1h)',
@@ -39,12 +34,12 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
     examples: [
       'wellhead logs search edge_logs timeout --since 12h',
       "wellhead logs search edge_logs 'status:>=500 (path:/rest/* OR path:/auth/*)'",
-      'wellhead logs search edge_logs --project demo --where response.status_code=500 --where region!=eu',
+      "wellhead logs search edge_logs --project demo 'status:500 NOT region:eu'",
       'wellhead logs search edge_logs --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z -n 1000 --json',
     ],
     request: async (client, source: string, words: string[], options: SearchOptions) => {
-      const { project, where = [], since, from = since, to, limit } = options
-      const query = joinedQuery(words, where)
+      const { project, since, from = since, to, limit } = options
+      const query = words.join(' ').trim()
       if (since !== undefined && options.from !== undefined)
         throw usageFailure('Use --since or --from, not both.')
       const asJson = options.json === true || !io.stdout.isTerminal

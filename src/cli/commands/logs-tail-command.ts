@@ -2,27 +2,19 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { collect, wholeNumber } from '../arguments.ts'
+import { wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import {
-  addFilterOptions,
-  entryText,
-  type FilterOptions,
-  joinedQuery,
-  type LoggedEntry,
-  queryArgument,
-  quoted,
-} from '../logs/entry-filter.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
+import { entryText, type LoggedEntry, queryArgument } from '../logs/logged-entry.ts'
 import { newestEntries } from '../logs/search-entries.ts'
 import { plural } from '../output/format-amount.ts'
 import { type ServiceClient, ServiceFailure, sourcePath, unexpectedResponse } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-interface TailOptions extends FilterOptions {
+interface TailOptions {
   source?: string
-  text?: string[]
+  project?: string
   lines?: number
   json?: true
 }
@@ -41,9 +33,8 @@ export function addLogsTailCommand(logs: Command, io: CommandIo): void {
     .argument('[source]', 'source to follow')
     .argument('[query...]', queryArgument)
     .option('-n, --lines <count>', 'first show this many of the newest entries', wholeNumber(0, 10_000))
-  addFilterOptions(tail)
+    .option('--project <project>', 'only entries of this project')
     .option('--source <name>', 'the source, if it is not the first argument')
-    .option('--text <text>', 'only entries whose message contains this text; repeatable', collect)
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
     .addHelpText('after', tailHelp)
   addServiceAction(tail, io, {
@@ -58,8 +49,7 @@ export function addLogsTailCommand(logs: Command, io: CommandIo): void {
           ? [argument, ...words]
           : [options.source, ...(argument === undefined ? [] : [argument, ...words])]
       if (source === undefined) throw usageFailure('Name the source to follow: wellhead logs tail <source>.')
-      const conditions = [...(options.text ?? []).map(quoted), ...(options.where ?? [])]
-      const tailed = { ...options, source, query: joinedQuery(query as string[], conditions) }
+      const tailed = { ...options, source, query: query.join(' ').trim() }
       return tailSource(client, tailed, io, (ms) => delay(ms, undefined, { signal: io.signal }))
     },
   })

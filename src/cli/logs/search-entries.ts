@@ -1,6 +1,6 @@
 import { listOf, objectWith } from '../response-reader.ts'
 import { type ServiceClient, sourcePath } from '../service-client.ts'
-import type { LoggedEntry } from './entry-filter.ts'
+import type { LoggedEntry } from './logged-entry.ts'
 
 export interface EntrySearch {
   project?: string | undefined

@@ -40,10 +40,12 @@ function decisionOf(condition: SearchCondition, found: FieldCondition[]): EntryM
 function testOf({ field, test }: FieldCondition): (entry: StoredEntry) => boolean {
   const name = field.kind === 'own' ? field.column : pathName(field.keys)
   const holds = comparisonOf({ field, test }, name)
-  return (entry) => {
-    const text = field.kind === 'own' ? entry.column(field.column) : entry.at(name)
-    return text !== undefined && holds(text, entry)
-  }
+  const key = JSON.stringify([name, field.kind === 'typed' && field.type, test])
+  return (entry) =>
+    entry.result(key, () => {
+      const text = field.kind === 'own' ? entry.column(field.column) : entry.at(name)
+      return text !== undefined && holds(text, entry)
+    })
 }
 
 function comparisonOf(

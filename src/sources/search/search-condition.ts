@@ -23,7 +23,7 @@ export interface FieldCondition {
   named: FieldNode | undefined
 }
 
-export const message: SearchField = { kind: 'own', column: 'event_message' }
+const message: SearchField = { kind: 'own', column: 'event_message' }
 const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
@@ -95,7 +95,7 @@ function numbers(min: number, max: number): FieldTest {
   return { is: 'number', min: { value: min, inclusive: true }, max: { value: max, inclusive: true } }
 }
 
-export function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
+function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
   return { kind: 'test', field, test, named }
 }
 

@@ -71,24 +71,27 @@ describe('finding entries', () => {
   })
 
   test('compares values as text or numbers, and treats hostile values as values', async () => {
-    const count = async (filters: unknown[], more: object = {}) =>
-      (await search('search', { ...day, project: projects[0], limit: 500, filters, ...more })).body.length
+    const count = async (query: string) =>
+      (await search('search', { ...day, project: projects[0], limit: 500, query })).body.length
     const status = 'response.status_code'
-    expect(await count([{ path: status, value: 500 }])).toBe(6)
-    expect(await count([{ path: status, is: 'ne', value: '500' }])).toBe(49)
-    expect(await count([{ path: status, is: 'gte', value: 300 }])).toBe(6)
-    expect(await count([{ path: status, is: 'exists' }])).toBe(55)
-    expect(await count([{ path: 'not.there', is: 'exists' }])).toBe(0)
-    expect(await count([{ path: 'not.there', is: 'exists', not: true }])).toBe(55)
-    expect(await count([{ path: status, is: 'gte', not: true, value: 300 }])).toBe(49)
-    expect(await count([{ path: 'not.there', is: 'gte', not: true, value: 300 }])).toBe(55)
-    expect(await count([{ path: 'event_message', is: 'contains', not: true, value: 'Orders' }])).toBe(36)
-    expect(await count([], { text: ['ORDERS', 'get |'] })).toBe(19)
+    expect(await count(`${status}:500`)).toBe(6)
+    expect(await count(`NOT ${status}:500`)).toBe(49)
+    expect(await count(`${status}:>=300`)).toBe(6)
+    expect(await count(`${status}:*`)).toBe(55)
+    expect(await count('not.there:*')).toBe(0)
+    expect(await count('NOT not.there:*')).toBe(55)
+    expect(await count(`NOT ${status}:>=300`)).toBe(49)
+    expect(await count('NOT not.there:>=300')).toBe(55)
+    expect(await count('NOT event_message:*Orders*')).toBe(36)
+    expect(await count('ORDERS "get |"')).toBe(19)
+    const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
     const hostile = ["' OR 1=1 --", '\\', '`', '{x:String}', '%', '\u0000']
-    for (const text of hostile)
-      expect([text, await count([{ path: status, value: text }], { text: [text] })]).toEqual([text, 0])
+    for (const text of hostile) {
+      const condition = `request.method:${quoted(text)} ${quoted(text)}`
+      expect([text, await count(condition)]).toEqual([text, 0])
+    }
     const paths = ['a`) OR 1=1 --', 'a\\`b', "a'b", 'request.`x`', 'a b', 'ä']
-    expect(await count(paths.map((path) => ({ path, is: 'ne', value: 'x' })))).toBe(55)
+    expect(await count(paths.map((path) => `NOT ${quoted(path)}:x`).join(' '))).toBe(55)
   })
 
   test('rejects invalid requests and names the field', async () => {
@@ -96,8 +99,9 @@ describe('finding entries', () => {
       ['search', { limit: 501 }, 'limit'],
       ['search', { from: 'yesterday' }, 'from'],
       ['search', { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to'],
-      ['search', { filters: [{ path: 'a..b', value: 'x' }] }, 'path'],
-      ['search', { filters: [{ path: 'a', is: 'gt', value: 'much' }] }, 'filters'],
+      ['search', { query: 'a..b:x' }, 'query'],
+      ['search', { filters: [] }, 'filters'],
+      ['search', { text: ['x'] }, 'text'],
       ['search', { sql: 'SELECT 1' }, 'sql'],
       ['histogram', { buckets: 0 }, 'buckets'],
       ['values', {}, 'path'],

@@ -36,7 +36,7 @@ export function liveJourneys(running: () => RunningService): void {
 
     test('sends a stored entry to all readers of its source, in the form of a listing', async () => {
       const one = await open('/api/sources/live.logs/tail')
-      const other = await open('/api/sources/live_logs/tail?text=HELLO&project=a')
+      const other = await open('/api/sources/live_logs/tail?query=HELLO&project=a')
       const own = await open('/api/sources/live_logs/tail', tenant.token)
       const entries = [
         {
@@ -59,7 +59,7 @@ export function liveJourneys(running: () => RunningService): void {
     })
 
     test('sends rejected entries to readers of the quarantine', async () => {
-      const quarantine = await open('/api/sources/quarantine/tail?text=not+an')
+      const quarantine = await open('/api/sources/quarantine/tail?query=%22not+an%22')
       await send('live_logs', JSON.stringify(['not an entry']))
       expect(JSON.parse((await quarantine.next())?.data as string)).toMatchObject({
         event_message: '"not an entry"',

@@ -106,8 +106,8 @@ describe('tools to look around', () => {
       parameter: 'query',
       message: expect.stringContaining('Unclosed bracket'),
     })
-    const filters = [{ path: 'response.status_code', is: 'lt', value: 300 }]
-    const filtered = await admin.call('search_logs', { source: 'edge_logs', project: 'red', filters })
+    const query = 'response.status_code:<300'
+    const filtered = await admin.call('search_logs', { source: 'edge_logs', project: 'red', query })
     expect(filtered.rows.map(({ id }) => id)).toEqual(['ok'])
   })
 

@@ -33,8 +33,8 @@ export function logCommandJourneys(service: () => LocalService): void {
       expect((await search('rest', 'GET')).toSorted()).toEqual(['one', 'three', 'two'])
       expect(await search('--since', '1d', '--to', '1h')).toEqual(['old'])
       expect(await search('--from', hourAgo, '--project', 'demo', '-n', '1')).toHaveLength(1)
-      expect(await search('--where', 'status=500', '--where', 'project!=other')).toEqual(['one'])
-      expect(await search('--where', 'event_message=GET /rest')).toEqual(['three'])
+      expect(await search('status:500', 'NOT', 'project:other')).toEqual(['one'])
+      expect(await search('event_message:"GET /rest"')).toEqual(['three'])
       expect(await run(['logs', 'search', source, 'nowhere'])).toMatchObject({
         code: 0,
         stdout: '',
@@ -47,44 +47,41 @@ export function logCommandJourneys(service: () => LocalService): void {
 
       for (const [condition, found] of [
         ...([
-          ['status>=500', 2],
-          ['status>500', 0],
-          ['status=500', 2],
-          ['status=500.0', 0],
+          ['status:>=500', 2],
+          ['status:>500', 0],
+          ['status:500', 2],
+          ['status:500.0', 0],
         ] as const),
         ...([
-          ['a.b=x=y', 1],
-          ['metadata.a.b!=x', 3],
-          ['a.f=1.5', 1],
-          ['a.t=true', 1],
-          ['a.none=', 0],
+          ['a.b:x=y', 1],
+          ['NOT metadata.a.b:x', 3],
+          ['a.f:1.5', 1],
+          ['a.t:true', 1],
+          ['a.none:""', 0],
         ] as const),
         ...([
-          ['missing!=x', 3],
-          ['missing<1', 0],
-          ['empty=', 1],
-          ['k%2Ee=dot', 1],
-          ['k.e=dot', 0],
+          ['NOT missing:x', 3],
+          ['missing:<1', 0],
+          ['empty:""', 1],
+          ['k%2Ee:dot', 1],
+          ['k.e:dot', 0],
         ] as const),
         ...([
-          ['big=18446744073709551615', 1],
-          ['a.list=[1]', 1],
-          ['id=one', 1],
-          ['a.b<1', 0],
+          ['big:18446744073709551615', 1],
+          ['a.list:[1]', 1],
+          ['id:one', 1],
+          ['a.b:<1', 0],
         ] as const),
       ]) {
-        expect([condition, (await search('--where', condition)).length]).toEqual([condition, found])
+        expect([condition, (await search(condition)).length]).toEqual([condition, found])
       }
       expect((await search('status:500', 'NOT', 'project:other', 'OR', 'status:<300')).toSorted()).toEqual([
         'one',
         'two',
       ])
-      expect((await search('status:(200 OR 500)', '--where', 'project=demo')).toSorted()).toEqual([
-        'one',
-        'two',
-      ])
+      expect((await search('status:(200 OR 500)', 'project:demo')).toSorted()).toEqual(['one', 'two'])
 
-      const args = ['logs', 'tail', source, '-n', '3', '--project', 'demo', '--where', 'status>=200', 'rest']
+      const args = ['logs', 'tail', source, '-n', '3', '--project', 'demo', 'status:>=200', 'rest']
       const tail = startCommand(args, { environment: environment() })
       let tailed = ''
       tail.child.stdout?.on('data', (chunk) => (tailed += chunk))
@@ -115,8 +112,7 @@ export function logCommandJourneys(service: () => LocalService): void {
         [['logs', 'search', source, '--since', '1 hour'], 2, 'It must be a time such as 30d, 12h'],
         [['logs', 'search', source, '--since', '1h', '--from', '2h'], 2, 'not both'],
         [['logs', 'search', source, '--from', '1h', '--to', '2h'], 1, 'to must be later than from'],
-        [['logs', 'search', source, '--where', 'status'], 2, 'must be a condition such as'],
-        [['logs', 'search', source, '--where', 'a..b=1'], 1, 'is not a field'],
+        [['logs', 'search', source, 'a..b:1'], 1, 'is not a field'],
         [['logs', 'search', source, '(a OR'], 1, 'Nothing follows OR at character 6.'],
         [['logs', 'tail', source, 'a:'], 1, 'Nothing follows "a:" at character 3.'],
       ] as const) {

@@ -12,11 +12,6 @@ const filterTexts = {
   project: 'Only entries of this project.',
   from: 'Start of the time range (ISO 8601, inclusive). Default: one hour before `to`, or before now.',
   to: 'End of the time range (ISO 8601, exclusive). Default: no end.',
-  text: 'Texts that the message must contain. Case-insensitive.',
-  filters:
-    'Conditions on `project`, `id`, `event_message` or paths of `metadata`, such as `response.status_code`. Write a dot ' +
-    'inside a key as `%2E`. `gt`, `gte`, `lt` and `lte` compare numbers. `contains` is case-insensitive. ' +
-    '`not` negates the condition.',
 }
 
 const histogram = z.object({
@@ -47,7 +42,7 @@ const values = z.array(z.object({ value: z.string(), count: z.int() }))
 /** Searching entries. */
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
-  const example = { project: 'demo', filters: [{ path: 'response.status_code', is: 'gte', value: 400 }] }
+  const example = { project: 'demo', query: 'status:>=400' }
   const params = sourceName
   const errors = [422, 504]
   route('POST /api/sources/:name/search', 'searchEntries', 'Search the entries of a source', {
