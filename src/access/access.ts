@@ -1,4 +1,5 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken, isMistyped } from './admin-token.ts'
@@ -56,7 +57,7 @@ export class Access {
   readonly #quota = new RequestQuota()
   readonly #lastUse = new Map<string, number>()
   /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
-  readonly #recent = new Map<string, Key>()
+  readonly #recent = new LRUCache<string, Key>({ max: maxRecent })
   readonly #onChange: (() => void)[] = []
   /** Undefined if failed attempts are not limited. */
   readonly #failed: FailedAttempts | undefined
@@ -95,7 +96,7 @@ export class Access {
     const key = known && isValid(known, nowMs) ? known : this.#find(token, nowMs)
     if (key === undefined) return undefined
     if (known === key) this.#lastUse.set(key.caller.id, nowMs)
-    else this.#remember(token, key)
+    else this.#recent.set(token, key)
     return key
   }
 
@@ -186,13 +187,6 @@ export class Access {
       }
     }
     return undefined
-  }
-
-  #remember(token: string, key: Key): void {
-    this.#recent.delete(token)
-    this.#recent.set(token, key)
-    const [oldest] = this.#recent.keys()
-    if (this.#recent.size > maxRecent && oldest !== undefined) this.#recent.delete(oldest)
   }
 
   /** Adds a token, or replaces its permissions. */

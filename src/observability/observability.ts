@@ -7,7 +7,7 @@ import { CallStatistics } from './call-statistics.ts'
 import { type CallStoreOptions, storeCalls } from './call-store.ts'
 import { type MetricSources, Metrics, RequestCounts } from './metrics.ts'
 import { SlowCalls } from './slow-calls.ts'
-import { SourceStorage } from './source-storage.ts'
+import { sourceStorage } from './source-storage.ts'
 import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
 
 interface ObservabilityOptions extends CallStoreOptions {
@@ -50,8 +50,8 @@ export async function startObservability(options: ObservabilityOptions): Promise
         log,
       })
     : undefined
-  const storage = new SourceStorage(engine, time, sources)
-  const metrics = new Metrics({ ...figures, version, requests, statistics, storage: () => storage.read() })
+  const storage = sourceStorage(engine, time, sources)
+  const metrics = new Metrics({ ...figures, version, requests, statistics, storage })
   const slowCalls = new SlowCalls({
     clock: time.wall,
     busy: () => figures.queue().waiting > 0,

@@ -69,7 +69,7 @@ describe('slow requests', () => {
     take({ totalMs: 600, detail: { ...detail, explain } }, { totalMs: 700, detail: { ...detail, explain } })
     await slow.settled()
     expect(plans).toBe(1)
-    expect(slow.of(subject.endpointId).map((call) => call.plan)).toEqual([null, plan, null])
+    expect(slow.of(subject.endpointId).map((call) => call.plan)).toEqual([plan, null, null])
     clock.advance(60_000)
     take({ totalMs: 800, detail: { ...detail, explain } })
     await slow.settled()
@@ -81,6 +81,14 @@ describe('slow requests', () => {
   test('has no plan if the engine gives none', async () => {
     const { slow, take } = open()
     const explain = () => Promise.reject(new Error('away'))
+    take({ totalMs: 600, detail: { ...detail, explain } })
+    await slow.settled()
+    expect(slow.of(subject.endpointId)[0]?.plan).toBeNull()
+  })
+
+  test('never reads the plan of a request that failed, because it may have reached a limit', async () => {
+    const { slow, take } = open()
+    const explain = async () => plan
     take({ totalMs: 600, status: 504, code: 'query_timeout', detail: { ...detail, explain } })
     await slow.settled()
     expect(slow.of(subject.endpointId)[0]?.plan).toBeNull()

@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../../base/log.ts'
@@ -85,21 +86,19 @@ type Form = ReturnType<Found['result']['form']>
  */
 export class HotCalls {
   readonly #options: HotCallsOptions
-  readonly #known = new Map<string, HotCall>()
+  readonly #known: LRUCache<string, HotCall>
   readonly #writeLine: LineWriter | undefined
 
   constructor(options: HotCallsOptions) {
     this.#options = options
+    this.#known = new LRUCache({ max: options.maxKnown })
     this.#writeLine = lineWriterOf(options.log)
   }
 
   /** Remembers a GET request that was served from the cache. */
   learn(url: string | undefined, accept: string, call: KnownCall): void {
     const name = nameOf(url, accept, call.caller)
-    if (name.length > maxNameLength) return
-    this.#known.set(name, call)
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
+    if (name.length <= maxNameLength) this.#known.set(name, call)
   }
 
   /** Called whenever a URL may refer to something else than before. */
