@@ -4,7 +4,7 @@ import type { Endpoint } from '../definition/endpoint.ts'
 import { bindQuery } from '../definition/parameters.ts'
 import type { ResultColumn } from '../definition/result-columns.ts'
 
-interface IntervalLength {
+export interface IntervalLength {
   seconds: number
   bucketSeconds: number
   cacheSeconds: number

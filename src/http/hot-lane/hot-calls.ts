@@ -76,7 +76,7 @@ interface Heads {
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['lookup']>>
+type Found = NonNullable<ReturnType<EndpointCalls['cache']['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
 /**
@@ -121,7 +121,7 @@ export class HotCalls {
     const recognized = headers && access.recognize(headers.token)
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
     if (!call || !open()) return false
-    const answer = calls.lookup(call.key)
+    const answer = calls.cache.lookup(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
