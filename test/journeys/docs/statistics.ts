@@ -40,6 +40,10 @@ export function statisticsJourneys(running: () => RunningService): void {
           query: 'SELECT max(cityHash64(number, @text)) AS n FROM numbers(20000000000)',
           timeout_seconds: 1,
         },
+        'watched.lasting': {
+          query: 'SELECT max(cityHash64(number, @text)) AS n FROM numbers(@rows)',
+          parameters: { text: {}, rows: { type: 'integer', required: true, example: 1 } },
+        },
       })) {
         const made = await admin('POST', '/api/endpoints', { name, parameters: { text: {} }, ...fields })
         expect(made.status).toBe(201)
@@ -117,34 +121,43 @@ export function statisticsJourneys(running: () => RunningService): void {
       expect((await admin('POST', '/v1/logs', records, headers)).status).toBe(403)
     })
 
-    test('slow and failed requests are listed with their plan, without parameter values', async () => {
-      const slow = async () => (await admin('GET', '/api/endpoints/watched.slow/slow')).body as SlowCall[]
-      const listed = await vi.waitFor(async () => {
-        // Sent again, because the engine is not asked for a plan while requests or another plan wait for it.
-        const failed = await admin('GET', `${query}/watched.slow?text=${secret}`, undefined, {
-          'X-Request-Id': 'the-slow-one',
-        })
-        expect([failed.status, failed.body.error.code]).toEqual([504, 'query_timeout'])
+    test('slow and failed requests are listed without parameter values, and slow ones with their plan', async () => {
+      const slow = async (name: string) =>
+        (await admin('GET', `/api/endpoints/watched.${name}/slow`)).body as SlowCall[]
+      let rows = 100_000_000
+      const explained = await vi.waitFor(async () => {
+        // Longer each time, and again, because the engine is not asked for a plan while requests wait for it.
+        const path = `${query}/watched.lasting?text=${secret}&rows=${rows}`
+        expect((await admin('GET', path)).status).toBe(200)
         await running().statistics?.flush()
-        const found = (await slow()).find(({ plan }) => plan !== null)
+        const found = (await slow('lasting')).find(({ plan }) => plan !== null)
+        if (!found) rows *= 2
         expect(found).toBeDefined()
         return found as SlowCall
       }, patient)
+      expect(explained).toMatchObject({ status: 200, code: null, token_id: 'admin', cache: 'none' })
+      expect(explained.plan?.plan).toContain('ReadFromSystemNumbers')
+      const failed = await admin('GET', `${query}/watched.slow?text=${secret}`, undefined, {
+        'X-Request-Id': 'the-slow-one',
+      })
+      expect([failed.status, failed.body.error.code]).toEqual([504, 'query_timeout'])
+      const times = (await recorded('watched.slow')).map(({ metadata }) =>
+        Number(metadata.engine_ms).toFixed(1),
+      )
+      const [listed] = (await slow('slow')) as [SlowCall]
       expect(listed).toMatchObject({
         status: 504,
         code: 'query_timeout',
         request_id: 'the-slow-one',
         token_id: 'admin',
         cache: 'none',
+        // SQL that reached a limit is not explained.
+        plan: null,
       })
       // It timed out after a second, most of which is engine time.
       expect(listed.engine_ms).toBeGreaterThan(500)
-      const times = (await recorded('watched.slow')).map(({ metadata }) =>
-        Number(metadata.engine_ms).toFixed(1),
-      )
       expect(times).toContain(listed.engine_ms.toFixed(1))
-      expect(listed.plan?.plan).toContain('ReadFromSystemNumbers')
-      expect(JSON.stringify(await slow())).not.toContain(secret)
+      expect(JSON.stringify([await slow('lasting'), await slow('slow')])).not.toContain(secret)
       expect((await admin('GET', '/api/endpoints/watched.cached/slow')).body).toContainEqual(
         expect.objectContaining({ status: 200, code: null, cache: 'miss' }),
       )
