@@ -10,12 +10,6 @@ import { commonRights, narrowedRights } from './session-rights.ts'
 import { maxSessionLength, sessionKey, signSession, splitSession, verifySession } from './session-token.ts'
 import { maxSessionMinutes, type SessionFields, type StoredToken } from './token.ts'
 
-interface Admission {
-  caller: Caller
-  /** Undefined for a token without a limit. */
-  quota: Quota | undefined
-}
-
 /** A valid token. */
 interface RecognizedToken {
   readonly caller: Caller
@@ -77,7 +71,7 @@ export class Access {
   }
 
   /** Throws the same error, after the same work, for unknown, revoked and expired tokens. */
-  admit(token: string | undefined, address = ''): Admission {
+  admit(token: string | undefined, address = '') {
     const nowMs = this.#clock.now()
     const key = this.#find(token, nowMs)
     if (!key) {

@@ -152,7 +152,7 @@ export class ResultCache {
       .filter((entry) => isWarmed(entry) && isInUse(entry, now))
       .sort(byUse)
       .slice(0, limit)
-      .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
+      .map(warmKeyOf)
   }
 
   /** Keys of all results of a group, whether warmed or not. */
@@ -160,7 +160,7 @@ export class ResultCache {
     return this.#entries
       .values()
       .filter(({ request }) => request.group === group)
-      .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
+      .map(warmKeyOf)
   }
 
   /**
@@ -351,6 +351,10 @@ export class ResultCache {
     const entry = this.#entries.peek(flight.request.key)
     if (entry !== undefined) this.#entries.schedule(entry)
   }
+}
+
+function warmKeyOf({ request: { recipe }, lastUsedMs, uses }: CacheEntry): WarmKey {
+  return { recipe, lastUsedMs, uses }
 }
 
 type PublicError = Pick<WellheadError, 'code' | 'status'>

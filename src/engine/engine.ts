@@ -57,6 +57,12 @@ export interface Summary {
   readonly writtenBytes: number
 }
 
+/** How the engine runs a query, and what it expects to read. */
+export interface QueryPlan {
+  plan: string
+  reads: { table: string; parts: number; rows: number; marks: number }[]
+}
+
 export interface QueryResult extends Summary {
   readonly body: Buffer
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
 import { manualClock } from '../base/clock.ts'
-import type { CallRecord, QueryPlan } from './call-record.ts'
+import type { QueryPlan } from '../engine/engine.ts'
+import type { CallRecord } from './call-record.ts'
 import { SlowCalls, withoutValues } from './slow-calls.ts'
 
 const plan: QueryPlan = { plan: 'ReadFromMergeTree (wellhead.edge_logs)', reads: [] }

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { CallRecord, QueryPlan } from './call-record.ts'
+import type { QueryPlan } from '../engine/engine.ts'
+import type { CallRecord } from './call-record.ts'
 
 interface SlowCallsOptions {
   clock: Clock

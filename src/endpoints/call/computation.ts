@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Compute } from '../../cache/cache-request.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
-import type { Blame } from '../../engine/engine.ts'
+import type { Blame, QueryPlan } from '../../engine/engine.ts'
 import { callerSqlSettings } from '../../sql/isolation.ts'
-import type { BoundCall, EndpointPlan, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
+import type { BoundCall, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
 import { IncrementalRefresh, spanOf } from './incremental-refresh.ts'
 import type { PreparedCall } from './prepared-call.ts'
 import type { Sandboxes } from './sandboxes.ts'
@@ -49,7 +49,7 @@ export class Computation {
     return this.#parts.runner.run(this.#bind(requester), part)
   }
 
-  explain(requester: Requester): Promise<EndpointPlan> {
+  explain(requester: Requester): Promise<QueryPlan> {
     return this.#parts.runner.explain(this.#bind(requester))
   }
 

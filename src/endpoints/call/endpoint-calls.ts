@@ -4,11 +4,11 @@ import type { TraceSpan } from '../../base/tracing.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
-import type { Engine } from '../../engine/engine.ts'
+import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/require-isolation.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
-import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
+import type { RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
 import { findFormat } from './output-formats.ts'
 import {
@@ -142,7 +142,7 @@ export class EndpointCalls {
     }
   }
 
-  async explain(call: EndpointCall): Promise<EndpointPlan> {
+  async explain(call: EndpointCall): Promise<QueryPlan> {
     return new Computation(prepareCall(call), this.#options).explain(call)
   }
 

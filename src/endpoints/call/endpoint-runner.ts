@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
-import type { Blame, Engine, QueryResult, Statement } from '../../engine/engine.ts'
+import type { Blame, Engine, QueryPlan, QueryResult, Statement } from '../../engine/engine.ts'
 import { engineCodeOf } from '../../engine/engine-errors.ts'
 import { readJsonRows, textRows } from '../../engine/json-rows.ts'
 import { authorError } from '../../sql/errors.ts'
@@ -70,11 +70,6 @@ export interface RunResult {
   engineMs: number
   rowsRead: number | undefined
   bytesRead: number | undefined
-}
-
-export interface EndpointPlan {
-  plan: string
-  reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
 /** Independent of the endpoint's time limit, which may be too short for explaining. */
@@ -149,7 +144,7 @@ export class EndpointRunner {
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 
-  explain(call: BoundCall): Promise<EndpointPlan> {
+  explain(call: BoundCall): Promise<QueryPlan> {
     const values = this.#atTime(call)
     return this.inTurn(call, async () => {
       const ready = await compiledCall(call)
